@@ -2,6 +2,7 @@ package detect
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
@@ -66,7 +67,7 @@ func (s *scan) foreign(start, end int) {
 	if goesOnFromWord(s.text, start) {
 		return
 	}
-	a, ok := s.assignment(s.nameAround(start, end), end, s.foreignVerbs)
+	a, ok := s.assignment(s.nameAround(start, end), end, &s.foreignVerbs)
 	if ok {
 		s.assigned(a, passwordMeaning)
 	}
@@ -93,11 +94,11 @@ func (s *scan) assigned(a assignment, means meaning) {
 	if means == secretMeaning && !a.quoted {
 		value = strings.TrimRight(value, "!?")
 	}
-	if !s.isFound(a.start, a.start+len(value)) {
-		rule := s.ruleOf(a, means, value)
-		if rule != "" {
-			s.add(rule, a.start, a.start+len(value), .6)
-		}
+	s.judgeWaiting()
+	s.waiting = assignedValue{
+		assignment: a,
+		means:      means,
+		value:      part{a.start, a.start + len(value)},
 	}
 
 	// The next one of a list.
@@ -122,11 +123,36 @@ func (s *scan) assigned(a assignment, means meaning) {
 	}
 }
 
-// isFound tells whether the last finding is just this part of the text. One that was found by its
-// name only would not take its place.
-func (s *scan) isFound(start, end int) bool {
-	n := len(s.found)
-	return n > 0 && s.found[n-1].Start == start && s.found[n-1].End == end
+// An assignedValue is a value whose name says that it is a secret, and that has not been looked at.
+type assignedValue struct {
+	assignment
+	means meaning
+	value part
+}
+
+// assignedScore is the score of what is found by the name that it is assigned to only.
+const assignedScore = .6
+
+// judgeWaiting adds the value that waits, if it is a secret. It waits until the scan has read it: most
+// secrets are found by their form meanwhile, and do not need to be looked at by their name, too.
+func (s *scan) judgeWaiting() {
+	w := s.waiting
+	if w.means == ordinary {
+		return
+	}
+	s.waiting.means = ordinary
+	for _, f := range slices.Backward(s.found) {
+		if f.Start == w.value.start && f.End == w.value.end && f.Score >= assignedScore {
+			return
+		}
+		if f.End <= w.value.start {
+			break
+		}
+	}
+	rule := s.ruleOf(w.assignment, w.means, s.text[w.value.start:w.value.end])
+	if rule != "" {
+		s.add(rule, w.value.start, w.value.end, assignedScore)
+	}
 }
 
 // ruleOf returns the rule that makes an assigned value a secret; "" if none does.
@@ -213,10 +239,10 @@ func (s *scan) isMisshapen(value string) bool {
 func (s *secrets) isNoToken(keyword int32, prefix, rest string) bool {
 	no := false
 	for _, p := range s.probes[keyword] {
-		if p.way != tokenWay {
+		t := p.token
+		if t == nil {
 			continue
 		}
-		t := &s.tokens[p.row]
 		switch {
 		case !t.distinct:
 			return false

@@ -54,7 +54,7 @@ func (s *scan) english(name part, end int) (a assignment, ok bool) {
 	if name == s.named {
 		return s.shared, true
 	}
-	a, ok = s.assignment(name, end, s.verbs)
+	a, ok = s.assignment(name, end, &s.verbs)
 	if ok && !a.bare {
 		s.named = name
 		s.shared = a
@@ -64,7 +64,7 @@ func (s *scan) english(name part, end int) (a assignment, ok bool) {
 
 // assignment reads the assignment to a name in which a keyword ends at end; verbs are the words for
 // "is" in the keyword's language. It is not ok if no value follows.
-func (s *scan) assignment(name part, end int, verbs []string) (a assignment, ok bool) {
+func (s *scan) assignment(name part, end int, verbs *verbs) (a assignment, ok bool) {
 	text := s.text
 	i := name.end
 	nameEnd := i
@@ -81,6 +81,9 @@ func (s *scan) assignment(name part, end int, verbs []string) (a assignment, ok 
 			nameEnd = end
 		}
 		if text[i-1] == '|' && text[i-2] != '|' && !isCell(text, name.start) {
+			return a, false
+		}
+		if text[i-1] == '>' && strings.HasSuffix(text[:name.start], ":<") { // <user>:<password>@host
 			return a, false
 		}
 		a.listed = text[i-1] == ',' && !isArgument(text, name.start)

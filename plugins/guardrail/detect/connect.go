@@ -8,7 +8,7 @@ import "github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
 var urlSet = pattern.MustSet("A-Za-z0-9_.~!#$&'()*+,;=%^|{}[<>-")
 
 // url looks for the password in scheme://user:password@host, from behind the slashes.
-func (s *scan) url(at int) {
+func (s *scan) url(_, at int) {
 	text := s.text
 	colon := at
 	for colon < len(text) && colon-at < 128 && urlSet[text[colon]] {
@@ -43,7 +43,7 @@ func (s *scan) url(at int) {
 }
 
 // oracle looks for the password in jdbc:oracle:thin:user/password@host.
-func (s *scan) oracle(at int) {
+func (s *scan) oracle(_, at int) {
 	text := s.text
 	slash := at
 	for slash < len(text) && slash-at < 64 && isWord(text[slash]) {
@@ -65,7 +65,7 @@ func (s *scan) oracle(at int) {
 
 // pgpass looks for the password in a line of PostgreSQL's password file,
 // host:5432:database:user:password.
-func (s *scan) pgpass(at int) {
+func (s *scan) pgpass(_, at int) {
 	text := s.text
 	fields := 0
 	i := at
@@ -81,7 +81,7 @@ func (s *scan) pgpass(at int) {
 }
 
 // identifiedBy looks for the password in SQL's IDENTIFIED BY 'password'.
-func (s *scan) identifiedBy(at int) {
+func (s *scan) identifiedBy(_, at int) {
 	if at < len(s.text) && (s.text[at] == '\'' || s.text[at] == '"') {
 		s.argument("sql-password", at, false)
 	}

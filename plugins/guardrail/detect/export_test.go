@@ -37,16 +37,24 @@ type Form struct {
 
 // Forms is the table of tokens.
 func Forms() (all []Form) {
-	for _, t := range defaultSecrets().tokens {
-		all = append(all, Form{Rule: t.rule, Prefix: t.prefix, Rest: t.rest})
+	for _, probes := range defaultSecrets().probes {
+		for _, p := range probes {
+			if p.token != nil {
+				all = append(all, Form{Rule: p.token.rule, Prefix: p.token.prefix, Rest: p.token.rest})
+			}
+		}
 	}
 	return all
 }
 
 // Names are the names of providers, and the words that names of secrets have.
 func Names() (all []string) {
-	for _, p := range defaultSecrets().providers {
-		all = append(all, p.name)
+	for _, probes := range defaultSecrets().probes {
+		for _, p := range probes {
+			if p.provider != nil {
+				all = append(all, p.provider.name)
+			}
+		}
 	}
 	return append(all, defaultSecrets().keywordsOfNames...)
 }
@@ -79,6 +87,16 @@ func IDForms() (all []IDForm) {
 	for _, codes := range allPIITables().codes {
 		for _, id := range codes {
 			add(id.picture, id)
+		}
+	}
+	return all
+}
+
+// LastWords are the words that names of secrets end in.
+func LastWords() (all []string) {
+	for word, says := range defaultSecrets().last {
+		if says.means != ordinary {
+			all = append(all, word)
 		}
 	}
 	return all

@@ -14,7 +14,7 @@ func (s *scan) scheme(start, end int) {
 	}
 	value := strings.TrimRight(s.text[end:i], ".:!?")
 	if value != "" && s.isLogin(value) && (len(value) >= 20 || isBasic(value)) {
-		s.add("authorization", end, end+len(value), .55)
+		s.add("authorization", end, end+len(value), assignedScore)
 	}
 }
 
@@ -23,7 +23,7 @@ const maxCookies = 4 << 10
 
 // cookies looks for sessions in a header, Cookie: name=value; name=value, and in curl's option for
 // it.
-func (s *scan) cookies(at int) {
+func (s *scan) cookies(_, at int) {
 	text := s.text
 	i := at
 	for i < len(text) && i-at < 4 && strings.IndexByte(`"':= `, text[i]) >= 0 {

@@ -24,7 +24,7 @@ func run64(text string, at int) int {
 
 // jwt looks for a JSON Web Token (RFC 7519): three parts in base64url, of which the first two are
 // JSON objects; the third is empty in an unsigned one. One of encrypted form (RFC 7516) has five.
-func (s *scan) jwt(start int) {
+func (s *scan) jwt(start, _ int) {
 	if !s.begins(start) || start > 0 && s.text[start-1] == '-' {
 		return
 	}
@@ -77,7 +77,7 @@ func isHeader(part string) bool {
 
 // jwtTwice looks for a JSON Web Token that was encoded in base64 once more, as in Kubernetes
 // secrets.
-func (s *scan) jwtTwice(start int) {
+func (s *scan) jwtTwice(start, _ int) {
 	if !s.begins(start) {
 		return
 	}

@@ -4,21 +4,27 @@ import "bytes"
 
 // Values that nobody drew at random: names in code, and rows of characters in order or over and over.
 
+// isDrawn tells whether a value that has the form of a secret may have been drawn at random: it is no
+// placeholder, has at least so many bits a byte, and nobody filled it up. 0 bits are those of a value of
+// any kind.
+func (l *lexicon) isDrawn(value string, least float64) bool {
+	if l.isPlaceholder(value) || entropy(value) < least {
+		return false
+	}
+	return least == 0 || !isFilled(value)
+}
+
+// isFilled tells whether a value is filled up with anything: its longest part is a row of characters in
+// order, or one part over and over, or has few different characters.
+func isFilled(value string) bool {
+	part := longestPart(value)
+	return isOrdered(part) || isRepeated(part) || isPoor(part)
+}
+
 // isMade tells whether a person made up a value, or code has it: its longest part is what people type
 // in the place of a random one or filled, or it is words, or base64 of words.
 func isMade(value string) bool {
-	part := longestPart(value)
-	row := rowOf(part)
-	return row.isTyped(part) || row.isOrdered(part) || isRepeated(part) || isPoor(part) ||
-		isWords(value) || isReadable(value)
-}
-
-// isFilled tells whether a value that has the form of a secret is filled up with anything: nearly all
-// of its longest part is a row of characters in order or one part over and over, or it has few
-// different ones.
-func isFilled(value string) bool {
-	part := longestPart(value)
-	return rowOf(part).isOrdered(part) || isRepeated(part) || isPoor(part)
+	return isTyped(longestPart(value)) || isFilled(value) || isWords(value) || isReadable(value)
 }
 
 // isReadable tells whether a value is base64 of words: of text with a space, or mostly words.
@@ -70,42 +76,46 @@ func longestPart(value string) string {
 	return longest
 }
 
-// A row is how many bytes of a value stand in order.
-type row struct {
-	next int // follow the byte before in the alphabet, in counting or in hexadecimal digits
-	same int // are the byte before
-	over int // follow the one before the last
-}
-
-func rowOf(value string) (r row) {
-	last := byte(0)
-	before := byte(0) // the one before the last
-	for i := range len(value) {
-		c := value[i] | 0x20 // a small letter
-		switch {
-		case c == last+1 || last == '9' && (c == '0' || c == 'a'):
-			r.next++
-		case c == last:
-			r.same++
-		}
-		if c == before+1 || before == '9' && c == '0' {
-			r.over++
-		}
-		before = last
-		last = c
-	}
-	return r
-}
+// follows tells whether a byte follows another in the alphabet, in counting or in hexadecimal digits.
+// Both are of small letters.
+func follows(c, last byte) bool { return c == last+1 || last == '9' && (c == '0' || c == 'a') }
 
 // isOrdered tells whether seven of eight bytes follow the byte before, as in 1234567890abcdef.
-func (r row) isOrdered(value string) bool { return 8*r.next >= 7*(len(value)-1) }
+func isOrdered(value string) bool {
+	left := (len(value) - 1) / 8 // so many need not
+	for i := 1; i < len(value) && left >= 0; i++ {
+		if !follows(value[i]|0x20, value[i-1]|0x20) {
+			left--
+		}
+	}
+	return left >= 0
+}
 
 // isTyped tells whether half of the bytes follow the one before, as in abc123def456, or the one before
 // that, as in a1b2c3d4, or three of four follow or are the same, as in aabbccdd. Of random bytes one of
 // thirty does.
-func (r row) isTyped(value string) bool {
+func isTyped(value string) bool {
+	next := 0 // how many follow the byte before
+	same := 0 // are the byte before
+	over := 0 // follow the one before the last
+	last := byte(0)
+	before := byte(0)
+	for i := range len(value) {
+		c := value[i] | 0x20 // a small letter
+		switch {
+		case follows(c, last):
+			next++
+		case c == last:
+			same++
+		}
+		if c == before+1 || before == '9' && c == '0' {
+			over++
+		}
+		before = last
+		last = c
+	}
 	pairs := len(value) - 1
-	return 2*r.next >= pairs || 2*r.over >= pairs-1 || 4*(r.next+r.same) >= 3*pairs
+	return 2*next >= pairs || 2*over >= pairs-1 || 4*(next+same) >= 3*pairs
 }
 
 // isRepeated tells whether a value is one part over and over, three times or more, as in
@@ -154,9 +164,9 @@ func isPoor(value string) bool {
 	return true
 }
 
-// isWords tells whether a value is mostly words, as in Str32Fixed16Utf8Codec4 and api_key_v2. At
-// least three of five letters and digits are in runs of three letters or more, and of the pairs of
-// letters in these runs at least four of five are frequent in English.
+// isWords tells whether a value is mostly words, as in Str32Fixed16Utf8Codec4, api_key_v2 and
+// k8s-main-worker-4u0vi. At least half of the letters and digits are in runs of three letters or more,
+// and of the pairs of letters in these runs at least four of five are frequent in English.
 func isWords(value string) bool {
 	size := 0     // letters and digits
 	inRuns := 0   // of these, how many are in runs
@@ -193,7 +203,7 @@ func isWords(value string) bool {
 			}
 		}
 	}
-	return all >= 8 && 5*frequent >= 4*all && 5*inRuns >= 3*size
+	return all >= 8 && 5*frequent >= 4*all && 2*inRuns >= size
 }
 
 // isUnspoken tells whether a value has capitals, small letters and at least twelve pairs of letters, of

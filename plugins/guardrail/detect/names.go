@@ -32,8 +32,8 @@ type lexicon struct {
 
 	keywordsOfNames []string // words that names of secrets have in them
 	passwordNames   []string // words for password in other languages
-	verbs           []string
-	foreignVerbs    []string
+	verbs           verbs
+	foreignVerbs    verbs
 	placeholders    *automaton.Automaton
 	manual          map[string]bool
 }
@@ -98,14 +98,22 @@ func (l *lexicon) readLexicon() error {
 	l.beforeKey = setOf(names["before-key"])
 	l.never = setOf(names["never"])
 	l.keywordsOfNames = names["keyword"]
+	for _, class := range []string{"key", "secret", "password", "pass", "login", "secret-end", "password-end"} {
+		for _, word := range names[class] {
+			has := func(part string) bool { return strings.Contains(word, strings.TrimPrefix(part, "_")) }
+			if !slices.ContainsFunc(l.keywordsOfNames, has) {
+				l.keywordsOfNames = append(l.keywordsOfNames, word)
+			}
+		}
+	}
 
 	passwords, err := listsOf("passwords.txt", "name", "verb", "verb-foreign", "placeholder", "manual")
 	if err != nil {
 		return err
 	}
 	l.passwordNames = passwords["name"]
-	l.verbs = passwords["verb"]
-	l.foreignVerbs = passwords["verb-foreign"]
+	l.verbs = verbsOf(passwords["verb"])
+	l.foreignVerbs = verbsOf(passwords["verb-foreign"])
 	l.manual = setOf(passwords["manual"])
 	l.placeholders, err = automaton.New(passwords["placeholder"])
 	return err

@@ -1,11 +1,15 @@
 package detect
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
+)
 
 // operator looks for an operator such as = or "is" behind a name that ends at i; words, quotes and
 // brackets may stand between. It returns where the operator ends, -1 if there is none; where the
 // words before it end; and whether it is a word itself.
-func (s *scan) operator(i int, verbs []string) (after, nameEnd int, spoken bool) {
+func (s *scan) operator(i int, verbs *verbs) (after, nameEnd int, spoken bool) {
 	text := s.text
 
 	// A few more words, or a verb.
@@ -16,7 +20,7 @@ func (s *scan) operator(i int, verbs []string) (after, nameEnd int, spoken bool)
 		for j < len(text) && j-i < 24 && (text[j] == ' ' || text[j] == '\t') {
 			j++
 		}
-		n := verb(text[j:], verbs, j > i)
+		n := verbs.at(text[j:], j > i)
 		if n > 0 {
 			return j + n, nameEnd, true
 		}
@@ -98,22 +102,39 @@ func (s *scan) sign(i int, quoted bool) int {
 	return -1
 }
 
-// verb returns the length of the verb that a text begins with, including a colon behind it; 0 if
-// there is none. apart says whether a space is before the text. If not, only a verb of a script
-// without spaces counts.
-func verb(text string, verbs []string, apart bool) int {
-	for _, v := range verbs {
-		if !strings.HasPrefix(text, v) || len(text) == len(v) {
+// verbs are the words for "is" of some languages.
+type verbs struct {
+	list  []string
+	first pattern.Set // the bytes that they begin with
+}
+
+func verbsOf(list []string) verbs {
+	v := verbs{list: list}
+	for _, verb := range list {
+		v.first[verb[0]] = true
+	}
+	return v
+}
+
+// at returns the length of the verb that a text begins with, including a colon behind it; 0 if there
+// is none. apart says whether a space is before the text. If not, only a verb of a script without
+// spaces counts.
+func (v *verbs) at(text string, apart bool) int {
+	if text == "" || !v.first[text[0]] {
+		return 0
+	}
+	for _, verb := range v.list {
+		if !strings.HasPrefix(text, verb) || len(text) == len(verb) {
 			continue
 		}
-		next := text[len(v)]
-		if v[0] < 0xe3 && (!apart || next != ' ' && next != ':') {
+		next := text[len(verb)]
+		if verb[0] < 0xe3 && (!apart || next != ' ' && next != ':') {
 			continue
 		}
 		if next == ':' {
-			return len(v) + 1
+			return len(verb) + 1
 		}
-		return len(v)
+		return len(verb)
 	}
 	return 0
 }

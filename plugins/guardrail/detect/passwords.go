@@ -5,7 +5,8 @@ import "strings"
 // isPassword tells whether a value that is called a password may be one: at least 6 bytes, with a
 // digit or a mark beside letters, not a placeholder and not code.
 func (l *lexicon) isPassword(value string) bool {
-	if len(value) < 6 || l.isPlaceholder(value) || isNamedAsSecret(value) {
+	if len(value) < 6 || l.isPlaceholder(value) || isNamedAsSecret(value) ||
+		len(value) >= 16 && (isFilled(value) || isTyped(longestPart(value))) {
 		return false
 	}
 	letters := false

@@ -150,7 +150,7 @@ func hasArmour(body string) bool {
 }
 
 // putty looks for the private part of a PuTTY key: its lines of base64, behind their number.
-func (s *scan) putty(at int) {
+func (s *scan) putty(_, at int) {
 	text := s.text
 	i := at
 	for i < len(text) && i-at < 8 && (text[i] == ' ' || isDigit(text[i])) {

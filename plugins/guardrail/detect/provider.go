@@ -73,8 +73,7 @@ func (s *scan) provider(p *provider, start, end int) {
 	}
 	for _, form := range p.values {
 		if form.MatchAll(value) {
-			if entropy(value) >= leastEntropy(value) && !s.isPlaceholder(value) &&
-				!isFilled(value) && !isWords(value) && !s.isPublicName(a.name) {
+			if s.isDrawn(value, leastEntropy(value)) && !isWords(value) && !s.isPublicName(a.name) {
 				s.add(p.rule, a.start, a.end, .7)
 			}
 			return
@@ -108,7 +107,7 @@ func (s *secrets) isMistyped(name, value string) bool {
 				continue
 			}
 			for _, p := range s.probes[word] {
-				if p.way == providerWay && s.providers[p.row].mistypes(value) {
+				if p.provider != nil && p.provider.mistypes(value) {
 					return true
 				}
 			}

@@ -29,72 +29,47 @@ var defaultSecrets = sync.OnceValue(func() *secrets { return must(newSecrets()) 
 // the text around it. It never changes once made.
 type secrets struct {
 	lexicon
-	keywords  *automaton.Automaton
-	probes    [][]probe // by the number of a keyword: how to look at what is around it
-	leads     []bool    // by the index of a state: whether a secret may begin with what was read so far
-	tokens    []token
-	providers []provider
-	commands  []command
+	keywords *automaton.Automaton
+	probes   [][]probe // by the number of a keyword: how to look at what is around it
+	leads    []bool    // by the index of a state: whether a secret may begin with what was read so far
 }
 
-// A probe says how to look at the text around a keyword: the way, and the row of the way's table.
+// A probe says how to look at the text around a keyword: as a token's prefix, as a provider's name, or
+// in another way.
 type probe struct {
-	way way
-	row int32
+	token    *token
+	provider *provider
+	look     func(s *scan, start, end int) // the keyword is text[start:end]
+	begins   bool                          // a secret that is found so may begin with the keyword
 }
 
-type way uint8
-
-const (
-	tokenWay        way = iota // the keyword begins a token
-	providerWay                // it is the name of a provider
-	wordWay                    // it is a word such as key, token or password
-	foreignWay                 // it is a word for password in another language
-	pemWay                     // it is -----BEGIN
-	puttyWay                   // it stands before the private part of a PuTTY key
-	jwtWay                     // it is the beginning of a JSON object in base64url
-	jwtTwiceWay                // it is that in base64 again
-	urlWay                     // it is ://
-	curlUserWay                // it is curl's option for a user and password
-	azureWay                   // it is the middle of an Azure client secret
-	telegramWay                // it is the middle of a Telegram bot's token
-	schemeWay                  // it is Basic, Bearer, SSWS
-	cookieWay                  // it is a header of cookies, or curl's option for them
-	commandWay                 // it is a command that is given a password
-	pgpassWay                  // it is in host:port:database:user:password
-	oracleWay                  // it stands before user/password@host
-	identifiedByWay            // it is SQL's IDENTIFIED BY
-	pipedWay                   // it is a command that writes what a pipe reads
-	derWay                     // it is the beginning of a private key in DER, in base64
-)
-
-// fixedKeywords are the keywords that are in no data file.
-var fixedKeywords = []struct {
+// fixedProbes are the probes of the keywords that are in no data file.
+var fixedProbes = []struct {
 	word string
-	way  way
+	probe
 }{
-	{"-----BEGIN", pemWay},
-	{"Private-Lines:", puttyWay},
-	{"eyJ", jwtWay},
-	{"ZXlK", jwtTwiceWay},
-	{"://", urlWay},
-	{"-u", curlUserWay},
-	{"--user", curlUserWay},
-	{"Q~", azureWay},
-	{":AA", telegramWay},
-	{"basic ", schemeWay},
-	{"bearer ", schemeWay},
-	{"ssws ", schemeWay},
-	{"cookie", cookieWay},
-	{":5432:", pgpassWay},
-	{"jdbc:oracle:thin:", oracleWay},
-	{"identified by ", identifiedByWay},
-	{"echo ", pipedWay},
-	{"printf ", pipedWay},
-	{"MII", derWay},
-	{"MHcCAQEE", derWay},
-	{"MC4CAQAw", derWay},
-	{"b3BlbnNzaC1rZXktdjE", derWay},
+	{"-----BEGIN", probe{look: (*scan).pem, begins: true}},
+	{"Private-Lines:", probe{look: (*scan).putty}},
+	{"MII", probe{look: (*scan).der, begins: true}},
+	{"MHcCAQEE", probe{look: (*scan).der, begins: true}},
+	{"MC4CAQAw", probe{look: (*scan).der, begins: true}},
+	{"b3BlbnNzaC1rZXktdjE", probe{look: (*scan).der, begins: true}},
+	{"eyJ", probe{look: (*scan).jwt, begins: true}},       // {" in base64url
+	{"ZXlK", probe{look: (*scan).jwtTwice, begins: true}}, // that in base64 again
+	{"://", probe{look: (*scan).url}},
+	{"jdbc:oracle:thin:", probe{look: (*scan).oracle}},
+	{":5432:", probe{look: (*scan).pgpass}},
+	{"identified by ", probe{look: (*scan).identifiedBy}},
+	{"-u", probe{look: (*scan).curlUser}},
+	{"--user", probe{look: (*scan).curlUser}},
+	{"echo ", probe{look: (*scan).piped}},
+	{"printf ", probe{look: (*scan).piped}},
+	{"Q~", probe{look: (*scan).azure}},
+	{":AA", probe{look: (*scan).telegram}},
+	{"basic ", probe{look: (*scan).scheme}},
+	{"bearer ", probe{look: (*scan).scheme}},
+	{"ssws ", probe{look: (*scan).scheme}},
+	{"cookie", probe{look: (*scan).cookies}},
 }
 
 // newSecrets reads the data files of secrets and makes the automaton of all keywords.
@@ -105,23 +80,23 @@ func newSecrets() (*secrets, error) {
 		return nil, err
 	}
 	var forms pattern.Parser
-	d.tokens, err = readTokens(&forms)
+	tokens, err := readTokens(&forms)
 	if err != nil {
 		return nil, err
 	}
-	d.providers, err = readProviders(&forms)
+	providers, err := readProviders(&forms)
 	if err != nil {
 		return nil, err
 	}
-	d.commands, err = readCommands()
+	commands, err := readCommands()
 	if err != nil {
 		return nil, err
 	}
 
 	// Collect the keywords, each with its probes.
 	var list []string
-	number := make(map[string]int, 2*len(d.tokens))
-	add := func(word string, way way, row int) {
+	number := make(map[string]int, 2*len(tokens))
+	add := func(word string, p probe) {
 		word = lowerASCII(word)
 		i, known := number[word]
 		if !known {
@@ -130,27 +105,28 @@ func newSecrets() (*secrets, error) {
 			list = append(list, word)
 			d.probes = append(d.probes, nil)
 		}
-		d.probes[i] = append(d.probes[i], probe{way: way, row: int32(row)})
+		d.probes[i] = append(d.probes[i], p)
 	}
-	for n, t := range d.tokens {
-		add(t.prefix, tokenWay, n)
+	for i := range tokens {
+		add(tokens[i].prefix, probe{token: &tokens[i], begins: true})
 	}
-	for n, p := range d.providers {
-		add(p.name, providerWay, n)
+	for i := range providers {
+		add(providers[i].name, probe{provider: &providers[i]})
 	}
 	for _, word := range d.keywordsOfNames {
-		add(word, wordWay, 0)
+		add(word, probe{look: (*scan).word})
 	}
-	for _, k := range fixedKeywords {
-		add(k.word, k.way, 0)
+	for _, fixed := range fixedProbes {
+		add(fixed.word, fixed.probe)
 	}
-	for n, c := range d.commands {
-		for _, name := range c.names {
-			add(name, commandWay, n)
+	for i := range commands {
+		look := func(s *scan, start, end int) { s.command(&commands[i], start, end) }
+		for _, name := range commands[i].names {
+			add(name, probe{look: look})
 		}
 	}
 	for _, word := range d.passwordNames {
-		add(word, foreignWay, 0)
+		add(word, probe{look: (*scan).foreign})
 	}
 	d.keywords, err = automaton.New(list)
 	if err != nil {
@@ -160,7 +136,7 @@ func newSecrets() (*secrets, error) {
 	// Mark the states in which the bytes read so far may be the beginning of a secret.
 	d.leads = make([]bool, d.keywords.States())
 	for i, word := range list {
-		if !slices.ContainsFunc(d.probes[i], func(p probe) bool { return p.way.begins() }) {
+		if !slices.ContainsFunc(d.probes[i], func(p probe) bool { return p.begins }) {
 			continue
 		}
 		state := uint32(0)
@@ -182,57 +158,6 @@ func lowerASCII(word string) string {
 	}, word)
 }
 
-// begins tells whether a secret that is found in this way may begin with the keyword.
-func (w way) begins() bool {
-	return w == tokenWay || w == pemWay || w == jwtWay || w == jwtTwiceWay || w == derWay
-}
-
-// look runs a probe at a keyword, which is s.text[start:end].
-func (s *scan) look(p probe, start, end int) {
-	switch p.way {
-	case tokenWay:
-		s.token(&s.tokens[p.row], start, end)
-	case providerWay:
-		s.provider(&s.providers[p.row], start, end)
-	case wordWay:
-		s.word(start, end)
-	case foreignWay:
-		s.foreign(start, end)
-	case pemWay:
-		s.pem(start, end)
-	case puttyWay:
-		s.putty(end)
-	case jwtWay:
-		s.jwt(start)
-	case jwtTwiceWay:
-		s.jwtTwice(start)
-	case urlWay:
-		s.url(end)
-	case curlUserWay:
-		s.curlUser(start, end)
-	case azureWay:
-		s.azure(end)
-	case telegramWay:
-		s.telegram(start, end)
-	case schemeWay:
-		s.scheme(start, end)
-	case cookieWay:
-		s.cookies(end)
-	case commandWay:
-		s.command(&s.commands[p.row], start, end)
-	case pgpassWay:
-		s.pgpass(end)
-	case oracleWay:
-		s.oracle(end)
-	case pipedWay:
-		s.piped(start, end)
-	case derWay:
-		s.der(start, end)
-	case identifiedByWay:
-		s.identifiedBy(end)
-	}
-}
-
 // A scan is one pass over a text.
 type scan struct {
 	*secrets
@@ -245,6 +170,9 @@ type scan struct {
 	named  part       // the last name that something is assigned to
 	shared assignment // what is assigned to it
 	judged part       // the last name whose meaning was looked at
+
+	waiting assignedValue // an assigned value that is to be looked at
+	known   part          // what was found last by its own form: there is no other secret in it
 }
 
 // scans keeps scans for later use, with the room for findings that they have allocated.
@@ -291,15 +219,29 @@ func (s *scan) all() (state uint32) {
 	text := s.text
 	for i := 0; i < len(text); i++ {
 		state = keywords.Step(state, text[i])
+		if i < s.known.end && keywords.Depth(state) <= i-s.known.start { // nor has it a longer prefix
+			i = s.known.end - 1
+			state = 0
+			continue
+		}
 		if !keywords.Ends(state) {
 			continue
 		}
 		for _, word := range keywords.Found(state) {
-			for _, p := range s.probes[word] {
-				s.look(p, i+1-keywords.Size(word), i+1)
+			start := i + 1 - keywords.Size(word)
+			for j := range s.probes[word] {
+				switch p := &s.probes[word][j]; {
+				case p.token != nil:
+					s.token(p.token, start, i+1)
+				case p.provider != nil:
+					s.provider(p.provider, start, i+1)
+				default:
+					p.look(s, start, i+1)
+				}
 			}
 		}
 	}
+	s.judgeWaiting()
 	slices.SortStableFunc(s.found, func(a, b Finding) int { return cmp.Compare(a.Start, b.Start) })
 	return state
 }
@@ -329,8 +271,14 @@ func (s *scan) isLong(start, end int) {
 	}
 }
 
+// ownScore is the least score of what has a form of its own: whoever reads it knows what it is.
+const ownScore = .9
+
 // add adds a finding.
 func (s *scan) add(rule string, start, end int, score float64) {
+	if score >= ownScore {
+		s.known = part{start, end}
+	}
 	s.found = append(s.found, Finding{
 		Type:  "SECRET",
 		Rule:  rule,

@@ -87,3 +87,11 @@ func TestFormsAtTheEndOfAText(t *testing.T) {
 		require.Greater(t, found, 60, "%s %s", form.Rule, form.Prefix)
 	}
 }
+
+// Each word that a name of a secret may end in is looked for.
+func TestEveryLastWordIsLookedFor(t *testing.T) {
+	for _, word := range detect.LastWords() {
+		text := "acme_" + word + " = \"" + random(29, 27, alnum) + "\""
+		require.Len(t, detect.Secrets().Find(nil, text), 1, text)
+	}
+}

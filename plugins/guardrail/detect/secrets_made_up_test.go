@@ -230,7 +230,7 @@ func TestNamesThatSayNoSecret(t *testing.T) {
 		value := seeded(t, 24, 48, alnum)
 		name := rapid.SampledFrom([]string{
 			"fake_token = ", "nonMatchingToken := ", "INVALID_API_KEY=", "mock-client-secret: ",
-			"GPG_KEY=", "figma_document_key: ", "hashed_secret: ", "encrypted_token=", "verify_key = ",
+			"GPG_KEY=", "figma_document_key: ", "resume_token=", "cancellationToken: ", "group_key: ", "hash_key=", "hashed_secret: ", "encrypted_token=", "verify_key = ",
 			"SHA-256 of the token: ", "hash of api_key: ", "arn:aws:secretsmanager:eu-west-1:123456789012:secret:db/",
 		}).Draw(t, "name")
 		require.Empty(t, detect.Secrets().Find(nil, name+value), name)
@@ -313,4 +313,47 @@ func TestDiscordBotTokens(t *testing.T) {
 			"." + seeded(t, 38, 38, letters)
 		require.Len(t, detect.Secrets().Find(nil, "the bot runs with "+token+" now"), 1, token)
 	})
+}
+
+// Where a secret is kept, or its encrypted form, is not the secret.
+func TestReferencesAreNoSecrets(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		some := seeded(t, 6, 40, alnum)
+		value := rapid.SampledFrom([]string{
+			"arn:aws:secretsmanager:eu-west-1:123456789012:secret:main/", "vault:secret/data/", "op://Private/",
+			"ENC[AES256_GCM,data:", "@Microsoft.KeyVault(SecretUri=https://v.vault.azure.net/secrets/",
+			"projects/acme/secretmanager/", "ssm:/prod/",
+		}).Draw(t, "place") + some
+		name := rapid.SampledFrom([]string{"DB_PASSWORD=", "api_key: ", "clientSecret = "}).Draw(t, "name")
+		require.Empty(t, detect.Secrets().Find(nil, name+`"`+value+`"`), value)
+	})
+	require.Empty(t, detect.Secrets().Find(nil, "mongodb+srv://<username>:<password>@cluster0.h4xk2.mongodb.net"))
+	require.Len(t, detect.Secrets().Find(nil, "<password>@h4xk2.Mongo</password>"), 1)
+}
+
+// Nobody remembers a password of 16 characters that is filled up with anything.
+func TestFilledPasswordsAreNoSecrets(t *testing.T) {
+	for _, value := range []string{
+		"1234567890abcdef1234567890abcdef", "ghp_000000000000000000000000000000000000",
+		"acme-abc123def456ghi789jkl012", "deadbeef1deadbeef1deadbeef1",
+	} {
+		require.Empty(t, detect.Secrets().Find(nil, "DB_PASSWORD="+value), value)
+	}
+	for _, value := range []string{"Abcd1234!", "tulip12345", "Summer1234!Summer"} {
+		require.Len(t, detect.Secrets().Find(nil, "DB_PASSWORD="+value), 1, value)
+	}
+}
+
+// A name in code may begin as tokens do. The shortest that may be names have 16 letters.
+func TestNamesThatBeginAsTokensAreNoSecrets(t *testing.T) {
+	for _, name := range []string{
+		"sk_live_factoryPayloadFactory", "glpat-token-stream-response", "sq0atp-service-event-handler",
+	} {
+		require.Empty(t, detect.Secrets().Find(nil, "x = "+name), name)
+	}
+	found := 0
+	for seed := range uint64(1000) {
+		found += len(detect.Secrets().Find(nil, "AKIA"+random(seed, 16, strings.ToUpper(low)+"234567")))
+	}
+	require.Greater(t, found, 985, "of 1000")
 }

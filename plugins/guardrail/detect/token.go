@@ -132,8 +132,8 @@ func readTokens(parser *pattern.Parser) (tokens []token, err error) {
 	return tokens, nil
 }
 
-// leastWords is how long the rest of a token is at least that may be words: of shorter ones, such as
-// those of AWS, one of some hundred is by chance.
+// leastWords is how long the rest of a token is at least that may be words and digits: of shorter ones,
+// such as those of AWS, one of some hundred is by chance. Without a digit, one of ten thousand is.
 const leastWords = 24
 
 // token looks for a token at its prefix.
@@ -153,8 +153,8 @@ func (s *scan) token(t *token, start, end int) {
 		return
 	}
 	rest := s.text[end:match.End]
-	if s.isPlaceholder(rest) || entropy(rest) < t.entropy || t.entropy > 0 && isFilled(rest) ||
-		len(rest) >= leastWords && isWords(rest) {
+	if !s.isDrawn(rest, t.entropy) ||
+		(len(rest) >= leastWords || !strings.ContainsAny(rest, "0123456789")) && isWords(rest) {
 		return
 	}
 	score := .9
@@ -250,7 +250,7 @@ var (
 )
 
 // azure looks for a client secret of Entra ID: three characters, a digit, Q~, and 31 to 34 more.
-func (s *scan) azure(end int) {
+func (s *scan) azure(_, end int) {
 	start := end - 6
 	if start < 0 || s.text[end-2:end] != "Q~" || !isDigit(s.text[end-3]) ||
 		!azureBegins(s.text, start) {
@@ -261,8 +261,7 @@ func (s *scan) azure(end int) {
 		s.hold(start)
 	}
 	rest := s.text[end:max(match.End, end)]
-	if match.OK && !s.isPlaceholder(rest) && !isFilled(rest) &&
-		entropy(s.text[start:match.End]) >= 3.3 {
+	if match.OK && s.isDrawn(rest, 3.3) {
 		s.add("azure-client-secret", start, match.End, .95)
 	}
 }
@@ -305,7 +304,7 @@ func (s *scan) telegram(start, end int) {
 		s.hold(from)
 	}
 	rest := s.text[end:max(match.End, end)]
-	if match.OK && !s.isPlaceholder(rest) && !isFilled(rest) && entropy(rest) >= 3.5 {
+	if match.OK && s.isDrawn(rest, 3.5) {
 		s.add("telegram-bot-token", from, match.End, .95)
 	}
 }

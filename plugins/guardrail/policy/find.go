@@ -97,7 +97,7 @@ func (a *Active) findAfter(v *Verdict, s *search, window, head, text string, gap
 	for i, h := range hits[known:] {
 		a.apply(v, h, window, text)
 		if len(v.Findings) == 1 { // make room for the others at once
-			v.Findings = slices.Grow(v.Findings, len(hits)-known-i)
+			v.Findings = slices.Grow(v.Findings, len(hits)-known-i-1)
 		}
 	}
 }

@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"regexp"
-
 	jsonstrict "github.com/go-json-experiment/json"
 
 	"github.com/plughook/plughook/cmd/runner/internal/phrase"
@@ -10,9 +8,6 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 )
-
-// vaultToken matches what the vault puts in the place of a value.
-var vaultToken = regexp.MustCompile(`\[[A-Z][A-Z0-9_]*#[A-Za-z]{16,}\]`)
 
 // noteClosed says how many tokens of the vault the key does not open, if rules decide by what they stand
 // for. values are what the policy judges.
@@ -30,10 +25,8 @@ func (p *commands) noteClosed(pol *policy.Policy, key []byte, variable string, v
 		if err != nil {
 			return err
 		}
-		for _, token := range vaultToken.FindAllString(string(data), -1) {
-			if v.Open(token) == token {
-				closed[token] = true
-			}
+		for _, token := range v.Closed(string(data)) {
+			closed[token] = true
 		}
 	}
 	if len(closed) == 0 {
