@@ -210,5 +210,12 @@ func kindOf(n ast.Node) string {
 	case ast.NullType:
 		return "nothing"
 	}
-	return n.GetToken().Value
+	text := []rune(n.GetToken().Value)
+	if len(text) > maxShown { // it may be a page that was loaded in the place of a file
+		text = append(text[:maxShown], '…')
+	}
+	return string(text)
 }
+
+// maxShown is how many characters of a wrong value an error quotes.
+const maxShown = 60

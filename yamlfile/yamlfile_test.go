@@ -80,6 +80,7 @@ func TestReadRefuses(t *testing.T) {
 		"list":            {"items: 1", "f.yaml:1:8: items wants a list, not 1"},
 		"word for list":   {"words: a", "f.yaml:1:8: words wants a list, not a; write [a]"},
 		"word for struct": {"point: a", "f.yaml:1:8: point wants keys and values, not a; its keys are on, share"},
+		"long":            {"items: " + strings.Repeat("é", 100), "f.yaml:1:8: items wants a list, not " + strings.Repeat("é", 60) + "…"},
 		"tab":             {"by:\n\ta: 1", "f.yaml:2:1: a tab cannot indent a line; write spaces"},
 		"bool":            {"items: [{on: 1}]", "f.yaml:1:14: on wants true or false, not 1"},
 		"number":          {"by: {a: x}", "f.yaml:1:9: a wants a whole number, not x"},
