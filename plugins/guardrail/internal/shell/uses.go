@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -227,6 +228,7 @@ var (
 	// remote are subcommands, by command, whose operands name what is elsewhere. Files stand behind their
 	// options.
 	remote = map[string]map[string]bool{
+		"git":     words(`push fetch pull merge rebase branch tag remote switch cherry-pick revert`),
 		"kubectl": words(`get describe delete logs edit label annotate scale rollout explain auth top apply create`),
 		"vault":   words(`kv read list delete secrets login status token`),
 		"aws":     words(`secretsmanager ssm`),
@@ -260,12 +262,9 @@ func usesOf(c call) (all []use) {
 	if noFiles[name] || compares(name, args) {
 		return nil
 	}
-	sub := "" // of git
+	sub := ""
 	if name == "git" {
-		_, rest, _, err := table()["git"].scan("git", args)
-		if err == nil && len(rest) > 0 {
-			sub = rest[0]
-		}
+		sub = subcommandOf(name, args)
 	}
 
 	// Say what each operand is for.
@@ -353,7 +352,7 @@ func fileWords(name string, args []string) (operands int, files []fileWord) {
 	if alike[name] != "" {
 		own = alike[name]
 	}
-	isRemote := slices.ContainsFunc(args, func(a string) bool { return remote[own][a] })
+	isRemote := remote[own][subcommandOf(own, args)]
 	program := programs[name]
 	for i := 0; i < len(args); i++ {
 		w := args[i]
@@ -397,7 +396,7 @@ func fileWords(name string, args []string) (operands int, files []fileWord) {
 			files = append(files, fileWord{word: next})
 			i++
 		case isOption:
-			takesFile := strings.Contains(option, "file") || option == "-f" || option == "-k"
+			takesFile := fileOption.MatchString(option)
 			if !attached && (isRemote && takesFile || programs[name] && programOptions[option]) {
 				files = append(files, fileWord{word: next})
 				i++
@@ -414,6 +413,30 @@ func fileWords(name string, args []string) (operands int, files []fileWord) {
 		}
 	}
 	return operands, files
+}
+
+// fileOption matches options of remote subcommands that take a file.
+var fileOption = regexp.MustCompile(`^-[fFk]$|^--.*(file|cert|key$)`)
+
+// subcommandOf returns the first operand of a call, behind options that are known to have a value.
+func subcommandOf(name string, args []string) string {
+	if name == "git" {
+		_, rest, _, err := table()["git"].scan("git", args)
+		if err != nil || len(rest) == 0 {
+			return ""
+		}
+		return rest[0]
+	}
+	valued := words(`-n --namespace --context --region --profile --project`)
+	for i := 0; i < len(args); i++ {
+		switch {
+		case valued[args[i]]:
+			i++
+		case !strings.HasPrefix(args[i], "-"):
+			return args[i]
+		}
+	}
+	return ""
 }
 
 // optionOf returns the option that a word is, and the value that stands in the word. A letter that is
