@@ -3,6 +3,7 @@ package yamlfile
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -27,7 +28,7 @@ func (f *File) walk(n ast.Node, t reflect.Type, path string) {
 	}
 	want := func(what string, ok bool) bool {
 		if !ok {
-			f.errs = append(f.errs, errorAt(f.name, Start(n), "%s wants %s, not %s", last(path), what, kindOf(n)))
+			f.errs = append(f.errs, errorAt(f.name, Start(n), "%s wants %s, not %s%s", last(path), what, kindOf(n), advice(n, t)))
 		}
 		return ok
 	}
@@ -75,6 +76,34 @@ func (f *File) walk(n ast.Node, t reflect.Type, path string) {
 	}
 }
 
+// advice says what to write in the place of a value, where a list or keys are wanted: "" if nothing short does.
+func advice(n ast.Node, t reflect.Type) string {
+	scalar, isScalar := n.(ast.ScalarNode)
+	switch {
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String && isScalar && n.Type() == ast.StringType &&
+		!strings.Contains(scalar.String(), " "): // a command in one text is another list
+		return fmt.Sprintf("; write [%s]", scalar.String())
+	case t.Kind() == reflect.Struct && isScalar:
+		names := slices.Sorted(maps.Keys(keysOf(t)))
+		if len(names) <= 8 {
+			return "; its keys are " + strings.Join(names, ", ")
+		}
+	}
+	return ""
+}
+
+// keysOf returns the keys of a struct, and of structs inside it that are inline, with the types of their values.
+func keysOf(t reflect.Type) map[string]reflect.Type {
+	keys := map[string]reflect.Type{}
+	for _, field := range reflect.VisibleFields(t) {
+		name := field.Tag.Get("yaml")
+		if name != "" && name != "-" && !field.Anonymous {
+			keys[name] = field.Type
+		}
+	}
+	return keys
+}
+
 func (f *File) walkAny(n ast.Node, path string) {
 	switch v := n.(type) {
 	case *ast.SequenceNode:
@@ -87,14 +116,8 @@ func (f *File) walkAny(n ast.Node, path string) {
 }
 
 func (f *File) walkStruct(m *ast.MappingNode, t reflect.Type, path string) {
-	fields := map[string]reflect.Type{}
-	var names []string
-	for _, field := range reflect.VisibleFields(t) { // those of structs inside too, which are inline
-		if name := field.Tag.Get("yaml"); name != "" && name != "-" && !field.Anonymous {
-			fields[name] = field.Type
-			names = append(names, name)
-		}
-	}
+	fields := keysOf(t)
+	names := slices.Sorted(maps.Keys(fields))
 	for _, v := range m.Values {
 		name := v.Key.GetToken().Value
 		field, known := fields[name]
@@ -187,5 +210,12 @@ func kindOf(n ast.Node) string {
 	case ast.NullType:
 		return "nothing"
 	}
-	return n.GetToken().Value
+	text := []rune(n.GetToken().Value)
+	if len(text) > maxShown { // it may be a page that was loaded in the place of a file
+		text = append(text[:maxShown], '…')
+	}
+	return string(text)
 }
+
+// maxShown is how many characters of a wrong value an error quotes.
+const maxShown = 60

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
@@ -139,7 +140,11 @@ func where(t *token.Token, column int) string {
 func Placed(name string, err error) error {
 	var e yaml.Error
 	if errors.As(err, &e) {
-		return errorAt(name, e.GetToken(), "%s", e.GetMessage())
+		what := e.GetMessage()
+		if strings.HasPrefix(what, "found character '\t'") {
+			what = "a tab cannot indent a line; write spaces"
+		}
+		return errorAt(name, e.GetToken(), "%s", what)
 	}
 	return fmt.Errorf("%s: %w", name, err)
 }
@@ -149,10 +154,13 @@ const maxDepth = 100
 
 // tooDeep returns the token that is deeper, nil if none is. Indentation needs no look: it grows the file as fast.
 func tooDeep(tokens token.Tokens) *token.Token {
-	flow, line, inLine := 0, 0, 0
+	flow := 0
+	line := 0
+	inLine := 0
 	for _, t := range tokens {
 		if t.Position != nil && t.Position.Line != line {
-			line, inLine = t.Position.Line, 0
+			line = t.Position.Line
+			inLine = 0
 		}
 		switch t.Type {
 		case token.SequenceStartType, token.MappingStartType:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,7 +32,8 @@ type Decision struct {
 	Event      string `json:"event,omitempty"`
 	Agent      string `json:"agent,omitempty"`
 	Record
-	// Error says why a text could not be judged. Then Rule is "on_error", and Action what it says.
+	// Error says why a text could not be judged: Rule is the one whose judge has not answered, or "on_error"
+	// if the policy could not judge it, and Action is what is said to be done then.
 	Error string `json:"error,omitempty"`
 }
 
@@ -84,9 +86,24 @@ func (d *decisionLog) write(ev *evaluation, event string) {
 		}
 		lines = append(append(lines, data...), '\n')
 	}
+	failures := ev.failures()
 	for _, r := range ev.records {
 		line.Record = r
+		line.Error = ""
+		i := slices.IndexFunc(failures, func(q *question) bool {
+			return q.spec.Rule == r.Rule && q.Stage == r.Stage && policy.TypeOf(q.err) == r.Type
+		})
+		if i >= 0 {
+			line.Error = failures[i].err.Error()
+		}
 		add()
+	}
+	for _, q := range failures {
+		if q.spec.OnError == policy.Allow { // there is no finding, and so no record
+			line.Record = Record{Rule: q.spec.Rule, Stage: q.Stage, Type: policy.TypeOf(q.err), Action: policy.Allow, Count: 1, Length: len(q.text)}
+			line.Error = q.err.Error()
+			add()
+		}
 	}
 	if ev.err != nil {
 		line.Record = Record{Rule: "on_error", Stage: ev.stage(), Type: "UNJUDGED", Action: ev.policy.OnError()}
@@ -96,12 +113,25 @@ func (d *decisionLog) write(ev *evaluation, event string) {
 		line.Error = ev.err.Error()
 		add()
 	}
+	if lines == nil {
+		return
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	_, err := d.file.Write(lines)
 	if err != nil {
 		d.log.Error("guardrail: a decision was not written", slog.String("error", err.Error()))
 	}
+}
+
+// failures returns the questions that judges have not answered.
+func (ev *evaluation) failures() (list []*question) {
+	for _, q := range ev.answers {
+		if q.err != nil {
+			list = append(list, q)
+		}
+	}
+	return list
 }
 
 // close closes the file.

@@ -197,6 +197,8 @@ func (g *guard) reportAll(ctx context.Context, ev *evaluation, event string) (un
 	}
 	if len(ev.records) > 0 || ev.err != nil {
 		g.report(ctx, ev, event)
+	} else if len(ev.answers) > 0 {
+		g.decisions.write(ev, event) // a judge may have failed, and its rule lets the text pass
 	}
 	if ev.err != nil && ev.policy.OnError() == policy.Allow {
 		unchecked = ev.err.Error()

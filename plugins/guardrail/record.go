@@ -110,7 +110,7 @@ func (ev *evaluation) record(stage policy.Stage, f *policy.Finding, text string)
 	r := &ev.records[i]
 	r.Count++
 	r.Length += f.End - f.Start
-	if f.By == policy.ByJudge {
+	if f.By == policy.ByJudge && f.Type != policy.TypeUnjudged && f.Type != policy.TypeOverBudget {
 		r.Score = max(r.Score, f.Score)
 	}
 	mark := ev.policy.Fingerprint(f.Type, text[f.Start:f.End])

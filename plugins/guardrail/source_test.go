@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -164,4 +165,32 @@ rules:
 	require.Contains(t, lines[2].Error, "rule c: when: it cannot be computed")
 	n, _ := guardrail.NoteOf(events[0])
 	require.Equal(t, "7", n.Release)
+}
+
+// A judge that has not answered is a decision, too, whatever its rule says is done then.
+func TestDecisionsAreWrittenOfJudgesThatFail(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "decisions.jsonl")
+	j := &panel{answers: map[string]string{"strict": "banana", "lenient": "banana"}}
+	s := stage(t, guardrail.Config{Decisions: log, Models: only(j.model()), Policy: parse(t, `
+rules:
+  - {id: lenient, stages: [input], judge: {model: judge, question: lenient, timeout: 1m, on_error: allow}, action: block}
+  - {id: strict, stages: [output], judge: {model: judge, question: strict, timeout: 1m, on_error: block}, action: flag}
+`)}, "Good morning.")
+	s.run("hello")
+	require.NoError(t, s.runner.Close(ctx))
+
+	data, err := os.ReadFile(log)
+	require.NoError(t, err)
+	var said [][]any
+	for line := range strings.Lines(string(data)) {
+		var d guardrail.Decision
+		require.NoError(t, json.Unmarshal([]byte(line), &d))
+		require.Contains(t, d.Error, "its model has not answered with")
+		require.Zero(t, d.Score, "no judge has given one")
+		said = append(said, []any{d.Rule, d.Stage, d.Type, d.Action, d.Count})
+	}
+	require.Equal(t, [][]any{
+		{"lenient", policy.Input, "UNJUDGED", policy.Allow, 1},
+		{"strict", policy.Output, "UNJUDGED", policy.Block, 1},
+	}, said)
 }

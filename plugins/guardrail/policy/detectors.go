@@ -100,6 +100,10 @@ func (r *reader) piiTypes(path string, value any) []string {
 	all := detect.PIITypes()
 	switch v := value.(type) {
 	case string:
+		if slices.Contains(all, v) {
+			r.bad(path, "one type is a list, too: write [%s]", v)
+			return []string{v}
+		}
 		r.oneOf(path, v, "default")
 		return all
 	case []any:

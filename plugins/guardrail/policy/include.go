@@ -36,6 +36,8 @@ func parts(name string, data []byte) ([]part, error) {
 		switch {
 		case strings.Contains(name, "://"):
 			return nil, own.Errorf(at, "a policy that is loaded from an address includes no files; put everything into one")
+		case strings.Contains(file, "://"):
+			return nil, own.Errorf(at, "a policy includes files, and nothing from an address: store %s beside this file", file)
 		case file == "" || filepath.IsAbs(file):
 			return nil, own.Errorf(at, "%q must be the path of a file, from the directory of this one", file)
 		}

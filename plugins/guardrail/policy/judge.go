@@ -109,12 +109,20 @@ func (a *Active) JudgesWhole() bool {
 // that it was not asked about because of the budget.
 const (
 	TypeFlagged    = "FLAGGED"
-	typeUnjudged   = "UNJUDGED"
-	typeOverBudget = "OVER_BUDGET"
+	TypeUnjudged   = "UNJUDGED"    // the judge has not answered
+	TypeOverBudget = "OVER_BUDGET" // it was not asked, because the judges have spent what they may
 )
 
 // ByJudge is what [Finding.By] says of what a judge has flagged.
 const ByJudge = "judge"
+
+// TypeOf returns the type of a finding that stands for a failure of a judge.
+func TypeOf(failure error) string {
+	if why, ok := errors.AsType[NoAnswer](failure); ok && why.OverBudget {
+		return TypeOverBudget
+	}
+	return TypeUnjudged
+}
 
 // Decide adds to a verdict what the judge's answer about a text means: the spans that it flags,
 // none if it flags nothing, or why there is no answer.
@@ -131,12 +139,8 @@ func (j *Judge) Decide(v *Verdict, text string, spans []Span, failure error) {
 		}
 	}
 	if failure != nil {
-		kind := typeUnjudged
-		if why, ok := errors.AsType[NoAnswer](failure); ok && why.OverBudget {
-			kind = typeOverBudget
-		}
 		add(Finding{
-			Type:    kind,
+			Type:    TypeOf(failure),
 			End:     len(text),
 			Score:   1,
 			message: notChecked,

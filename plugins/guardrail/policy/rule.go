@@ -177,6 +177,10 @@ func (r *reader) rule(path string, f *formRule) {
 		r.bad(path+".when", "a rule whose condition asks about files is about files alone; leave out detect:, judge: and tools:")
 	}
 
+	if made.aboutFiles() && slices.Equal(made.stages, []Stage{ToolArgs}) {
+		r.bad(path+".when", "calls have no files, so the rule would never have an effect: what a caller says, an agent says or a tool answers has some")
+	}
+
 	// What it does.
 	if made.tools == nil {
 		r.actions(path, f, made, types)

@@ -178,8 +178,18 @@ func (r *reader) tests(list []formTest) {
 		if t.Used != nil {
 			r.bad(path+".used", "a policy does not count: the plugin budget does, and has tests of its own")
 		}
-		if t.Name == "" || t.Stage == "" || t.Want == "" {
-			r.bad(path, "a test needs name, stage and want")
+		var missing []string
+		for _, key := range []struct{ name, value string }{
+			{"name", t.Name},
+			{"stage", string(t.Stage)},
+			{"want", string(t.Want)},
+		} {
+			if key.value == "" {
+				missing = append(missing, key.name)
+			}
+		}
+		if missing != nil {
+			r.bad(path, "a test needs name, stage and want; this one has no %s", strings.Join(missing, ", no "))
 			continue
 		}
 		r.oneOf(path+".stage", t.Stage, stringsOf(Stages())...)

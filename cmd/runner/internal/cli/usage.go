@@ -36,7 +36,14 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return exit.Usage.Errorf("%s takes no arguments (usage: %s)", name(cmd), cmd.UseLine())
+	hint := ""
+	switch {
+	case strings.HasSuffix(args[0], ".yaml") || strings.HasSuffix(args[0], ".yml"):
+		hint = fmt.Sprintf("; --config %s names a configuration", args[0])
+	case strings.HasPrefix(name(cmd), "session "):
+		hint = fmt.Sprintf("; --session %s names a session", args[0])
+	}
+	return exit.Usage.Errorf("%s takes no arguments%s (usage: %s)", name(cmd), hint, cmd.UseLine())
 }
 
 // Args checks how many arguments a command has: at least and at most so many, most < 0 being any

@@ -190,6 +190,9 @@ func (p *commands) local(pol *policy.Policy) *policy.Policy {
 }
 
 func readPolicy(ctx context.Context, file string) (*policy.Policy, error) {
+	if strings.Contains(file, "://") {
+		return nil, exit.Usage.Errorf("%s: the commands for policies read files: store what is at the address in one, as in curl -o policy.yaml %s", file, file)
+	}
 	data, err := input.ReadFile(ctx, file, maxPolicy)
 	if err != nil {
 		return nil, exit.Usage.As(err)

@@ -48,6 +48,9 @@ func (p *Permission) ofCommands() bool { return p.command != nil || p.path != ni
 
 var form = regexp.MustCompile(`^([^()]+)(?:\((.*)\))?$`)
 
+// several matches what looks like more than one permission in a text.
+var several = regexp.MustCompile(`\)\s*,\s*[\w*.-]+\(`)
+
 // Parse reads a permission: search_* for calls of tools, shell(git push*) for what a tool is given to
 // run, reads(secrets/**) and writes(/etc/**) for the paths that any tool's command reads or writes. The
 // tools that run commands are given, since no others can meet a permission about commands.
@@ -55,6 +58,9 @@ func Parse(text string, tools []CommandTool) (Permission, error) {
 	m := form.FindStringSubmatch(text)
 	if m == nil {
 		return Permission{}, fmt.Errorf("%q is not a tool: write search_*, shell(git push*) for what a tool is given to run, or reads(secrets/**)", text)
+	}
+	if several.MatchString(text) {
+		return Permission{}, fmt.Errorf("%s is two patterns: write each as a text of its own", text)
 	}
 	p := Permission{Tool: m[1]}
 	brackets := strings.HasSuffix(text, ")")
