@@ -299,7 +299,7 @@ func TestPinsAreBounded(t *testing.T) {
 		inv.Live = append(inv.Live, e)
 		inv.Position = e.Seq
 	}
-	plan, err := compaction.Draft(ctx, c, inv, "")
+	plan, err := compaction.Preview(ctx, c, inv, "")
 	require.NoError(t, err)
 	require.Empty(t, plan.Declined, plan.Why)
 	require.Equal(t, 200, plan.Pinned)

@@ -9,40 +9,10 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Preview returns what the command Now would do to a session if it were sent after an invocation, without doing it.
-// Plan.Trigger is what asks for a compaction already without the command, "" if nothing does.
-func Preview(c Config, inv *session.Invocation) (*Plan, error) {
-	c, err := c.complete()
-	if err != nil {
-		return nil, err
-	}
-	k := newCompactor(c)
-	trigger, cleared := k.next(inv)
-	p := k.plan(k.meter(inv.Live), inv, task{trigger: trigger})
-	p.ClearedNext = cleared
-	return &p, nil
-}
-
-// next returns which trigger asks for a summary by now, "" if none does, and how many old results the plugin clears in place
-// of one at the end of the next invocation.
-func (k *compactor) next(inv *session.Invocation) (trigger string, cleared int) {
-	m := k.meter(inv.Live)
-	t := k.due(m, inv.Live, "")
-	if t.clear > 0 {
-		p := k.plan(m, inv, t)
-		if p.clears() {
-			cleared = p.cleared
-		}
-	}
-	if t.trigger == triggerClear {
-		return "", cleared
-	}
-	return t.trigger, cleared
-}
-
-// Draft returns what Preview does, with the text of the summary in Plan.Draft. No model is asked: the text is that of a
-// summary without one. The instructions are those of the command.
-func Draft(ctx context.Context, c Config, inv *session.Invocation, instructions string) (*Plan, error) {
+// Preview returns what the command Now, with those instructions, would do to a session if it were sent after an invocation,
+// without doing it. Plan.Trigger is what asks for a compaction already without the command, "" if nothing does. No model is
+// asked: the text in Plan.Draft is that of a summary without one.
+func Preview(ctx context.Context, c Config, inv *session.Invocation, instructions string) (*Plan, error) {
 	c.Summarizer = nil
 	c.Artifacts = nil
 	c, err := c.complete()
@@ -50,8 +20,23 @@ func Draft(ctx context.Context, c Config, inv *session.Invocation, instructions 
 		return nil, err
 	}
 	k := newCompactor(c)
-	trigger, cleared := k.next(inv)
-	e, p, err := k.make(ctx, inv, task{trigger: trigger, instructions: instructions})
+
+	// What the end of the next invocation does.
+	m := k.meter(inv.Live)
+	due := k.due(m, inv.Live, "")
+	cleared := 0
+	if due.clear > 0 {
+		next := k.plan(m, inv, due)
+		if next.clears() {
+			cleared = next.cleared
+		}
+	}
+	if due.trigger == triggerClear {
+		due.trigger = ""
+	}
+
+	// What the command does.
+	e, p, err := k.make(ctx, inv, task{trigger: due.trigger, instructions: instructions})
 	if err != nil {
 		return p, err
 	}

@@ -96,7 +96,7 @@ func TestStays(t *testing.T) {
 	for i, e := range live {
 		e.Seq = int64(i) + 1
 	}
-	plan, err := compaction.Preview(c, &session.Invocation{Key: key, Live: live, Position: int64(len(live))})
+	plan, err := compaction.Preview(ctx, c, &session.Invocation{Key: key, Live: live, Position: int64(len(live))}, "")
 	require.NoError(t, err)
 	require.Empty(t, plan.Declined, plan.Why)
 	require.Equal(t, map[int64]string{1: "goal", 2: "pinned", 40: "tail", 41: "tail", 42: "tail"}, reasons(plan))
@@ -124,7 +124,7 @@ func TestAWorkflowThatHasNotEndedStays(t *testing.T) {
 		e.Seq = int64(i) + 1
 	}
 	last := int64(len(live))
-	plan, err := compaction.Preview(small(), &session.Invocation{Key: key, Live: live, Position: last})
+	plan, err := compaction.Preview(ctx, small(), &session.Invocation{Key: key, Live: live, Position: last}, "")
 	require.NoError(t, err)
 	require.Empty(t, plan.Declined, plan.Why)
 	require.Equal(t, map[int64]string{1: "goal", 4: "workflow", 5: "workflow", 6: "workflow", 7: "workflow",
@@ -163,11 +163,11 @@ func TestAPreviewNamesTheNextClearing(t *testing.T) {
 		{name: "a summary is made, since they are not enough", trigger: 1300, clear: 1200, want: 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			plan, err := compaction.Preview(compaction.Config{
+			plan, err := compaction.Preview(ctx, compaction.Config{
 				Window:  100_000,
 				Trigger: c.trigger,
 				Clear:   compaction.Clear{Trigger: c.clear, Keep: 1},
-			}, inv)
+			}, inv, "")
 			require.NoError(t, err)
 			require.Equal(t, c.want, plan.ClearedNext)
 		})

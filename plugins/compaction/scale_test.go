@@ -29,7 +29,7 @@ func TestATriggerByNumberCompactsInAnyWindow(t *testing.T) {
 			inv.Live = append(inv.Live, e)
 			inv.Position = e.Seq
 		}
-		plan, err := compaction.Preview(c, inv)
+		plan, err := compaction.Preview(ctx, c, inv, "")
 		require.NoError(t, err)
 		require.NotEmpty(t, plan.Trigger)
 		require.Empty(t, plan.Declined, plan.Why)
