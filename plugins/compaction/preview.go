@@ -71,21 +71,34 @@ func (d SummaryDraft) Differences() (added, left []string) {
 	return added, left
 }
 
-// statements cuts a summary into what it says, each with the author of its row.
-func statements(text string) (list []string) {
-	for row := range strings.SplitSeq(text, "\n") {
+// statements cuts a summary into what it says: first lines of what was kept, clauses with the first letter of their author,
+// since the name may be abbreviated, single values, and records of values.
+func statements(text string) []string {
+	list, text := splitPins(text)
+	add := func(author, rows, end string) {
+		for s := range strings.SplitSeq(rows, end) {
+			s = strings.TrimSpace(s)
+			isDay := strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]")
+			if s != "" && !isDay {
+				list = append(list, strings.TrimPrefix(author+": "+s, ": "))
+			}
+		}
+	}
+	prose, ledger := extract.Split(text)
+	for row := range strings.SplitSeq(prose, "\n") {
 		author, rest, named := strings.Cut(row, ": ")
 		if !named {
 			author = ""
 			rest = row
 		}
-		for s := range strings.SplitSeq(rest, "; ") {
-			s = strings.TrimSpace(s)
-			isDay := strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]")
-			if s == "" || isDay {
-				continue
-			}
-			list = append(list, strings.TrimPrefix(author[:prefix(author, 1)]+": "+s, ": ")) // the name may be abbreviated
+		add(author[:prefix(author, 1)], rest, "; ")
+	}
+	for row := range strings.SplitSeq(ledger, "\n") {
+		name, values, _ := strings.Cut(row, ": ")
+		if name == "said" || name == "pasted" {
+			add("", values, ", ")
+		} else {
+			add(name, values, "\n")
 		}
 	}
 	return list
