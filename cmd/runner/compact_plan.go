@@ -52,7 +52,7 @@ func (p *program) planCompaction(ctx context.Context, svc session.Service, c *co
 	if err != nil {
 		return exit.Store.As(err)
 	}
-	plan, err := compaction.Draft(ctx, settings, inv, instructions)
+	plan, err := compaction.Preview(ctx, settings, inv, instructions)
 	if err != nil {
 		return exit.Usage.As(err)
 	}

@@ -88,13 +88,13 @@ func (d *Demo) long(ctx context.Context, file string) (err error) {
 		if len(live) == 1 {
 			events = "1 event"
 		}
-		plan, err := compaction.Preview(settings, &session.Invocation{
+		plan, err := compaction.Preview(ctx, settings, &session.Invocation{
 			Key:      longKey,
 			Live:     live,
 			State:    s.State,
 			Position: s.Position,
 			Frontier: s.Frontier,
-		})
+		}, "")
 		if err != nil {
 			return err
 		}

@@ -88,6 +88,28 @@ func TestOldResultsAreCleared(t *testing.T) {
 	require.Zero(t, got.Events[0].Left)
 }
 
+// A long loop of one run, whose caller waits for summaries, needs none as long as clearing is enough.
+func TestALoopIsClearedBeforeItIsSummarized(t *testing.T) {
+	read, err := tool.New("read", "reads", func(_ context.Context, _ *tool.Call, _ struct{}) (string, error) {
+		return strings.Repeat("word ", 600), nil
+	})
+	require.NoError(t, err)
+	m := &speaker{answer: func(n int, _ *model.Request) (*model.Response, error) {
+		if n > 30 {
+			return said("done"), nil
+		}
+		return called(fmt.Sprint("c", n), "read", nil), nil
+	}}
+	c := compaction.Config{Window: 20_000, Trigger: 8000, Foreground: true, Clear: compaction.Clear{Trigger: 4000, Keep: 2}}
+	s := stage(t, c, m, read)
+	s.say("read the book")
+	require.Len(t, m.asked, 31)
+	require.Empty(t, s.compactions())
+	data, err := json.Marshal(m.last().Contents)
+	require.NoError(t, err)
+	require.Contains(t, string(data), "reads them")
+}
+
 // What waits for the session's turn to be cleared is not cleared a second time by runs that follow quickly.
 func TestResultsAreClearedOnce(t *testing.T) {
 	read, err := tool.New("read", "reads", func(_ context.Context, _ *tool.Call, _ struct{}) (string, error) {
@@ -299,7 +321,7 @@ func TestPinsAreBounded(t *testing.T) {
 		inv.Live = append(inv.Live, e)
 		inv.Position = e.Seq
 	}
-	plan, err := compaction.Draft(ctx, c, inv, "")
+	plan, err := compaction.Preview(ctx, c, inv, "")
 	require.NoError(t, err)
 	require.Empty(t, plan.Declined, plan.Why)
 	require.Equal(t, 200, plan.Pinned)

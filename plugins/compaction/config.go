@@ -175,7 +175,7 @@ const (
 )
 
 // Advise returns what is allowed in a valid configuration and may not be meant: triggers that never ask for a compaction,
-// or whose compactions never happen.
+// or whose compactions never happen, and keys that do nothing without another one.
 func Advise(c Config) (advice []string) {
 	set := c
 	c, err := c.complete()
@@ -196,6 +196,14 @@ func Advise(c Config) (advice []string) {
 	}
 	if c.Events > 0 && c.Events <= 2*c.Invocations {
 		say("invocations %d never asks for a compaction: an invocation has at least two events, so events %d is reached first", c.Invocations, c.Events)
+	}
+
+	// Keys that need another one.
+	if set.Clear.Trigger == 0 && (set.Clear.Keep > 0 || set.Clear.Min > 0 || len(set.Clear.Except) > 0) {
+		say("clear.trigger is not set, so the old results that clear describes are never looked for")
+	}
+	if set.Keep.Tokens > 0 && !set.Keep.any() {
+		say("keep.tokens %d bounds nothing: keep names no authors, tools or events", set.Keep.Tokens)
 	}
 
 	// Triggers by number whose compactions would not happen, in a session of events of the usual size.

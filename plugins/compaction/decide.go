@@ -67,7 +67,6 @@ func (k *compactor) decide(m meter, inv *session.Invocation, t task) Plan {
 		minGain: 1,
 	}
 	if d.clearOld() {
-		d.settle()
 		return d.p
 	}
 

@@ -11,7 +11,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// clearOld clears old results, if the task asks for it and that is enough. It reports whether everything is decided then.
+// clearOld clears old results, if the task asks for it and that is enough, or if it asks for nothing else. It reports whether
+// everything is decided then.
 func (d *decision) clearOld() bool {
 	if d.t.clear == 0 {
 		return false
@@ -25,6 +26,7 @@ func (d *decision) clearOld() bool {
 	case gain >= d.t.clear:
 	case d.t.trigger == triggerClear:
 		d.p.decline(declineGain, "old results have %d tokens; clearing them must save %d", gain, d.t.clear)
+		return true
 	default:
 		return false
 	}
@@ -35,11 +37,9 @@ func (d *decision) clearOld() bool {
 	for _, g := range d.groups {
 		d.stay(g, stayRoom)
 	}
-	d.p.Kept = d.p.Before
-	if d.p.Declined == "" {
-		d.clear(gaveOld, old...)
-		d.p.Kept = d.p.Before - gain
-	}
+	d.clear(gaveOld, old...)
+	d.p.Kept = d.p.Before - gain
+	d.settle()
 	return true
 }
 

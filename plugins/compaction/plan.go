@@ -50,10 +50,10 @@ type Plan struct {
 	// Pinned are the tokens of the events that Config.Keep names.
 	Pinned int
 	// ClearedNext is how many old results of tools the plugin clears at the end of the next
-	// invocation, by Config.Clear and in place of a summary. Only Preview and Draft set it.
+	// invocation, by Config.Clear and in place of a summary. Only Preview sets it.
 	ClearedNext int
 
-	// Draft has the texts of the summaries, if the Plan is of the function Draft.
+	// Draft has the texts of the summaries, if the Plan is of the function Preview.
 	Draft SummaryDraft
 
 	cleared  int                 // results and arguments that are cleared now
@@ -85,7 +85,7 @@ const (
 	Whole      Form = "whole"
 	Cleared    Form = "cleared"    // the event, with a line in place of each long result or argument
 	Hidden     Form = "hidden"     // nothing, although it stays in the live view: a call that waits for an answer
-	FirstLines Form = "lines"      // first lines in the summary, with the positions at which recall reads the whole
+	FirstLines Form = "lines"      // first lines in the summary, if it has room, with the positions at which recall reads the whole
 	Summarized Form = "summarized" // what the summary takes up of it
 )
 

@@ -9,40 +9,10 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Preview returns what the command Now would do to a session if it were sent after an invocation, without doing it.
-// Plan.Trigger is what asks for a compaction already without the command, "" if nothing does.
-func Preview(c Config, inv *session.Invocation) (*Plan, error) {
-	c, err := c.complete()
-	if err != nil {
-		return nil, err
-	}
-	k := newCompactor(c)
-	trigger, cleared := k.next(inv)
-	p := k.plan(k.meter(inv.Live), inv, task{trigger: trigger})
-	p.ClearedNext = cleared
-	return &p, nil
-}
-
-// next returns which trigger asks for a summary by now, "" if none does, and how many old results the plugin clears in place
-// of one at the end of the next invocation.
-func (k *compactor) next(inv *session.Invocation) (trigger string, cleared int) {
-	m := k.meter(inv.Live)
-	t := k.due(m, inv.Live, "")
-	if t.clear > 0 {
-		p := k.plan(m, inv, t)
-		if p.clears() {
-			cleared = p.cleared
-		}
-	}
-	if t.trigger == triggerClear {
-		return "", cleared
-	}
-	return t.trigger, cleared
-}
-
-// Draft returns what Preview does, with the text of the summary in Plan.Draft. No model is asked: the text is that of a
-// summary without one. The instructions are those of the command.
-func Draft(ctx context.Context, c Config, inv *session.Invocation, instructions string) (*Plan, error) {
+// Preview returns what the command Now, with those instructions, would do to a session if it were sent after an invocation,
+// without doing it. Plan.Trigger is what asks for a compaction already without the command, "" if nothing does. No model is
+// asked: the text in Plan.Draft is that of a summary without one.
+func Preview(ctx context.Context, c Config, inv *session.Invocation, instructions string) (*Plan, error) {
 	c.Summarizer = nil
 	c.Artifacts = nil
 	c, err := c.complete()
@@ -50,8 +20,23 @@ func Draft(ctx context.Context, c Config, inv *session.Invocation, instructions 
 		return nil, err
 	}
 	k := newCompactor(c)
-	trigger, cleared := k.next(inv)
-	e, p, err := k.make(ctx, inv, task{trigger: trigger, instructions: instructions})
+
+	// What the end of the next invocation does.
+	m := k.meter(inv.Live)
+	due := k.due(m, inv.Live, "")
+	cleared := 0
+	if due.clear > 0 {
+		next := k.plan(m, inv, due)
+		if next.clears() {
+			cleared = next.cleared
+		}
+	}
+	if due.trigger == triggerClear {
+		due.trigger = ""
+	}
+
+	// What the command does.
+	e, p, err := k.make(ctx, inv, task{trigger: due.trigger, instructions: instructions})
 	if err != nil {
 		return p, err
 	}
@@ -86,21 +71,34 @@ func (d SummaryDraft) Differences() (added, left []string) {
 	return added, left
 }
 
-// statements cuts a summary into what it says, each with the author of its row.
-func statements(text string) (list []string) {
-	for row := range strings.SplitSeq(text, "\n") {
+// statements cuts a summary into what it says: first lines of what was kept, clauses with the first letter of their author,
+// since the name may be abbreviated, single values, and records of values.
+func statements(text string) []string {
+	list, text := splitPins(text)
+	add := func(author, rows, end string) {
+		for s := range strings.SplitSeq(rows, end) {
+			s = strings.TrimSpace(s)
+			isDay := strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]")
+			if s != "" && !isDay {
+				list = append(list, strings.TrimPrefix(author+": "+s, ": "))
+			}
+		}
+	}
+	prose, ledger := extract.Split(text)
+	for row := range strings.SplitSeq(prose, "\n") {
 		author, rest, named := strings.Cut(row, ": ")
 		if !named {
 			author = ""
 			rest = row
 		}
-		for s := range strings.SplitSeq(rest, "; ") {
-			s = strings.TrimSpace(s)
-			isDay := strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]")
-			if s == "" || isDay {
-				continue
-			}
-			list = append(list, strings.TrimPrefix(author[:prefix(author, 1)]+": "+s, ": ")) // the name may be abbreviated
+		add(author[:prefix(author, 1)], rest, "; ")
+	}
+	for row := range strings.SplitSeq(ledger, "\n") {
+		name, values, _ := strings.Cut(row, ": ")
+		if name == "said" || name == "pasted" {
+			add("", values, ", ")
+		} else {
+			add(name, values, "\n")
 		}
 	}
 	return list

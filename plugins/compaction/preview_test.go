@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
+	"pgregory.net/rapid"
 
 	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/session"
@@ -96,11 +97,93 @@ func TestStays(t *testing.T) {
 	for i, e := range live {
 		e.Seq = int64(i) + 1
 	}
-	plan, err := compaction.Preview(c, &session.Invocation{Key: key, Live: live, Position: int64(len(live))})
+	plan, err := compaction.Preview(ctx, c, &session.Invocation{Key: key, Live: live, Position: int64(len(live))}, "")
 	require.NoError(t, err)
 	require.Empty(t, plan.Declined, plan.Why)
 	require.Equal(t, map[int64]string{1: "goal", 2: "pinned", 40: "tail", 41: "tail", 42: "tail"}, reasons(plan))
 	require.Len(t, plan.Covered, 37)
+}
+
+// A plan says of each event what becomes of it, and the compaction covers just those that do not stay, whatever is in the
+// view and however much room there is.
+func TestAPlanSaysOfEachEventWhatBecomesOfIt(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		inv := &session.Invocation{Key: key, ID: "now"}
+		add := func(invocation int, e *session.Event) {
+			inv.Position++
+			e.Seq = inv.Position
+			e.InvocationID = fmt.Sprint(invocation)
+			inv.Live = append(inv.Live, e)
+		}
+		words := func() string { return filler(rapid.SampledFrom([]int{3, 12, 90}).Draw(t, "words")) }
+		open := map[int64]bool{}
+		for i := range rapid.IntRange(1, 40).Draw(t, "invocations") {
+			add(i, says(session.User, "", words()))
+			calls := &genai.Content{Role: genai.RoleModel}
+			answers := &genai.Content{Role: genai.RoleUser}
+			for j := range rapid.IntRange(0, 3).Draw(t, "calls") {
+				name := rapid.SampledFrom([]string{"read", "pin"}).Draw(t, "tool")
+				id := fmt.Sprint("c", i, "-", j)
+				calls.Parts = append(calls.Parts, &genai.Part{FunctionCall: &genai.FunctionCall{ID: id, Name: name, Args: map[string]any{"page": words()}}})
+				if rapid.IntRange(0, 5).Draw(t, "waits") > 0 {
+					answers.Parts = append(answers.Parts, &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: id, Name: name, Response: map[string]any{"text": words()}}})
+				}
+			}
+			if len(calls.Parts) > 0 {
+				add(i, &session.Event{Author: "desk", Content: calls})
+				open[inv.Position] = len(answers.Parts) < len(calls.Parts)
+			}
+			if len(answers.Parts) > 0 {
+				add(i, &session.Event{Author: "desk", Content: answers})
+			}
+			add(i, says(rapid.SampledFrom([]string{"desk", "notes"}).Draw(t, "author"), "", words()))
+		}
+		c := compaction.Config{
+			Window:  4000,
+			Budget:  rapid.IntRange(300, 3000).Draw(t, "budget"),
+			Keep:    compaction.Keep{Tools: []string{"pin"}, Authors: []string{"notes"}},
+			Clear:   compaction.Clear{Trigger: rapid.SampledFrom([]int{0, 100}).Draw(t, "clear"), Keep: 1, Min: 1},
+			MinGain: 1,
+			Log:     slog.New(slog.DiscardHandler),
+			Count:   tokens,
+		}
+		plan, err := compaction.Preview(ctx, c, inv, "")
+		require.NoError(t, err)
+		if rapid.Bool().Draw(t, "limit") {
+			_, limited, err := compaction.Compact(ctx, c, inv)
+			require.NoError(t, err)
+			if limited != nil {
+				plan = limited
+			}
+		}
+		require.Len(t, plan.Fates, len(inv.Live))
+		var covered, kept []int64
+		for _, e := range inv.Live {
+			f := plan.Fates[e.Seq]
+			switch f.Form {
+			case compaction.Whole:
+				require.NotEmpty(t, f.Stays)
+				require.Empty(t, f.GaveWay)
+			case compaction.Cleared, compaction.Hidden:
+				require.NotEmpty(t, f.Stays)
+				require.NotEmpty(t, f.GaveWay)
+			case compaction.FirstLines:
+				require.Empty(t, f.Stays)
+				require.NotEmpty(t, f.GaveWay)
+			default:
+				require.Equal(t, compaction.Fate{Form: compaction.Summarized, GaveWay: f.GaveWay}, f)
+			}
+			switch {
+			case f.Stays == "":
+				require.False(t, open[e.Seq], "a call of event %d waits", e.Seq)
+				covered = append(covered, e.Seq)
+			case e.Seq <= plan.Through:
+				kept = append(kept, e.Seq)
+			}
+		}
+		require.Equal(t, covered, seqs(plan.Covered))
+		require.Equal(t, kept, plan.Keep)
+	})
 }
 
 // A workflow's run that has not ended keeps its events and its input, and a run that has ended keeps nothing. The store
@@ -124,7 +207,7 @@ func TestAWorkflowThatHasNotEndedStays(t *testing.T) {
 		e.Seq = int64(i) + 1
 	}
 	last := int64(len(live))
-	plan, err := compaction.Preview(small(), &session.Invocation{Key: key, Live: live, Position: last})
+	plan, err := compaction.Preview(ctx, small(), &session.Invocation{Key: key, Live: live, Position: last}, "")
 	require.NoError(t, err)
 	require.Empty(t, plan.Declined, plan.Why)
 	require.Equal(t, map[int64]string{1: "goal", 4: "workflow", 5: "workflow", 6: "workflow", 7: "workflow",
@@ -135,6 +218,16 @@ func TestAWorkflowThatHasNotEndedStays(t *testing.T) {
 		Content: session.Message("so far").Content,
 	}}}
 	require.NoError(t, store.CheckCompaction(live, 0, last+1, compacted))
+}
+
+// The difference of two summaries names clauses and values, and not the rows that they are in.
+func TestDifferencesNameWhatIsNew(t *testing.T) {
+	added, left := compaction.SummaryDraft{
+		Before: "[4 May 2026]\nuser: I like tea; I have a cat\n\nValues:\npay(): id 3, amount 5\nsaid: A-1, B-2",
+		After:  "Kept in part; recall reads the whole, from the first position to the last:\n1–2 note: a, b\n\n[5 May 2026]\nu: I have a cat; it is old\n\nValues:\npay(): id 4, amount 5\nsaid: B-2, C-3",
+	}.Differences()
+	require.Equal(t, []string{"1–2 note: a, b", "u: it is old", "pay(): id 4, amount 5", "C-3"}, added)
+	require.Equal(t, []string{"u: I like tea", "pay(): id 3, amount 5", "A-1"}, left)
 }
 
 // A preview says how many old results the end of the next invocation clears in place of a summary.
@@ -163,11 +256,11 @@ func TestAPreviewNamesTheNextClearing(t *testing.T) {
 		{name: "a summary is made, since they are not enough", trigger: 1300, clear: 1200, want: 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			plan, err := compaction.Preview(compaction.Config{
+			plan, err := compaction.Preview(ctx, compaction.Config{
 				Window:  100_000,
 				Trigger: c.trigger,
 				Clear:   compaction.Clear{Trigger: c.clear, Keep: 1},
-			}, inv)
+			}, inv, "")
 			require.NoError(t, err)
 			require.Equal(t, c.want, plan.ClearedNext)
 		})

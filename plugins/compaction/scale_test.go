@@ -29,7 +29,7 @@ func TestATriggerByNumberCompactsInAnyWindow(t *testing.T) {
 			inv.Live = append(inv.Live, e)
 			inv.Position = e.Seq
 		}
-		plan, err := compaction.Preview(c, inv)
+		plan, err := compaction.Preview(ctx, c, inv, "")
 		require.NoError(t, err)
 		require.NotEmpty(t, plan.Trigger)
 		require.Empty(t, plan.Declined, plan.Why)
@@ -49,6 +49,9 @@ func TestAdvise(t *testing.T) {
 		{compaction.Config{Invocations: 6, Events: 13}, ""},
 		{compaction.Config{Invocations: 6, MinGain: 7680}, "invocations 6 starts no compaction yet if each of the invocations has 1000 tokens: too short (6000 tokens); a summary must save 7680"},
 		{compaction.Config{Events: 10, MinGain: 2600}, "events 10 starts no compaction yet if each of the events has 250 tokens"},
+		{compaction.Config{Clear: compaction.Clear{Keep: 2}}, "clear.trigger is not set"},
+		{compaction.Config{Clear: compaction.Clear{Artifacts: 2000}}, ""},
+		{compaction.Config{Keep: compaction.Keep{Tokens: 2000}}, "keep.tokens 2000 bounds nothing"},
 		{compaction.Config{Events: 10, Tail: 9000}, ""}, // the tail leaves room for half a summary
 	} {
 		got := compaction.Advise(c.config)

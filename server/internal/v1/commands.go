@@ -146,6 +146,7 @@ type planBody struct {
 	Before   int                `json:"before"`
 	Kept     int                `json:"kept"`
 	Summary  int                `json:"summary"`
+	Text     string             `json:"text,omitzero"` // of the summary, as it would be without a model
 }
 
 // compact makes a summary stand in for the older part of a session, or says what that would do.
@@ -172,7 +173,7 @@ func (x *routes) compact(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	plan, err := compaction.Preview(*app.Compaction, inv)
+	plan, err := compaction.Preview(r.Context(), *app.Compaction, inv, body.Instructions)
 	if err != nil {
 		return err
 	}
@@ -183,6 +184,7 @@ func (x *routes) compact(w http.ResponseWriter, r *http.Request) error {
 		Before:   plan.Before,
 		Kept:     plan.Kept,
 		Summary:  plan.Summary,
+		Text:     plan.Draft.After,
 		Stays:    plan.Positions(func(f compaction.Fate) string { return f.Stays }),
 	}
 	if plan.Declined == "" {
