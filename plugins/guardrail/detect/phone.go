@@ -82,7 +82,8 @@ func (f *finder) phone(v *numeral) {
 		if len(digits) <= 17 && !v.isUnclosed(n) {
 			end := v.extended(n)
 			rule, score := v.dialled(digits, n, end)
-			if score == 0 && f.isAsked(v, end) && v.nationalForm(digits, n) != noForm && !v.isDated(n) {
+			if score == 0 && f.isAsked(v, end) && v.nationalForm(digits, n) != noForm &&
+				!v.isDated(n) && !v.isYears(n) {
 				rule = "whole"
 				score = .2 // any other type that was asked for comes first
 			}

@@ -71,6 +71,7 @@ func TestPIIOfOtherFormsIsFoundIfItsTypeIsNamed(t *testing.T) {
 	}
 	some, err := detect.PII("PHONE_NUMBER", "US_SSN")
 	require.NoError(t, err)
+	require.Empty(t, some.Find(nil, "2006-2009"))
 	found := some.Find(nil, "536228726")
 	require.Len(t, found, 1)
 	require.Equal(t, "US_SSN", found[0].Type)
