@@ -110,8 +110,11 @@ func (f *finder) card(v *numeral) {
 			f.add("CREDIT_CARD", "luhn", v.start, g.end, .9)
 		default:
 			_, said := v.said(cardList)
-			if said {
+			switch {
+			case said:
 				f.add("CREDIT_CARD", "luhn", v.start, g.end, 1)
+			case f.isAsked(v, g.end):
+				f.add("CREDIT_CARD", "whole", v.start, g.end, .3)
 			}
 		}
 	}

@@ -82,6 +82,8 @@ func (f *finder) day(v *numeral, start, end int, long bool) {
 	near, said := v.said(birthList)
 	if said && near < 6 {
 		f.add("DATE_OF_BIRTH", "words", start, end, .85)
+	} else if f.isAsked(v, end) {
+		f.add("DATE_OF_BIRTH", "whole", start, end, .3)
 	}
 	if !long {
 		near, said = v.said(dateList)

@@ -40,7 +40,7 @@ func (f *finder) ipv4(v *numeral) {
 	if said && (near == 0 || small && near < 3) {
 		return
 	}
-	if small && !v.isNetworked(end) {
+	if small && !v.isNetworked(end) && !f.isAsked(v, end) {
 		return
 	}
 	f.add("IP_ADDRESS", "ipv4", v.start, end, .95)
@@ -167,7 +167,7 @@ func (f *finder) mac(r *reader, v *numeral) {
 		return
 	}
 	_, said := v.said(macList)
-	if said || digits > 0 && digits < groups*size {
+	if said || digits > 0 && digits < groups*size || f.isAsked(v, end) {
 		f.add("MAC_ADDRESS", "groups", v.start, end, .9)
 	}
 }

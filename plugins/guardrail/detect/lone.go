@@ -48,9 +48,10 @@ func (l *lone) isAmbiguous(w *written) bool {
 // isUnusual tells whether little is written as the number is: it changes three times between letters
 // and digits or between groups; or twice if it has three groups, or seven letters and digits. If it
 // has digits only, its groups are of several sizes: quantities, too, are written in equal ones. One group
-// of eight hexadecimal digits or more is rather a digest.
+// of eight digits or more with one of the letters A to F is rather a digest.
 func (w *written) isUnusual() bool {
-	if w.k == 1 && len(w.code) > 7 && isAllHex(w.text[w.start:w.end]) {
+	first := &w.groups[0]
+	if w.k == 1 && first.size() > 7 && first.digits == first.size()-1 && isAllHex(w.text[w.start:w.end]) {
 		return false
 	}
 	changes := 0
@@ -68,6 +69,10 @@ func (w *written) isUnusual() bool {
 	}
 	return (changes > 2 || changes == 2 && (w.k > 2 || len(w.code) > 6)) && (!digits || several)
 }
+
+// isAsked tells whether the numeral up to a place is all of the text, and the types that it may be of
+// are among few that were asked for: then whatever fits one of them is found.
+func (f *finder) isAsked(v *numeral, end int) bool { return f.named && v.isAll(end) }
 
 // isAll tells whether the numeral up to a place is all that the text has.
 func (v *numeral) isAll(end int) bool {

@@ -159,7 +159,7 @@ func (f *finder) driverLicense(v *numeral) {
 	switch {
 	case said.ok && said.near < 5:
 		f.addClaim("US_DRIVER_LICENSE", "words", v.start, end, .8, said.claim(0))
-	case f.named && v.isAll(end):
+	case f.isAsked(v, end):
 		f.add("US_DRIVER_LICENSE", "whole", v.start, end, .3)
 	}
 }

@@ -82,6 +82,11 @@ func (f *finder) phone(v *numeral) {
 		if len(digits) <= 17 && !v.isUnclosed(n) {
 			end := v.extended(n)
 			rule, score := v.dialled(digits, n, end)
+			if score == 0 && f.isAsked(v, end) && v.nationalForm(digits, n) != noForm &&
+				!v.isDated(n) && !v.isYears(n) {
+				rule = "whole"
+				score = .2 // any other type that was asked for comes first
+			}
 			if score > 0 {
 				f.add("PHONE_NUMBER", rule, start, end, score)
 				f.nationalPhone(digits, v.plus, start, end, score)

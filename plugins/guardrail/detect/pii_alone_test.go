@@ -53,6 +53,30 @@ func TestPIIOfEachFormIsFoundIfItsTypeIsNamed(t *testing.T) {
 	})
 }
 
+// So is what has no form in the table: a number that else needs a word beside it, or is rather something else.
+func TestPIIOfOtherFormsIsFoundIfItsTypeIsNamed(t *testing.T) {
+	for kind, value := range map[string]string{
+		"CREDIT_CARD":       "122000000000003",
+		"PHONE_NUMBER":      "5551234567",
+		"IP_ADDRESS":        "12.4.3.1",
+		"MAC_ADDRESS":       "00-11-22-33-44-55",
+		"DATE_OF_BIRTH":     "8 May 1985",
+		"US_DRIVER_LICENSE": "H12234567",
+	} {
+		d, err := detect.PII(kind)
+		require.NoError(t, err)
+		for text, n := range map[string]int{value: 1, " " + value + "\n": 1, "it was " + value + " then": 0} {
+			require.Len(t, d.Find(nil, text), n, "%s in %q", kind, text)
+		}
+	}
+	some, err := detect.PII("PHONE_NUMBER", "US_SSN")
+	require.NoError(t, err)
+	require.Empty(t, some.Find(nil, "2006-2009"))
+	found := some.Find(nil, "536228726")
+	require.Len(t, found, 1)
+	require.Equal(t, "US_SSN", found[0].Type)
+}
+
 // Of the types that a value fits, it has the one with the fewest such values, wherever that is in the table.
 func TestPIIHasTheTypeWithTheFewestValues(t *testing.T) {
 	d := pii(t)
