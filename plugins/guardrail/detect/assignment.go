@@ -150,11 +150,11 @@ func (s *scan) qualified(begin, end int) string {
 	return name
 }
 
-// isCell tells whether a name begins the first cell of a row of a table in Markdown.
+// isCell tells whether a name begins the first cell of a row of a table: a line.
 func isCell(text string, begin int) bool {
-	before, ok := strings.CutSuffix(strings.TrimRight(text[max(0, begin-16):begin], " *`"), "|")
-	before = strings.TrimRight(before, " ")
-	return ok && (before == "" || before[len(before)-1] == '\n')
+	before := strings.TrimRight(text[max(0, begin-16):begin], " *`")
+	before = strings.TrimRight(strings.TrimSuffix(before, "|"), " ")
+	return before == "" || before[len(before)-1] == '\n'
 }
 
 // isArgument tells whether a name in quotes is the first argument of a call.

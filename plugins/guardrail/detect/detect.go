@@ -7,10 +7,19 @@
 // a model against whoever runs it. [Words] finds the words of a list.
 //
 // The forms of tokens, the numbers of countries and the words that detectors look for are in text
-// files in the folder data, each of which explains its columns. An official number or code is added
-// as a row of data/ids.txt: its forms, its check, and the words that stand beside it. What has a form
-// that no table can say, such as a date or a telephone number, is a method of finder in a file of
-// its own, which scan.go calls.
+// files in the folder data, whose first lines explain them. To have more found, add a row there:
+//
+//   - an official number or code: a row of ids.txt, with its forms, its check, and the words that stand
+//     beside it;
+//   - a token that begins with a prefix of its own: a line of tokens.txt;
+//   - a form that only a provider's name beside it makes a secret: a line of providers.txt;
+//   - a name under which a value is a secret: its last word to a list of names.txt;
+//   - a name whose value is none: the word that says so to a list of names.txt;
+//   - what stands in the place of a secret: a word to the placeholders of passwords.txt;
+//   - a command that is given a password: a line of commands.txt.
+//
+// What has a form that no table can say, such as a date or a telephone number, is a method of finder in
+// a file of its own, which scan.go calls.
 package detect
 
 // A Finding is a part of a text.

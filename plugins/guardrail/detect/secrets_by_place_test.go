@@ -36,7 +36,7 @@ func TestSecretsByTheirPlace(t *testing.T) {
 		"private-key":    {"Private-Lines: 2\n‹" + lines + "›\nPrivate-MAC: " + random(26, 40, hex)},
 		"assigned-secret": {
 			"\"client_secret\", \"‹" + token + "›\"", "the license key is ‹" + token + "›", "our encryption key: ‹" + token + "›",
-			"Here is my API key ‹" + token + "›, thanks", "use the token ‹" + token + "›.", "my key is ‹" + token + "›", "define( 'API_TOKEN', '‹" + token + "›' );", "APP_KEY=base64:‹" + token + "=›", "x_writekey = '‹" + random(27, 32, hex) + "›'", "pusher_secret: \"‹62129da663d68c1284e6›\"", "api_secret=‹fWEjqDANttPDEEDhJdhpwYlq›",
+			"Here is my API key ‹" + token + "›, thanks", "use the token ‹" + token + "›.", "my key is ‹" + token + "›", "name | value\n api_key | ‹" + token + "›", "define( 'API_TOKEN', '‹" + token + "›' );", "APP_KEY=base64:‹" + token + "=›", "x_writekey = '‹" + random(27, 32, hex) + "›'", "pusher_secret: \"‹62129da663d68c1284e6›\"", "api_secret=‹fWEjqDANttPDEEDhJdhpwYlq›",
 			"otpauth://totp/x?secret=‹J4RA6O4TT7FAYIWL›&issuer=x", "service_key: ‹18B37VZN1F4RNDZ1›",
 		},
 	} {
