@@ -1,9 +1,12 @@
 package extract
 
+import "strings"
+
 // body returns a clause without what only opens or ends it.
 func (c clause) body(words []word) clause {
 	c.from = c.opening(words)
-	for c.to > c.from && (joins[words[c.to-1].plain] || contrasts[words[c.to-1].plain]) {
+	goesOn := c.to < len(words) && words[c.to].sentence == words[c.to-1].sentence
+	for goesOn && c.to > c.from && (joins[words[c.to-1].plain] || contrasts[words[c.to-1].plain]) {
 		if c.to-2 >= c.from && words[c.to-2].plain == "or" { // "ten or so"
 			break
 		}
@@ -28,6 +31,36 @@ func (c clause) tells(words []word) bool {
 	}
 	return len(said) >= 3 || glues(said) || c.strong(words) >= 2 && c.exact(words)
 }
+
+// answers reports whether a clause is enough for an answer: "Penicillin", "No".
+func (c clause) answers(words []word) bool {
+	return c.strong(words) > 0 || polar[words[c.from].plain]
+}
+
+// elliptic reports whether words probably mean nothing without the question that they answer: "Yes", "Penicillin", "It is
+// in Utrecht". They have no subject, or only a word for one.
+func elliptic(words []word) bool {
+	if len(words) == 0 || len(words) > 20 || glues(words) {
+		return false
+	}
+	first := words[0]
+	if pronouns[first.plain] || polar[first.plain] || len(words) <= 4 {
+		return true
+	}
+	if subjects[first.plain] {
+		return false
+	}
+	for _, w := range words {
+		contracted := strings.ContainsAny(w.text, "'’")
+		if nominatives[w.plain] || beings[w.plain] || contracted {
+			return false
+		}
+	}
+	return true
+}
+
+// polar are words that answer a question by themselves.
+var polar = set(`yes no yeah yep nope never both neither ja nein nie doch si sí oui non jamais nunca`)
 
 // strong returns how many words of a clause tell something.
 func (c clause) strong(words []word) (n int) {

@@ -48,11 +48,14 @@ type history struct {
 // Weights of values; see the package comment.
 const (
 	fade  = 0.98 // multiplies the worth of a value for each event since it was seen
+	crowd = 0.95 // multiplies the worth of a value for each better one beyond crowdFrom, with its label and as unused
 	byUse = 3.0  // multiplies the worth of a value that a call or the user has used
 	twice = 0.05 // multiplies the worth of an exact value that is in another record too, or in a long text alone
 )
 
 const (
+	crowdFrom = 32 // how many unused values of one label count fully
+
 	maxAsked = 32     // how many tools are in ledger.asked
 	said     = "said" // the name of the record of a text's values
 
@@ -87,14 +90,16 @@ func (l *ledger) fields() (n int) {
 	return n
 }
 
-// notPasted returns the places whose values are not from long texts.
-func (l *ledger) notPasted(places []place) (list []place) {
+// pasted divides places into those whose values only long texts have, and the others.
+func (l *ledger) pasted(places []place) (own, pasted []place) {
 	for _, p := range places {
-		if l.records[p.record].Name != saidAtLength {
-			list = append(list, p)
+		if l.records[p.record].Name == saidAtLength {
+			pasted = append(pasted, p)
+		} else {
+			own = append(own, p)
 		}
 	}
-	return list
+	return own, pasted
 }
 
 // add takes in the values of an event.
@@ -133,21 +138,27 @@ func (l *ledger) add(e *session.Event) {
 				l.put(&record{Name: said, Fields: []field{f}})
 			}
 		case p.Text != "":
-			r := &record{Name: said}
+			values := literals(footnote.ReplaceAllLiteralString(undated(valid(p.Text), e.Timestamp), ""))
 			if isLong(p.Text) {
-				r.Name = saidAtLength
+				l.mention(saidAtLength, values, false)
+			} else {
+				l.mention(said, values, e.Content.Role != genai.RoleModel)
 			}
-			fromUser := e.Content.Role != genai.RoleModel && r.Name == said
-			for _, v := range literals(footnote.ReplaceAllLiteralString(undated(valid(p.Text), e.Timestamp), "")) {
-				f := field{Value: v}
-				known := l.note(f, fromUser)
-				if !known {
-					r.Fields = append(r.Fields, f)
-				}
-			}
-			l.put(r)
 		}
 	}
+}
+
+// mention takes in values of a text, of which it puts those that are new into the record with a name.
+func (l *ledger) mention(name string, values []string, used bool) {
+	r := &record{Name: name}
+	for _, v := range values {
+		f := field{Value: v}
+		known := l.note(f, used)
+		if !known {
+			r.Fields = append(r.Fields, f)
+		}
+	}
+	l.put(r)
 }
 
 // note records that the current event has a value. It reports whether an earlier one had it.
@@ -225,6 +236,7 @@ func (l *ledger) rank() []place {
 		place
 		score float64
 		value string // if it is exact
+		table string // of what many values may be, "" if the value was used
 	}
 	var all []scored
 	for i, r := range l.records {
@@ -250,6 +262,9 @@ func (l *ledger) rank() []place {
 				score *= twice
 			}
 			s := scored{place: place{record: i, field: j}, score: score}
+			if !h.Used {
+				s.table = r.Name + " " + f.Label
+			}
 			if k.exact() {
 				s.value = f.Value
 			}
@@ -259,9 +274,14 @@ func (l *ledger) rank() []place {
 	best := func(a, b scored) int { return cmp.Compare(b.score, a.score) }
 	slices.SortStableFunc(all, best)
 
-	// An exact value counts fully in its best record only.
+	// An exact value counts fully in its best record only, and the values of a table count less and less.
 	seen := map[string]bool{}
+	crowded := map[string]float64{}
 	for i, s := range all {
+		if s.table != "" {
+			crowded[s.table]++
+			all[i].score *= math.Pow(crowd, max(0, crowded[s.table]-crowdFrom))
+		}
 		if s.value != "" && seen[s.value] {
 			all[i].score *= twice
 		}
