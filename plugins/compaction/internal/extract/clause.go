@@ -2,6 +2,7 @@ package extract
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -72,7 +73,8 @@ func (c clause) write(text string, words []word) string {
 	for i := c.from; i < c.to; i++ {
 		w := words[i]
 		last := i == c.to-1
-		counts := !last && counted[words[i+1].plain] // "a few" is not "few", and "twice a week" not "twice week"
+		counts := !last && counted[words[i+1].plain]                               // "a few" is not "few", and "twice a week" not "twice week"
+		counts = counts || w.plain != "the" && measures(words[max(c.from, i-2):i]) // "two dogs a flat"
 		denied = w.denies() || denied && w.clause == words[i-1].clause
 		stress := stresses[w.plain] && !denied // "not just a game" is not "not a game"
 		if (articles[w.plain] && (english || w.plain == "the") || stress) && !last && !counts && !w.quoted {
@@ -106,6 +108,13 @@ func (c clause) write(text string, words []word) string {
 	return b.String()
 }
 
+// measures reports whether there is a number among words, so that "a" behind them means "for each".
+func measures(words []word) bool {
+	return slices.ContainsFunc(words, func(w word) bool {
+		return strings.ContainsAny(w.plain, "0123456789") || numbers[w.plain]
+	})
+}
+
 // english reports whether a clause is not clearly in another language, in which "a" is no article.
 func (c clause) english(words []word) bool {
 	foreign := false
@@ -117,6 +126,9 @@ func (c clause) english(words []word) bool {
 	}
 	return !foreign
 }
+
+// numbers are numbers as words.
+var numbers = set(`one two three four five six seven eight nine ten hundred thousand`)
 
 // english and foreigners are frequent words that only English has, and that it does not have.
 var (

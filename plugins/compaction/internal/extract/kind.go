@@ -115,7 +115,7 @@ func kindOf(v string) kind {
 }
 
 // loose matches numbers that say nothing without the words beside them: 4th, 1990s, 5pm, 10k, 2019-2020, 30-60, 24/7.
-var loose = regexp.MustCompile(`^\d{1,4}(?:\.\d+)?(?:ms|µs|ns|s)$|^\d{1,4}(?:st|nd|rd|th|s|am|pm|k|m|x|h|d|km|kg|mg|ml|cm|mm|GB|MB)$|^(?:19|20)\d\d[-/](?:19|20)?\d\d$|^\d{1,3}-\d{1,3}$|^\d{1,2}/\d{1,2}$`)
+var loose = regexp.MustCompile(`^\d{1,4}(?:\.\d+)?(?:ms|µs|ns|st|nd|rd|th|s|am|pm|k|m|x|h|d|km|kg|mg|ml|cm|mm|GB|MB)$|^(?:19|20)\d\d[-/](?:19|20)?\d\d$|^\d{1,3}-\d{1,3}$|^\d{1,2}/\d{1,2}$`)
 
 // letters reports whether a text has letters only.
 func letters(s string) bool {

@@ -104,7 +104,9 @@ func (s *State) traits(c clause, words []word, l line) traits {
 	t.chats = us && talks
 	last := said[len(said)-1]
 	whole := l.text[said[0].at : last.at+len(last.text)]
-	t.code = isCode(whole, 12) || (t.tool || t.pasted) && (isCode(whole, 25) || isList(said) || len(said) > 50 || heading(l.text, said[0].at))
+	heading := strings.Trim(first, "#") == ""
+	t.code = isCode(whole, 12) ||
+		(t.tool || t.pasted) && (isCode(whole, 25) || isList(said) || len(said) > 50 || heading)
 	return t
 }
 
@@ -151,11 +153,6 @@ func isCode(text string, of int) bool {
 		}
 	}
 	return marks >= 3 && marks*of > utf8.RuneCountInString(text)
-}
-
-// heading reports whether a heading begins at a place in a text.
-func heading(text string, at int) bool {
-	return strings.HasSuffix(strings.TrimRight(text[:at], " "), "#")
 }
 
 // isList reports whether most words are names and numbers, as in a row of a table.
