@@ -51,6 +51,9 @@ func elliptic(words []word) bool {
 		return false
 	}
 	for _, w := range words {
+		if w.clause != first.clause {
+			break
+		}
 		contracted := strings.ContainsAny(w.text, "'’")
 		if nominatives[w.plain] || beings[w.plain] || contracted {
 			return false

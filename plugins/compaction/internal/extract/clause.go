@@ -56,6 +56,9 @@ func begins(words []word, start, i int) bool {
 		}
 	}
 	next := words[subject].plain
+	if persons[next] && subject == i { // "We found one, Agnieszka, she starts in April"
+		return false
+	}
 	contracted := len(next) < len(words[subject].text)                 // "and it's late"
 	verbal := subject+1 < len(words) && beings[words[subject+1].plain] // "and it was fun"
 	clear := nominatives[next] || contracted || verbal                 // "me and my team" is one subject

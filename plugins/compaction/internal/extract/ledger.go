@@ -48,13 +48,13 @@ type history struct {
 // Weights of values; see the package comment.
 const (
 	fade  = 0.98 // multiplies the worth of a value for each event since it was seen
-	crowd = 0.95 // multiplies the worth of a value for each better one beyond crowdFrom, with its label and as unused
+	crowd = 0.95 // multiplies the worth of an unused value for each better unused one of its table, beyond crowdFrom
 	byUse = 3.0  // multiplies the worth of a value that a call or the user has used
 	twice = 0.05 // multiplies the worth of an exact value that is in another record too, or in a long text alone
 )
 
 const (
-	crowdFrom = 32 // how many unused values of one label count fully
+	crowdFrom = 64 // how many unused values of a table count fully
 
 	maxAsked = 32     // how many tools are in ledger.asked
 	said     = "said" // the name of the record of a text's values
@@ -88,6 +88,14 @@ func (l *ledger) fields() (n int) {
 		n += len(r.Fields)
 	}
 	return n
+}
+
+// table returns what the values of a record have in common with those of many others: the tool, or the label of what names it.
+func (r *record) table() string {
+	if r.Name == "" && r.Keys > 0 {
+		return "of " + r.Fields[0].Label
+	}
+	return r.Name
 }
 
 // pasted divides places into those whose values only long texts have, and the others.
@@ -236,7 +244,7 @@ func (l *ledger) rank() []place {
 		place
 		score float64
 		value string // if it is exact
-		table string // of what many values may be, "" if the value was used
+		table string // the table of its record, "" if the value was used
 	}
 	var all []scored
 	for i, r := range l.records {
@@ -263,7 +271,7 @@ func (l *ledger) rank() []place {
 			}
 			s := scored{place: place{record: i, field: j}, score: score}
 			if !h.Used {
-				s.table = r.Name + " " + f.Label
+				s.table = r.table()
 			}
 			if k.exact() {
 				s.value = f.Value
