@@ -48,13 +48,12 @@ type history struct {
 // Weights of values; see the package comment.
 const (
 	fade  = 0.98 // multiplies the worth of a value for each event since it was seen
-	crowd = 0.95 // multiplies the worth of an unused value for each better unused one of its table, beyond crowdFrom
 	byUse = 3.0  // multiplies the worth of a value that a call or the user has used
 	twice = 0.05 // multiplies the worth of an exact value that is in another record too, or in a long text alone
 )
 
 const (
-	crowdFrom = 64 // how many unused values of a table count fully
+	crowdFrom = 64 // how many unused values of a table have room beside the prose
 
 	maxAsked = 32     // how many tools are in ledger.asked
 	said     = "said" // the name of the record of a text's values
@@ -96,18 +95,6 @@ func (r *record) table() string {
 		return "of " + r.Fields[0].Label
 	}
 	return r.Name
-}
-
-// pasted divides places into those whose values only long texts have, and the others.
-func (l *ledger) pasted(places []place) (own, pasted []place) {
-	for _, p := range places {
-		if l.records[p.record].Name == saidAtLength {
-			pasted = append(pasted, p)
-		} else {
-			own = append(own, p)
-		}
-	}
-	return own, pasted
 }
 
 // add takes in the values of an event.
@@ -238,13 +225,15 @@ func (l *ledger) put(r *record) {
 // A place is the position of a field: the index of its record, and its index in that.
 type place struct{ record, field int }
 
-// rank returns the places of all fields, the one to keep longest first.
-func (l *ledger) rank() []place {
+// rank returns the places of all fields, the one to keep longest first: of those that have room beside the prose, and of those
+// that only get what the prose leaves, which are from long texts, or are the many unused ones of a table.
+func (l *ledger) rank() (first, last []place) {
 	type scored struct {
 		place
 		score float64
 		value string // if it is exact
 		table string // the table of its record, "" if the value was used
+		late  bool   // crowdFrom values of the table are better
 	}
 	var all []scored
 	for i, r := range l.records {
@@ -282,13 +271,13 @@ func (l *ledger) rank() []place {
 	best := func(a, b scored) int { return cmp.Compare(b.score, a.score) }
 	slices.SortStableFunc(all, best)
 
-	// An exact value counts fully in its best record only, and the values of a table count less and less.
+	// An exact value counts fully in its best record only. The unused values of a table beyond the first crowdFrom come last.
 	seen := map[string]bool{}
-	crowded := map[string]float64{}
+	crowded := map[string]int{}
 	for i, s := range all {
 		if s.table != "" {
 			crowded[s.table]++
-			all[i].score *= math.Pow(crowd, max(0, crowded[s.table]-crowdFrom))
+			all[i].late = crowded[s.table] > crowdFrom
 		}
 		if s.value != "" && seen[s.value] {
 			all[i].score *= twice
@@ -297,11 +286,14 @@ func (l *ledger) rank() []place {
 	}
 	slices.SortStableFunc(all, best)
 
-	order := make([]place, len(all))
-	for i, s := range all {
-		order[i] = s.place
+	for _, s := range all {
+		if s.late || l.records[s.record].Name == saidAtLength {
+			last = append(last, s.place)
+		} else {
+			first = append(first, s.place)
+		}
 	}
-	return order
+	return first, last
 }
 
 // wants reports whether Stress has named a word of a field.

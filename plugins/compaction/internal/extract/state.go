@@ -24,7 +24,7 @@ func valuesRoom(budget int) int { return min(budget*2/3, 256+budget/6) }
 // valuesShareAsked is the divisor for the part that they may take if instructions say what to keep.
 const valuesShareAsked = 3
 
-// valuesSharePasted is the divisor for the part that all values may take if some are of long texts.
+// valuesSharePasted is the divisor for the part that those of long texts and tables may make the values take.
 const valuesSharePasted = 12
 
 // Add takes in the events that a compaction covers, oldest first. It ignores compactions and rewinds among them.
@@ -66,10 +66,10 @@ func (s *State) Text(budget int, count func(string) int) string {
 	if len(s.stressed) > 0 {
 		room = min(room, budget/valuesShareAsked)
 	}
-	own, pasted := s.ledger.pasted(s.ledger.rank())
-	ranked := append(own, pasted...)
-	kept := fit(own, room, count, s.ledger.draw)
-	allFit := len(kept) == len(own)
+	first, last := s.ledger.rank()
+	ranked := append(first, last...)
+	kept := fit(first, room, count, s.ledger.draw)
+	allFit := len(kept) == len(first)
 	if allFit {
 		room = max(budget/valuesSharePasted, count(s.ledger.draw(kept)))
 		kept = fit(ranked, room, count, s.ledger.draw)
@@ -97,7 +97,8 @@ func (s *State) Prose(budget int, count func(string) int) string {
 
 // Ledger returns the ledger alone, within a budget, under the same conditions as Text.
 func (s *State) Ledger(budget int, count func(string) int) string {
-	kept := fit(s.ledger.rank(), budget, count, s.ledger.draw)
+	first, last := s.ledger.rank()
+	kept := fit(append(first, last...), budget, count, s.ledger.draw)
 	text := s.ledger.draw(kept)
 	s.ledger.forget(kept)
 	return within(text, budget, count)
