@@ -95,7 +95,8 @@ func glues(words []word) bool {
 	return false
 }
 
-// opening returns where a clause begins without what only opens it: "Hey Mel,", "Wow,", "Maria, I …", "And".
+// opening returns where a clause begins without what only opens it: "Hey Mel,", "Wow,", "Maria, I …", "And". It keeps
+// "Joris, my mechanic, …".
 func (c clause) opening(words []word) int {
 	from := c.from
 	for from < c.to {
@@ -108,7 +109,7 @@ func (c clause) opening(words []word) int {
 		}
 		first := words[from:end]
 		goesOn := end < c.to
-		isName := len(first) == 1 && first[0].term != 0 && goesOn && subjects[words[end].plain]
+		isName := len(first) == 1 && first[0].term != 0 && goesOn && nominatives[words[end].plain]
 		// "I told my story, what I hope": the rest has no subject of its own.
 		needed := goesOn && subjects[first[0].plain] && !subjects[words[end].plain]
 		if !polite(first) && !opens(first) && !isName && !(goesOn && idle(first) && !needed) {

@@ -124,7 +124,7 @@ func letters(s string) bool {
 
 // literals returns the exact values in a text: identifiers, codes with digits, dates, amounts.
 func literals(text string) (found []string) {
-	for f := range strings.FieldsFuncSeq(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("<>(){}[]|\"`", r) }) {
+	for f := range strings.FieldsFuncSeq(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("<>(){}[]|;\"`", r) }) {
 		if label, value, ok := strings.Cut(f, "="); ok && letters(label) {
 			f = value
 		}

@@ -336,7 +336,7 @@ func shape(words []word) uint64 {
 	var b strings.Builder
 	n := 0
 	for i, w := range words {
-		if w.name || i == 0 && w.term != 0 && !glues(words) {
+		if w.name || w.quoted || i == 0 && w.term != 0 && len(words) > 4 && !glues(words) { // the first may be a name
 			continue
 		}
 		b.WriteString(w.plain)
