@@ -44,7 +44,7 @@ func elliptic(words []word) bool {
 		return false
 	}
 	first := words[0]
-	if pronouns[first.plain] || polar[first.plain] || len(words) <= 4 {
+	if pronouns[first.plain] || polar[first.plain] || len(words) <= 2 {
 		return true
 	}
 	if subjects[first.plain] {
