@@ -1,9 +1,12 @@
 package extract
 
+import "strings"
+
 // body returns a clause without what only opens or ends it.
 func (c clause) body(words []word) clause {
 	c.from = c.opening(words)
-	for c.to > c.from && (joins[words[c.to-1].plain] || contrasts[words[c.to-1].plain]) {
+	goesOn := c.to < len(words) && words[c.to].sentence == words[c.to-1].sentence
+	for goesOn && c.to > c.from && (joins[words[c.to-1].plain] || contrasts[words[c.to-1].plain]) {
 		if c.to-2 >= c.from && words[c.to-2].plain == "or" { // "ten or so"
 			break
 		}
@@ -28,6 +31,39 @@ func (c clause) tells(words []word) bool {
 	}
 	return len(said) >= 3 || glues(said) || c.strong(words) >= 2 && c.exact(words)
 }
+
+// answers reports whether a clause is enough for an answer: "Penicillin", "No".
+func (c clause) answers(words []word) bool {
+	return c.strong(words) > 0 || polar[words[c.from].plain]
+}
+
+// elliptic reports whether words probably mean nothing without the question that they answer: "Yes", "Penicillin", "It is
+// in Utrecht". They have no subject, or only a word for one.
+func elliptic(words []word) bool {
+	if len(words) == 0 || len(words) > 20 || glues(words) {
+		return false
+	}
+	first := words[0]
+	if pronouns[first.plain] || polar[first.plain] || len(words) <= 2 {
+		return true
+	}
+	if subjects[first.plain] {
+		return false
+	}
+	for _, w := range words {
+		if w.clause != first.clause {
+			break
+		}
+		contracted := strings.ContainsAny(w.text, "'’")
+		if nominatives[w.plain] || beings[w.plain] || contracted {
+			return false
+		}
+	}
+	return true
+}
+
+// polar are words that answer a question by themselves.
+var polar = set(`yes no yeah yep nope never both neither ja nein nie doch si sí oui non jamais nunca`)
 
 // strong returns how many words of a clause tell something.
 func (c clause) strong(words []word) (n int) {
@@ -59,7 +95,8 @@ func glues(words []word) bool {
 	return false
 }
 
-// opening returns where a clause begins without what only opens it: "Hey Mel,", "Wow,", "Maria, I …", "And".
+// opening returns where a clause begins without what only opens it: "Hey Mel,", "Wow,", "Maria, I …", "And". It keeps
+// "Joris, my mechanic, …".
 func (c clause) opening(words []word) int {
 	from := c.from
 	for from < c.to {
@@ -72,7 +109,7 @@ func (c clause) opening(words []word) int {
 		}
 		first := words[from:end]
 		goesOn := end < c.to
-		isName := len(first) == 1 && first[0].term != 0 && goesOn && subjects[words[end].plain]
+		isName := len(first) == 1 && first[0].term != 0 && goesOn && nominatives[words[end].plain]
 		// "I told my story, what I hope": the rest has no subject of its own.
 		needed := goesOn && subjects[first[0].plain] && !subjects[words[end].plain]
 		if !polite(first) && !opens(first) && !isName && !(goesOn && idle(first) && !needed) {

@@ -2,6 +2,7 @@ package extract
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -55,6 +56,9 @@ func begins(words []word, start, i int) bool {
 		}
 	}
 	next := words[subject].plain
+	if persons[next] && subject == i { // "We found one, Agnieszka, she starts in April"
+		return false
+	}
 	contracted := len(next) < len(words[subject].text)                 // "and it's late"
 	verbal := subject+1 < len(words) && beings[words[subject+1].plain] // "and it was fun"
 	clear := nominatives[next] || contracted || verbal                 // "me and my team" is one subject
@@ -68,13 +72,15 @@ func (c clause) write(text string, words []word) string {
 	end := -1  // where the last kept word ends, if the next word follows it
 	open := "" // the bracket or quotation mark before a word that is left out
 	denied := false
+	english := c.english(words)
 	for i := c.from; i < c.to; i++ {
 		w := words[i]
 		last := i == c.to-1
-		counts := !last && counted[words[i+1].plain] // "a few" is not "few", and "twice a week" not "twice week"
+		counts := !last && counted[words[i+1].plain]                               // "a few" is not "few", and "twice a week" not "twice week"
+		counts = counts || w.plain != "the" && measures(words[max(c.from, i-2):i]) // "two dogs a flat"
 		denied = w.denies() || denied && w.clause == words[i-1].clause
 		stress := stresses[w.plain] && !denied // "not just a game" is not "not a game"
-		if (articles[w.plain] || stress) && !last && !counts && !w.quoted {
+		if (articles[w.plain] && (english || w.plain == "the") || stress) && !last && !counts && !w.quoted {
 			if end >= 0 {
 				b.WriteString(strings.TrimRight(text[end:w.at], " \"“«("))
 			}
@@ -105,10 +111,40 @@ func (c clause) write(text string, words []word) string {
 	return b.String()
 }
 
+// measures reports whether there is a number among words, so that "a" behind them means "for each".
+func measures(words []word) bool {
+	return slices.ContainsFunc(words, func(w word) bool {
+		return strings.ContainsAny(w.plain, "0123456789") || numbers[w.plain]
+	})
+}
+
+// english reports whether a clause is not clearly in another language, in which "a" is no article.
+func (c clause) english(words []word) bool {
+	foreign := false
+	for _, w := range words[c.from:c.to] {
+		if english[w.plain] {
+			return true
+		}
+		foreign = foreign || foreigners[w.plain]
+	}
+	return !foreign
+}
+
+// numbers are numbers as words.
+var numbers = set(`one two three four five six seven eight nine ten hundred thousand`)
+
+// english and foreigners are frequent words that only English has, and that it does not have.
+var (
+	english = set(`the and of is are my our your with for to it you we they this that i have has had from but not by their been
+were if who what how there than`)
+	foreigners = set(`y en el los las que por para es un una se del pero con muy il elle le les des du et est dans avec der das den
+dem und ist ein eine nicht auf mit zu von o os e di che da do em com não é het een`)
+)
+
 // openBefore returns the quotation mark or bracket directly before a place in a text.
 func openBefore(text string, at int) string {
 	r, n := utf8.DecodeLastRuneInString(text[:at])
-	if strings.ContainsRune("\"“«(", r) {
+	if strings.ContainsRune("\"“«(¿¡", r) {
 		return text[at-n : at]
 	}
 	return ""
@@ -137,6 +173,9 @@ this that these those my our his her their your someone everyone ich wir er sie 
 // pronouns are words for something that was said before.
 var pronouns = set(`it its they theyre theyve this that thats these those he hes she shes his her their them`)
 
+// persons are the words among them for a person.
+var persons = set(`he hes she shes his her`)
+
 // nominatives are the words among them that can only be a subject.
 var nominatives = set(`i im ive id ill we were weve he hes she shes they theyre theyve theres ich wir je nous il elle ils yo`)
 
@@ -154,7 +193,7 @@ var conditions = set(`if unless whether until wenn falls si`)
 var beings = set(`is was are were has had will would`)
 
 // counted are words that mean something else with an article.
-var counted = set(`few little bit lot couple while minute hour day night week month year`)
+var counted = set(`way few little bit lot couple while minute hour day night week month year`)
 
 // stresses are words that only stress others.
 var stresses = set(`really very super just actually totally absolutely definitely literally basically kinda`)

@@ -19,8 +19,10 @@ type collector struct {
 }
 
 const (
-	maxDepth = 16 // how deep values may be nested
-	maxKeys  = 3  // how many arguments say what a call is about
+	maxDepth  = 16 // how deep values may be nested
+	maxListed = 8  // how many values a text of a response may have that is no list
+
+	maxKeys = 3 // how many arguments say what a call is about
 )
 
 // call returns the record of a call. The call is about those of its arguments that are exact.
@@ -164,6 +166,10 @@ func (c *collector) value(r *record, label, v string) {
 	values := []string{v}
 	if kindOf(v) == phrase {
 		values = literals(v)
+		if !c.used && (isLong(v) || len(values) > maxListed) {
+			c.ledger.mention(saidAtLength, values, false)
+			return
+		}
 	}
 	for _, v := range values {
 		f := field{Label: token(label), Value: v}

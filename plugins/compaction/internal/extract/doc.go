@@ -31,21 +31,13 @@
 // words that end as many adjectives of judgement do, such as "wonderful", are pale: they count a tenth (faint). Of a file, the
 // prose gives its name and type; the ledger gives its address.
 //
-// Of the clauses, those are kept that have most information for their length. The conversation itself shows what matters: the
-// first two clauses of a text that answers a question count 2.5 times (answers), those of the first text of a day, in which
-// people say what is new, twice (brings), and a text after which somebody asks on 1.3 times (probed).
+// Of the clauses, those are kept that have most information for their length. weigh.go lists what a clause counts for what is
+// in it, for its place in the conversation, and for the clauses that are chosen already. So what answers a question, what opens
+// a day, and what people say of themselves come first. Code, rows of tables and logs, and what is said again with other names or
+// numbers, come last. If the instructions of the compaction name a word of a clause, nothing of this makes it count less.
 //
-// A clause counts 1.5 times for each of these: its author speaks of themselves, it says when, it quotes (telling). It counts
-// half if it is a question (asked), a tool's (tools), or a part of a text of more than 250 words, which somebody has probably
-// pasted, unless its author speaks of themselves (pasted); if it begins with an activity ("Dancing is …"), because such clauses
-// judge more than they tell (activity); if it says what may be and not what is, without a time or a number (offers); and if it
-// is about everybody or the reader, and has no name, number or time (general). It counts six tenths if it begins with a word
-// for something said before, such as "it" (refers), a third if it is about the conversation itself, as in "since we last
-// talked" (chats), and a quarter if it is in brackets, such as the caption of a picture (aside), or if only one of its words
-// tells something (thin). If the instructions of the compaction name a word of it, it counts eight times, and no less for any
-// of these reasons (wanted). A word that a chosen clause already has counts 0.4 (again). A clause gains twice as much when the
-// clause before or after it, from the same text, is chosen, unless that is a long one (flow). So passages are kept, of which a
-// reader understands more than of the same number of clauses from as many texts.
+// Some clauses mean nothing alone, and are only taken together: a short answer with its question, a question with its answer,
+// and a clause that begins with "he" or "she" with the clause before it.
 //
 // # Ledger
 //
@@ -58,10 +50,11 @@
 // (byUse). Each event since a value occurred last takes away 2 % (fade). The cost of a value is the square root of
 // its length. A value that is also in another record counts a twentieth (twice).
 //
-// A value that only a long text has, which somebody has probably pasted, is in a record of its own, and counts a twentieth.
+// A value that only a long text or a list in the response of a tool has is in a record of its own, and counts a twentieth.
 //
-// Values get up to two thirds of the budget, then prose gets the rest, then values get what the prose left. If there is not
-// room for all, those of long texts come last.
+// The values get up to two thirds of a small budget, and less of a large one, because later calls do not need more. Those of
+// long texts, and the many values of a table that no call has used, come last. Then prose gets the rest, and then values get
+// what the prose left.
 //
 // # How the weights were chosen
 //
@@ -69,7 +62,8 @@
 // 2,000 and 4,000 tokens, and a hundred between customers and an airline's service, compacted to 256 and 512. A
 // weight was kept only if it helped in most of the five. Around these weights the scores are flat: changing one moves the
 // share of found answers by one or two points of a hundred, which is about the noise. The weight flow trades answers for whole
-// passages, which people read with less effort.
+// passages, which people read with less effort. What concerns code, tables, repetition, and clauses that are taken together was
+// made on eight other conversations, of kinds that those do not have, by reading their summaries.
 //
 // What was counted is how many questions find the words that matter for them, those that the question or its answer shares with
 // what was said, near each other and below the right day. Two thirds of the clauses that answer a question are in three groups:

@@ -115,11 +115,19 @@ func kindOf(v string) kind {
 }
 
 // loose matches numbers that say nothing without the words beside them: 4th, 1990s, 5pm, 10k, 2019-2020, 30-60, 24/7.
-var loose = regexp.MustCompile(`^\d{1,4}(?:st|nd|rd|th|s|am|pm|k|m|x|h|d|km|kg|mg|ml|cm|mm|GB|MB)$|^(?:19|20)\d\d[-/](?:19|20)?\d\d$|^\d{1,3}-\d{1,3}$|^\d{1,2}/\d{1,2}$`)
+var loose = regexp.MustCompile(`^\d{1,4}(?:\.\d+)?(?:ms|µs|ns|st|nd|rd|th|s|am|pm|k|m|x|h|d|km|kg|mg|ml|cm|mm|GB|MB)$|^(?:19|20)\d\d[-/](?:19|20)?\d\d$|^\d{1,3}-\d{1,3}$|^\d{1,2}/\d{1,2}$`)
+
+// letters reports whether a text has letters only.
+func letters(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && r != '_' })
+}
 
 // literals returns the exact values in a text: identifiers, codes with digits, dates, amounts.
 func literals(text string) (found []string) {
-	for f := range strings.FieldsSeq(text) {
+	for f := range strings.FieldsFuncSeq(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("<>(){}[]|;\"`", r) }) {
+		if label, value, ok := strings.Cut(f, "="); ok && letters(label) {
+			f = value
+		}
 		f = strings.Trim(f, "\"'`“”‘’()[]{}<>*_.,;:!?…")
 		f = strings.TrimSuffix(strings.TrimSuffix(f, "'s"), "’s")
 		if len(f) < 3 || len(f) > 120 {

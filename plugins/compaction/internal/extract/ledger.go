@@ -53,6 +53,8 @@ const (
 )
 
 const (
+	crowdFrom = 64 // how many unused values of a table have room beside the prose
+
 	maxAsked = 32     // how many tools are in ledger.asked
 	said     = "said" // the name of the record of a text's values
 
@@ -87,14 +89,12 @@ func (l *ledger) fields() (n int) {
 	return n
 }
 
-// notPasted returns the places whose values are not from long texts.
-func (l *ledger) notPasted(places []place) (list []place) {
-	for _, p := range places {
-		if l.records[p.record].Name != saidAtLength {
-			list = append(list, p)
-		}
+// table returns what the values of a record have in common with those of many others: the tool, or the label of what names it.
+func (r *record) table() string {
+	if r.Name == "" && r.Keys > 0 {
+		return "of " + r.Fields[0].Label
 	}
-	return list
+	return r.Name
 }
 
 // add takes in the values of an event.
@@ -133,21 +133,27 @@ func (l *ledger) add(e *session.Event) {
 				l.put(&record{Name: said, Fields: []field{f}})
 			}
 		case p.Text != "":
-			r := &record{Name: said}
+			values := literals(footnote.ReplaceAllLiteralString(undated(valid(p.Text), e.Timestamp), ""))
 			if isLong(p.Text) {
-				r.Name = saidAtLength
+				l.mention(saidAtLength, values, false)
+			} else {
+				l.mention(said, values, e.Content.Role != genai.RoleModel)
 			}
-			fromUser := e.Content.Role != genai.RoleModel && r.Name == said
-			for _, v := range literals(footnote.ReplaceAllLiteralString(undated(valid(p.Text), e.Timestamp), "")) {
-				f := field{Value: v}
-				known := l.note(f, fromUser)
-				if !known {
-					r.Fields = append(r.Fields, f)
-				}
-			}
-			l.put(r)
 		}
 	}
+}
+
+// mention takes in values of a text, of which it puts those that are new into the record with a name.
+func (l *ledger) mention(name string, values []string, used bool) {
+	r := &record{Name: name}
+	for _, v := range values {
+		f := field{Value: v}
+		known := l.note(f, used)
+		if !known {
+			r.Fields = append(r.Fields, f)
+		}
+	}
+	l.put(r)
 }
 
 // note records that the current event has a value. It reports whether an earlier one had it.
@@ -219,12 +225,15 @@ func (l *ledger) put(r *record) {
 // A place is the position of a field: the index of its record, and its index in that.
 type place struct{ record, field int }
 
-// rank returns the places of all fields, the one to keep longest first.
-func (l *ledger) rank() []place {
+// rank returns the places of all fields, the one to keep longest first: of those that have room beside the prose, and of those
+// that only get what the prose leaves, which are from long texts, or are the many unused ones of a table.
+func (l *ledger) rank() (first, last []place) {
 	type scored struct {
 		place
 		score float64
 		value string // if it is exact
+		table string // the table of its record, "" if the value was used
+		late  bool   // crowdFrom values of the table are better
 	}
 	var all []scored
 	for i, r := range l.records {
@@ -250,6 +259,9 @@ func (l *ledger) rank() []place {
 				score *= twice
 			}
 			s := scored{place: place{record: i, field: j}, score: score}
+			if !h.Used {
+				s.table = r.table()
+			}
 			if k.exact() {
 				s.value = f.Value
 			}
@@ -259,9 +271,14 @@ func (l *ledger) rank() []place {
 	best := func(a, b scored) int { return cmp.Compare(b.score, a.score) }
 	slices.SortStableFunc(all, best)
 
-	// An exact value counts fully in its best record only.
+	// An exact value counts fully in its best record only. The unused values of a table beyond the first crowdFrom come last.
 	seen := map[string]bool{}
+	crowded := map[string]int{}
 	for i, s := range all {
+		if s.table != "" {
+			crowded[s.table]++
+			all[i].late = crowded[s.table] > crowdFrom
+		}
 		if s.value != "" && seen[s.value] {
 			all[i].score *= twice
 		}
@@ -269,11 +286,14 @@ func (l *ledger) rank() []place {
 	}
 	slices.SortStableFunc(all, best)
 
-	order := make([]place, len(all))
-	for i, s := range all {
-		order[i] = s.place
+	for _, s := range all {
+		if s.late || l.records[s.record].Name == saidAtLength {
+			last = append(last, s.place)
+		} else {
+			first = append(first, s.place)
+		}
 	}
-	return order
+	return first, last
 }
 
 // wants reports whether Stress has named a word of a field.

@@ -1,7 +1,9 @@
 package extract
 
 import (
+	"cmp"
 	"container/heap"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +19,14 @@ type line struct {
 	text   string
 	long   bool // it is a part of a long text
 	source int  // the number of the text that it is cut from, 0 if an earlier compaction has cut it
+}
+
+// byTool reports whether a line is from a call or a response.
+func (l line) byTool() bool { return strings.HasSuffix(l.author, "()") }
+
+// asks reports whether a text of somebody else asks something.
+func (l line) asks(o line) bool {
+	return o.author != l.author && !l.byTool() && strings.ContainsAny(l.text, "?？")
 }
 
 // with reports whether two neighbours were said in one text that is not long. Of clauses that an earlier compaction kept, it
@@ -47,11 +57,7 @@ func (s *State) prose(budget int, count func(string) int, whole bool) string {
 	for i, l := range wholes {
 		from[i] = len(s.lines)
 		if l.weight == 0 {
-			for j, c := range s.cut(l) {
-				c.source = i + 1
-				c.weight *= placed(wholes, i, j)
-				s.lines = append(s.lines, c)
-			}
+			s.lines = append(s.lines, s.cut(wholes, i)...)
 		} else {
 			s.lines = append(s.lines, l)
 		}
@@ -78,15 +84,43 @@ func (s *State) prose(budget int, count func(string) int, whole bool) string {
 	}
 
 	// If they do not, the best are chosen.
-	choose := func(order []int) (lines []line) {
-		for _, i := range slices.Sorted(slices.Values(order)) {
+	choose := func(order [][]int) (lines []line) {
+		for _, i := range slices.Sorted(slices.Values(slices.Concat(order...))) {
 			lines = append(lines, s.lines[i])
 		}
 		return lines
 	}
-	drawChosen := func(order []int) string { return drawLines(choose(order)) }
+	drawChosen := func(order [][]int) string { return drawLines(choose(order)) }
 	s.lines = choose(fit(s.rank(), budget, count, drawChosen))
 	return drawLines(s.lines)
+}
+
+// cut returns the clauses of the whole line with index i that say something, with their weights.
+func (s *State) cut(lines []line, i int) (list []line) {
+	l := lines[i]
+	words, asks := split(l.text)
+	clauses := clausesOf(words, asks)
+	answers := i > 0 && lines[i-1].asks(l)
+	asked := i+1 < len(lines) && l.asks(lines[i+1])
+	for n, whole := range clauses {
+		c := whole.body(words)
+		needed := asked && n == len(clauses)-1 && whole.asks && c.strong(words) > 0 // by the answer
+		if n == 0 && answers && !c.tells(words) && whole.answers(words) {
+			c = whole
+			needed = true
+		}
+		if needed && c.from < c.to || c.tells(words) {
+			list = append(list, line{
+				author: l.author,
+				day:    l.day,
+				weight: s.traits(c, words, l).weight() * placed(lines, i, len(list)),
+				text:   c.write(l.text, words),
+				long:   l.long,
+				source: i + 1,
+			})
+		}
+	}
+	return list
 }
 
 // drawLines writes lines: the day where it changes, and the author where that changes, in full the first time and
@@ -144,9 +178,10 @@ func abbreviate(author string, abbreviations map[string]string) string {
 	return string(first)
 }
 
-// rank returns the indexes of the lines, best first. It always takes the line next that adds most information for
-// its length, considering the lines that it has taken already.
-func (s *State) rank() []int {
+// rank returns the indexes of the lines, best first: of each line alone, or behind the question without which it means
+// nothing. It always takes the line next that adds most information for its length, considering the lines that it has
+// taken already.
+func (s *State) rank() [][]int {
 	// The terms of each line, numbered from 0, with their information.
 	type numbered struct {
 		id   int
@@ -154,6 +189,11 @@ func (s *State) rank() []int {
 	}
 	byTerm := map[uint64]numbered{}
 	terms := make([][]numbered, len(s.lines))
+	shapes := make([]uint64, len(s.lines))
+	kinds := make([]int, len(s.lines)) // of a tool's and of pasted lines: the number of the author and the day, from 1
+	kindNumbers := map[line]int{}
+	needs := make([]bool, len(s.lines)) // lines that mean nothing without the line before
+	open := make([]bool, len(s.lines))  // questions that the next line answers
 	q := candidates{list: make([]candidate, len(s.lines)), at: make([]int, len(s.lines))}
 	for i, l := range s.lines {
 		words, _ := split(l.text)
@@ -175,69 +215,145 @@ func (s *State) rank() []int {
 			}
 			terms[i] = append(terms[i], t)
 		}
+		shapes[i] = shape(words)
+		if l.long || l.byTool() {
+			k := line{author: l.author, day: l.day, long: l.long}
+			kindNumbers[k] = cmp.Or(kindNumbers[k], len(kindNumbers)+1)
+			kinds[i] = kindNumbers[k]
+		}
+		needs[i] = i > 0 && l.needs(s.lines[i-1], words)
+		open[i] = i+1 < len(s.lines) && l.day == s.lines[i+1].day && strings.HasSuffix(l.text, "?") && l.asks(s.lines[i+1]) &&
+			!s.lines[i+1].byTool()
 		q.list[i].line = i
 		q.at[i] = i
-		q.list[i].cost = float64(utf8.RuneCountInString(l.text)+4) / l.weight
 	}
 
 	taken := make([]bool, len(byTerm))   // terms that a line taken already has
 	beside := make([]bool, len(s.lines)) // lines of which a neighbour is taken
-	gain := func(c candidate) float64 {
+	shaped := map[uint64]int{}           // how many lines of a shape are taken
+	crowd := map[int]int{}               // how many lines of a kind are taken
+	// others calls f with the lines without which a line is not to be taken, unless they are taken.
+	others := func(i int, f func(int)) {
+		for j := i; needs[j] && q.at[j-1] >= 0; j-- {
+			f(j - 1)
+		}
+		for j := i; open[j] && q.at[j+1] >= 0; j++ {
+			f(j + 1)
+		}
+	}
+	gain := func(i int) float64 {
 		sum := 0.0
-		for _, t := range terms[c.line] {
-			if taken[t.id] {
-				sum += t.info * again
-			} else {
-				sum += t.info
+		length := 0
+		add := func(i int, by float64) {
+			length += utf8.RuneCountInString(s.lines[i].text) + 4
+			for _, t := range terms[i] {
+				if taken[t.id] {
+					sum += t.info * again * by
+				} else {
+					sum += t.info * by
+				}
 			}
 		}
-		if beside[c.line] {
+		add(i, 1)
+		others(i, func(j int) { add(j, asking) })
+		if beside[i] {
 			sum *= flow
 		}
-		return sum / c.cost
+		sum *= math.Pow(crowds, float64(crowd[kinds[i]])) * repeated(shaped[shapes[i]])
+		if needs[i] && q.at[i-1] >= 0 {
+			sum *= repeated(shaped[shapes[i-1]])
+		}
+		return sum * s.lines[i].weight / float64(length)
 	}
-	for i, c := range q.list {
-		q.list[i].gain = gain(c)
+	for i := range q.list {
+		q.list[i].gain = gain(i)
+	}
+	take := func(i int) {
+		for _, t := range terms[i] {
+			taken[t.id] = true
+		}
+		if shapes[i] != 0 {
+			shaped[shapes[i]]++
+		}
+		if kinds[i] != 0 {
+			crowd[kinds[i]]++
+		}
 	}
 
 	// A gain only falls as lines are taken, but for those beside them, which are put up at once. So the first candidate is
 	// the best if its gain is up to date.
 	heap.Init(&q)
-	order := make([]int, 0, len(q.list))
+	order := make([][]int, 0, len(q.list))
 	for q.Len() > 0 {
 		first := &q.list[0]
 		if first.round != len(order) {
-			first.gain = gain(*first)
+			first.gain = gain(first.line)
 			first.round = len(order)
 			heap.Fix(&q, 0)
 			continue
 		}
-		best := heap.Pop(&q).(candidate)
-		order = append(order, best.line)
-		for _, i := range []int{best.line - 1, best.line + 1} {
-			if i < 0 || i >= len(s.lines) || beside[i] || !s.lines[i].with(s.lines[best.line]) {
+		best := heap.Pop(&q).(candidate).line
+		together := []int{best}
+		others(best, func(i int) { together = append(together, i) })
+		for _, i := range together[1:] {
+			heap.Remove(&q, q.at[i])
+		}
+		order = append(order, together)
+		for _, i := range together {
+			take(i)
+		}
+
+		// Put up the lines beside them, and one that needs them.
+		for _, i := range []int{slices.Min(together) - 1, slices.Max(together) + 1} {
+			if i < 0 || i >= len(s.lines) || q.at[i] < 0 {
 				continue
 			}
-			beside[i] = true
-			at := q.at[i]
-			if at >= 0 {
-				q.list[at].gain *= flow
+			beside[i] = beside[i] || slices.ContainsFunc(together, func(j int) bool { return s.lines[i].with(s.lines[j]) })
+			if at := q.at[i]; beside[i] || needs[i] {
+				q.list[at].gain = gain(i)
+				q.list[at].round = len(order)
 				heap.Fix(&q, at)
 			}
-		}
-		for _, t := range terms[best.line] {
-			taken[t.id] = true
 		}
 	}
 	return order
 }
 
+// needs reports whether a line means nothing without the line before it: the question that it answers, or the clause that has
+// the noun for its pronoun.
+func (l line) needs(before line, words []word) bool {
+	switch {
+	case l.day != before.day || l.byTool() || len(words) == 0:
+		return false
+	case l.author != before.author:
+		return strings.HasSuffix(before.text, "?") && before.asks(l) && elliptic(words)
+	}
+	return l.with(before) && persons[words[0].plain] && len(before.text) < 120
+}
+
+// shape returns a number that lines have in common which differ in names and numbers only, 0 if they are too short for that.
+func shape(words []word) uint64 {
+	var b strings.Builder
+	n := 0
+	for i, w := range words {
+		if w.name || w.quoted || i == 0 && w.term != 0 && len(words) > 4 && !glues(words) { // the first may be a name
+			continue
+		}
+		b.WriteString(w.plain)
+		b.WriteByte(' ')
+		n++
+	}
+	if n < 2 && len(words) < 4 {
+		return 0
+	}
+	return key(b.String())
+}
+
 // A candidate is a line that rank may take next.
 type candidate struct {
 	line  int
-	round int     // how many lines were taken when gain was computed
+	round int     // how many times lines were taken when gain was computed
 	gain  float64 // information for each rune
-	cost  float64 // its length in runes, less for a line with more weight
 }
 
 // candidates is a heap with the best candidate first. at has for each line where it is, -1 once it is taken.

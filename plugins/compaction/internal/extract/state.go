@@ -17,14 +17,15 @@ type State struct {
 	stressed map[uint64]bool // terms that Stress has named
 }
 
-// valuesShare is the part of a budget that the ledger may take before the prose is written.
-const valuesShare = 2. / 3
+// valuesRoom returns the part of a budget that the ledger may take before the prose is written: two thirds of a small one. What
+// later calls need does not grow with the budget, so it is a sixth of what a large one has more.
+func valuesRoom(budget int) int { return min(budget*2/3, 256+budget/6) }
 
-// valuesShareAsked is that part if instructions say what clauses to keep.
-const valuesShareAsked = 1. / 3
+// valuesShareAsked is the divisor for the part that they may take if instructions say what to keep.
+const valuesShareAsked = 3
 
-// valuesSharePasted is the part that all values may take if some are of long texts.
-const valuesSharePasted = 1. / 4
+// valuesSharePasted is the divisor for the part that those of long texts and tables may make the values take.
+const valuesSharePasted = 12
 
 // Add takes in the events that a compaction covers, oldest first. It ignores compactions and rewinds among them.
 func (s *State) Add(events []*session.Event) {
@@ -61,29 +62,26 @@ func (s *State) Stress(words string) {
 // The State forgets what did not fit.
 func (s *State) Text(budget int, count func(string) int) string {
 	// First the values, in their share of the budget.
-	share := valuesShare
+	room := valuesRoom(budget)
 	if len(s.stressed) > 0 {
-		share = valuesShareAsked
+		room = min(room, budget/valuesShareAsked)
 	}
-	ranked := s.ledger.rank()
-	own := s.ledger.notPasted(ranked)
-	kept := fit(own, int(float64(budget)*share), count, s.ledger.draw)
-	allValuesFit := len(kept) == len(own)
-	if allValuesFit && len(own) < len(ranked) {
-		withPasted := fit(ranked, int(float64(budget)*valuesSharePasted), count, s.ledger.draw)
-		allValuesFit = len(withPasted) == len(ranked)
-		if allValuesFit {
-			kept = withPasted
-		}
+	first, last := s.ledger.rank()
+	ranked := append(first, last...)
+	kept := fit(first, room, count, s.ledger.draw)
+	allFit := len(kept) == len(first)
+	if allFit {
+		room = max(budget/valuesSharePasted, count(s.ledger.draw(kept)))
+		kept = fit(ranked, room, count, s.ledger.draw)
 	}
 	values := s.ledger.draw(kept)
 
 	// Then the prose, beside these values.
 	besideValues := func(prose string) int { return count(join(prose, values)) }
-	prose := s.prose(budget, besideValues, allValuesFit)
+	prose := s.prose(budget, besideValues, allFit)
 
 	// Then more values, if the prose has left room.
-	if !allValuesFit {
+	if len(kept) < len(ranked) {
 		besideProse := func(values string) int { return count(join(prose, values)) }
 		kept = fit(ranked, budget, besideProse, s.ledger.draw)
 	}
@@ -99,7 +97,8 @@ func (s *State) Prose(budget int, count func(string) int) string {
 
 // Ledger returns the ledger alone, within a budget, under the same conditions as Text.
 func (s *State) Ledger(budget int, count func(string) int) string {
-	kept := fit(s.ledger.rank(), budget, count, s.ledger.draw)
+	first, last := s.ledger.rank()
+	kept := fit(append(first, last...), budget, count, s.ledger.draw)
 	text := s.ledger.draw(kept)
 	s.ledger.forget(kept)
 	return within(text, budget, count)

@@ -24,8 +24,8 @@ type text struct {
 // longText is the number of words from which on a text is long.
 const longText = 250
 
-// isLong reports whether a text is long, by its spaces.
-func isLong(text string) bool { return strings.Count(text, " ") > longText }
+// isLong reports whether a text is long, by its spaces or its bytes.
+func isLong(text string) bool { return strings.Count(text, " ") > longText || len(text) > 16*longText }
 
 // passage is the number of words after which a text is cut at the end of a sentence.
 const passage = 80
@@ -44,7 +44,7 @@ func texts(e *session.Event) (all []text) {
 		s = footnote.ReplaceAllLiteralString(undated(valid(s), e.Timestamp), "")
 		s = flat(caption.ReplaceAllLiteralString(s, "[photo of "))
 		words, _ := split(s)
-		isLong := len(words) > longText
+		isLong := isLong(s)
 		from := 0
 		for len(words) > 0 {
 			n := passageEnd(words)

@@ -72,7 +72,7 @@ func split(text string) (words []word, asks []bool) {
 			case '?', '？':
 				end(true)
 			case '.':
-				if !abbreviated(words, text[:i]) {
+				if !abbreviated(words, text[:i], text[i+n:]) {
 					end(false)
 				}
 			case '!', '\n', '。', '！', '…':
@@ -135,17 +135,32 @@ func split(text string) (words []word, asks []bool) {
 }
 
 // abbreviated reports whether a point that ends a text so far belongs to an abbreviation: Dr., J. K., U.S.
-func abbreviated(words []word, text string) bool {
+func abbreviated(words []word, text, next string) bool {
 	if len(words) == 0 {
 		return false
 	}
 	last := words[len(words)-1]
+	if ordinal(last.text, next) {
+		return true
+	}
 	if last.at+len(last.text) < len(text) || last.plain == "i" {
 		return false
 	}
 	parts := strings.Split(last.plain, ".")
 	return abbreviations[last.plain] || utf8.RuneCountInString(parts[len(parts)-1]) == 1 && unicode.IsUpper([]rune(last.text)[0])
 }
+
+// ordinal reports whether a number, a point, and what follows are a date as in German: "am 8. Juli".
+func ordinal(number, next string) bool {
+	if len(number) > 2 || strings.Trim(number, "0123456789") != "" {
+		return false
+	}
+	next, _, _ = strings.Cut(strings.TrimPrefix(next, " "), " ")
+	return months[strings.TrimRight(strings.ToLower(next), ".,!?")]
+}
+
+// months are the German months that English does not have, and the others.
+var months = set(`januar februar märz april mai juni juli august september oktober november dezember`)
 
 // abbreviations are words that a point follows within a sentence.
 var abbreviations = set(`mr mrs ms dr prof st vs e.g i.e approx`)

@@ -1,0 +1,118 @@
+package extract_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/plughook/plughook/plugins/compaction/internal/extract"
+	"github.com/plughook/plughook/session"
+)
+
+// These tests hold what somebody needs who reads a summary and never saw the conversation.
+
+// asked returns small talk around a question and its answer.
+func asked(question, answer string) []*session.Event {
+	var events []*session.Event
+	for i := range 8 {
+		events = append(events,
+			say(session.User, fmt.Sprintf("My neighbour Rolf%d repaired ladder%d in the harbour of Bergen.", i, i)),
+			say("agent", fmt.Sprintf("The ferry to Molde%d carries quince and larch planks.", i)))
+		if i == 4 {
+			events = append(events, say("agent", question), say(session.User, answer))
+		}
+	}
+	return events
+}
+
+// A short answer is kept with its question, in any language, and a question with its answer.
+func TestAnswersHaveTheirQuestions(t *testing.T) {
+	for _, c := range []struct{ question, answer, words string }{
+		{"Are you allergic to any medicine?", "Penicillin.", "Penicillin"},
+		{"Do you smoke cigars?", "No, never.", "No, never"},
+		{"Which router do you have at home?", "It says Halden H3.", "It says Halden H3"},
+		{"Who rehearses restoring backups?", "Sander, on 12 May, at night.", "Sander, on 12 May"},
+		{"Ab wann braucht ihr eine Wohnung?", "Ab dem 15. Juli.", "Ab dem 15. Juli"},
+	} {
+		s := added(asked(c.question, c.answer)...)
+		text := s.Prose(120, quarter)
+		question := strings.Index(text, c.question)
+		answer := strings.Index(text, c.words)
+		require.NotEqual(t, -1, answer, text)
+		require.NotEqual(t, -1, question, text)
+		require.Less(t, question, answer)
+		text = reload(t, s, text).Prose(70, quarter)
+		require.Equal(t, strings.Contains(text, c.words), strings.Contains(text, c.question[4:]), "after another compaction: %s", text)
+	}
+}
+
+// A clause about "he" or "she" is kept with the clause before it.
+func TestPersonsHaveTheirNames(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := new(extract.State)
+		for i := range 12 {
+			s.Add([]*session.Event{
+				say(session.User, fmt.Sprintf("The plumber of number%d rang. He replaced the boiler%d in Oslo on 14 March.", i, i)),
+				say("agent", "I see, that is how it goes."),
+			})
+		}
+		text := s.Prose(rapid.IntRange(30, 200).Draw(t, "budget"), quarter)
+		for i := range 12 {
+			if strings.Contains(text, fmt.Sprintf("boiler%d ", i)) {
+				require.Contains(t, text, fmt.Sprintf("number%d ", i))
+			}
+		}
+	})
+}
+
+// Logs, tables and code in results, and a status that is told over and over with other numbers, leave room for what people
+// said; so do their identifiers.
+func TestListsLeaveRoomForWhatIsSaid(t *testing.T) {
+	var log, table, code strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&log, "2025-05-30T02:%02d:11.%03dZ INFO billing-7f9c invoice created id=INV-%d trace=%x8f9c\n", i%60, i, 4000+i, i*7919)
+		fmt.Fprintf(&table, " C%05d | Lund & Holm | %d\n", i*37, i)
+		fmt.Fprintf(&code, "func run%d(ctx context.Context) error { return s.step%d(ctx, %d) }\n", i, i, i)
+	}
+	facts := []string{
+		"My sister Elin can't eat hazelnuts.", "We moved the rehearsal to Thursday.", "I park behind the bakery on Lindgren Street.",
+		"The plumber needs our cellar key.", "I broke my wrist skating.", "Our kitten is called Mustard.", "My thesis was about lichens.",
+		"I owe Henrik forty euros.", "My mother speaks Faroese.", "I'm growing artichokes on the balcony.",
+	}
+	s := new(extract.State)
+	for i, fact := range facts {
+		s.Add([]*session.Event{
+			say(session.User, fact),
+			call("bash", map[string]any{"command": "logs"}),
+			respond("bash", map[string]any{"result": []string{log.String(), table.String(), code.String()}[i%3]}),
+		})
+		for j := range 6 {
+			s.Add([]*session.Event{say("agent", fmt.Sprintf("Done, %d lines changed in %d files.", 10*i+j, j))})
+		}
+	}
+	text := s.Text(280, quarter)
+	prose, values := extract.Split(text)
+	for _, word := range strings.Fields("hazelnuts Thursday Lindgren cellar wrist Mustard lichens Henrik Faroese artichokes") {
+		require.Contains(t, prose, word)
+	}
+	require.Less(t, strings.Count(prose, "lines changed"), 30)
+	require.Less(t, quarter(values), 280/4, values)
+	require.NotContains(t, prose, " | ")
+	require.NotContains(t, prose, "func run")
+}
+
+// A clause in another language keeps its words, and its dates.
+func TestNothingIsTakenFromOtherLanguages(t *testing.T) {
+	for _, c := range []struct{ said, want string }{
+		{"¿Cuánto se tarda del centro a Mislata?", "¿Cuánto se tarda del centro a Mislata?"},
+		{"Il y en a sept près du canal de Lyon.", "Il y en a sept près du canal de Lyon"},
+		{"Der Umzug mit Ahlers ist am 8. Juli in Bremen.", "Der Umzug mit Ahlers ist am 8. Juli in Bremen"},
+		{"Lotta hat einen Platz an der Schule in Valencia.", "Lotta hat einen Platz an der Schule in Valencia"},
+	} {
+		s := added(say(session.User, c.said), say("agent", strings.Repeat("And so they do, as you and I and all of us have been doing. ", 3)))
+		require.Contains(t, s.Prose(quarter(c.said)+10, quarter)+"\n", "user: "+c.want+"\n")
+	}
+}
