@@ -127,7 +127,7 @@ func findNear(d Detector, look int, text string, part Part, end int) (found []Fi
 func findSettled(d Detector, text string) (found []Finding, open int) {
 	s, ok := d.(scanner)
 	if !ok {
-		return NewReader(d).Read(nil, text)
+		return d.Reader().Read(nil, text)
 	}
 	all, open, reach := s.scan(text)
 	if reach > 0 {

@@ -98,10 +98,7 @@ func (p *pii) Find(found []Finding, text string) []Finding {
 	return f.out
 }
 
-func (p *pii) Open(text string) int {
-	f := finder{pii: p, quiet: true}
-	return f.scan(text, true)
-}
+func (p *pii) Reader() Reader { return &piiReader{pii: p} }
 
 // piiLookBack is how many bytes before a finding of PII may decide about it, behind a blank: those of its row in a
 // table, and those up to the header.
@@ -110,10 +107,12 @@ const piiLookBack = rowBytes + headerBytes + 96
 // A piiReader is a finder in a text that grows.
 type piiReader struct {
 	*pii
-	at finder // where it stopped
+	at   finder // where it stopped
+	read int    // how long the text was
 }
 
 func (r *piiReader) Read(found []Finding, text string) ([]Finding, int) {
+	r.read = len(text)
 	r.at.pii = r.pii
 	r.at.out = found
 	open := r.at.scan(text, true)
@@ -122,7 +121,12 @@ func (r *piiReader) Read(found []Finding, text string) ([]Finding, int) {
 	return found, open
 }
 
-func (r *piiReader) From() int { return r.at.next }
+// Wait implements Reader. What the finder did not decide about is read again: mostly one number, but
+// in rows of numbers more.
+func (r *piiReader) Wait() int { return max(0, 2*(r.read-r.at.next-oneNumber)) }
+
+// oneNumber is how many bytes most numbers have, with what stands between their groups.
+const oneNumber = 32
 
 func (r *piiReader) Clone() Reader {
 	clone := *r
@@ -134,7 +138,6 @@ func (r *piiReader) Clone() Reader {
 type finder struct {
 	*pii
 	out     []Finding
-	quiet   bool // nothing goes out: all that is wanted is where the text is open
 	waiting [16]waiting
 	n       int // how many are waiting
 	until   int // where the last of those waiting ends
@@ -254,9 +257,7 @@ func (f *finder) decide() {
 	slices.SortFunc(all, func(a, b waiting) int { return cmp.Compare(a.Start, b.Start) })
 	for _, a := range all {
 		f.closed = max(f.closed, a.End)
-		if !f.quiet {
-			f.out = append(f.out, a.Finding)
-		}
+		f.out = append(f.out, a.Finding)
 	}
 }
 
