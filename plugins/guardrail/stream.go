@@ -273,8 +273,11 @@ func (s *streamPiece) block(v *policy.Verdict, text string) {
 
 // shownAsIs reports whether an event is nothing but a text, and that is what is shown.
 func shownAsIs(e *session.Event, parts []*genai.Part) bool {
-	if len(e.Content.Parts) != 1 || len(parts) != 1 ||
-		!reflect.DeepEqual(e.Content.Parts[0], parts[0]) {
+	if len(e.Content.Parts) != 1 || len(parts) != 1 {
+		return false
+	}
+	was := e.Content.Parts[0]
+	if was == nil || was.Text != parts[0].Text || !reflect.DeepEqual(was, parts[0]) {
 		return false
 	}
 	for _, label := range []string{e.ErrorCode, string(e.FinishReason), e.Content.Role} {
