@@ -51,7 +51,7 @@ func TestFindAround(t *testing.T) {
 			after.WriteString(becomes)
 		}
 		for name, d := range map[string]detect.Detector{"pii": pii, "secrets": detect.Secrets(), "injection": detect.Injection(), "words": words} {
-			old, reach := detect.Reach(d, nil, before.String())
+			old, reach := detect.FindWithReach(d, nil, before.String())
 			all := d.Find(nil, after.String())
 			near := detect.FindAround(d, nil, after.String(), parts, reach)
 			for _, f := range near {

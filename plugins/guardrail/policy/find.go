@@ -153,7 +153,7 @@ func (a *Active) search(s *search, window, text string) {
 }
 
 // find appends what a detector finds in the text. It looks for a regular expression only where one
-// of its literals is. Reach is that of detect.Reach.
+// of its literals is. Reach is that of detect.FindWithReach.
 func (s *search) find(found []detect.Finding, number int, d detect.Detector, text string,
 ) (all []detect.Finding, reach int) {
 	if l, ok := d.(lines); ok && l.filtered {
@@ -162,7 +162,7 @@ func (s *search) find(found []detect.Finding, number int, d detect.Detector, tex
 	if len(s.changes[0]) == 0 {
 		return d.Find(found, text), 0
 	}
-	return detect.Reach(d, found, text)
+	return detect.FindWithReach(d, found, text)
 }
 
 // findInView is find in a view. What is found far from what is changed there was found before.
