@@ -1,7 +1,6 @@
 package detect
 
 import (
-	"slices"
 	"sort"
 	"unicode/utf8"
 )
@@ -25,17 +24,6 @@ type tailReader struct {
 	from int // what is before it is not read again
 	read int // how long the text was
 	open int // what Read returned last
-
-	// Of secrets: the keywords that stand in the text from the byte from on, in the order in which they
-	// end, and the automaton's state at the end of the text.
-	keywords []keywordAt
-	state    uint32
-}
-
-// A keywordAt is a keyword of secrets in a text.
-type keywordAt struct {
-	word int32
-	end  int
 }
 
 // Wait implements Reader. A scan takes less than a thirtieth of the time that judging what is new takes.
@@ -43,14 +31,12 @@ func (r *tailReader) Wait() int { return (r.read - r.from) / 32 }
 
 func (r *tailReader) Clone() Reader {
 	clone := *r
-	clone.keywords = slices.Clone(r.keywords)
 	return &clone
 }
 
-// Read implements Reader.
 func (r *tailReader) Read(found []Finding, text string) ([]Finding, int) {
-	all, open, reach := r.scanTail(text)
 	r.read = len(text)
+	all, open, reach := r.scan(text[r.from:])
 	open = max(uncut(all, open)+r.from, r.open)
 
 	// What is settled now and was not before. No finding reaches over either place.
@@ -81,36 +67,4 @@ func (r *tailReader) Read(found []Finding, text string) ([]Finding, int) {
 		r.from = at
 	}
 	return found, open
-}
-
-// scanTail scans the text from the byte from on. To look for the keywords of secrets is most of what
-// their scan does, so it is done once for each byte.
-func (r *tailReader) scanTail(text string) (all []Finding, open, reach int) {
-	d, ok := r.scanner.(*secrets)
-	if !ok {
-		return r.scan(text[r.from:])
-	}
-
-	// Find the keywords in what is new, and forget those that begin before the tail.
-	for i := r.read; i < len(text); i++ {
-		r.state = d.keywords.Step(r.state, text[i])
-		if !d.keywords.Ends(r.state) {
-			continue
-		}
-		for _, word := range d.keywords.Found(r.state) {
-			r.keywords = append(r.keywords, keywordAt{word: word, end: i + 1})
-		}
-	}
-	r.keywords = slices.DeleteFunc(r.keywords, func(k keywordAt) bool {
-		return k.end-d.keywords.Size(k.word) < r.from
-	})
-
-	s := d.begin(text[r.from:])
-	defer s.end()
-	for _, k := range r.keywords {
-		s.lookAround(k.word, k.end-r.from)
-	}
-	s.sort()
-	s.tail(r.state)
-	return slices.Clone(s.found), s.open, s.reach
 }

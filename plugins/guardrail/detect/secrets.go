@@ -292,23 +292,13 @@ func (s *scan) all() (state uint32) {
 			continue
 		}
 		for _, word := range keywords.Found(state) {
-			s.lookAround(word, i+1)
+			for _, p := range s.probes[word] {
+				s.look(p, i+1-keywords.Size(word), i+1)
+			}
 		}
 	}
-	s.sort()
-	return state
-}
-
-// lookAround runs the probes of a keyword that ends at a byte.
-func (s *scan) lookAround(word int32, end int) {
-	for _, p := range s.probes[word] {
-		s.look(p, end-s.keywords.Size(word), end)
-	}
-}
-
-// sort orders what was found by where it begins.
-func (s *scan) sort() {
 	slices.SortStableFunc(s.found, func(a, b Finding) int { return cmp.Compare(a.Start, b.Start) })
+	return state
 }
 
 // tail calls hold for secrets that may begin at the end of the text and whose rest is missing.

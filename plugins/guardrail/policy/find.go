@@ -195,7 +195,7 @@ func (a *Active) applyAll(v *Verdict, hits []hit, window, text string) {
 	for i, h := range hits {
 		a.apply(v, h, window, text)
 		if len(v.Findings) == 1 { // make room for the others at once
-			v.Findings = slices.Grow(v.Findings, len(hits)-i)
+			v.Findings = slices.Grow(v.Findings, len(hits)-i-1)
 		}
 	}
 }
