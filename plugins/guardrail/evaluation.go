@@ -208,7 +208,11 @@ func (ev *evaluation) text(l walk.Leaf) ([]string, bool) {
 	unfinished := ev.unfinished(l)
 	settled := len(text)
 	if unfinished {
-		settled = ev.active.SettledHiding(&v, ev.headsWithoutName, text, l.Gaps)
+		var begun policy.Verdict
+		settled = ev.active.FindSettled(&begun, &policy.Progress{}, ev.headsWithoutName, text, l.Gaps)
+		if begun.Err != nil {
+			v.Join(&begun)
+		}
 	}
 	ev.remember(l) // for the texts after it
 	if ev.judges == nil && v.Action == "" && v.Err == nil && !unfinished {

@@ -47,15 +47,15 @@ func (s *textStream) add(piece string, maxBytes int) {
 	}
 }
 
-// due reports whether the text is to be judged: it has grown by a 32nd of what is read again for
-// that, so that the work grows with its length and not with its square.
+// due reports whether the text is to be judged: it has grown enough for what is read again for that,
+// and for what is held back.
 func (s *textStream) due() bool {
 	grown := s.raw.Len() - s.judged
 	if s.dark || grown == 0 || s.raw.Len() == s.shown {
 		return false
 	}
 	held := s.raw.Len() - s.shown
-	return grown >= s.progress.Again()/32 && grown >= (held-mostHeld)/2
+	return grown >= s.progress.Wait() && grown >= (held-mostHeld)/2
 }
 
 // mostHeld is how much of a text may be held back, in bytes, while each piece of it is judged.
@@ -210,7 +210,7 @@ func (s *streamPiece) show(t *textStream, thought bool) {
 
 	// Judge the text so far. What is after settled, a continuation may change.
 	var v policy.Verdict
-	settled := active.Grow(&v, &t.progress, s.headsWithoutName, text, t.gaps)
+	settled := active.FindSettled(&v, &t.progress, s.headsWithoutName, text, t.gaps)
 	waits := active.Waits()
 	if !waits {
 		active.Whole(&v, text)
@@ -218,13 +218,14 @@ func (s *streamPiece) show(t *textStream, thought bool) {
 	show := settled
 
 	// What an answer of a tool that is still to come would hide is not shown before it.
-	if later, ok := s.scopeOfLater(); ok {
-		under := s.policy.At(&later, s.stage())
-		same, laterWaits, differ := active.SettledUnder(under, &v, &t.progress, s.headsWithoutName,
-			text, t.gaps)
-		if differ {
-			show = min(show, same)
-			waits = waits || laterWaits
+	if scope, ok := s.scopeOfLater(); ok {
+		later := s.policy.At(&scope, s.stage())
+		if !later.DecidesLike(active) {
+			var other policy.Verdict
+			show = min(show, later.FindSettled(&other, &t.progress, s.headsWithoutName, text, t.gaps))
+			later.Whole(&other, text)
+			show = v.AgreesUpTo(&other, show)
+			waits = waits || later.Waits()
 		}
 	}
 
@@ -257,7 +258,7 @@ func (s *streamPiece) show(t *textStream, thought bool) {
 		s.parts = append(s.parts, &genai.Part{Text: piece, Thought: thought})
 	}
 	t.shown = show
-	t.progress.Advance(show)
+	t.progress.Shown(show)
 }
 
 // block blocks the stream by a verdict on its text so far.
@@ -272,8 +273,11 @@ func (s *streamPiece) block(v *policy.Verdict, text string) {
 
 // shownAsIs reports whether an event is nothing but a text, and that is what is shown.
 func shownAsIs(e *session.Event, parts []*genai.Part) bool {
-	if len(e.Content.Parts) != 1 || len(parts) != 1 ||
-		!reflect.DeepEqual(e.Content.Parts[0], parts[0]) {
+	if len(e.Content.Parts) != 1 || len(parts) != 1 {
+		return false
+	}
+	was := e.Content.Parts[0]
+	if was == nil || was.Text != parts[0].Text || !reflect.DeepEqual(was, parts[0]) {
 		return false
 	}
 	for _, label := range []string{e.ErrorCode, string(e.FinishReason), e.Content.Role} {

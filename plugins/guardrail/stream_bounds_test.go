@@ -135,3 +135,12 @@ func TestLongListsInStreams(t *testing.T) {
 	require.NotContains(t, whole, "hunter")
 	require.NotContains(t, shown[len(shown)-1], "hunter")
 }
+
+// A policy in shadow changes nothing, so it holds nothing of a stream back.
+func TestStreamsUnderAPolicyInShadow(t *testing.T) {
+	p := quiet(t, with(t, "mode: shadow\n"+`rules: [{id: r, detect: {words: [blue heron]}, action: redact}]`))
+	for _, text := range []string{"a blue", " heron ", "and a card 4111 11"} {
+		shown, _ := chunk(t, p, "e", text)
+		require.Equal(t, text, shown)
+	}
+}

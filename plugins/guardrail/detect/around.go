@@ -9,7 +9,7 @@ type Part struct{ Start, End int }
 // another one in which only these parts were changed, such as escapes that were decoded, and all
 // that is found in the other one is known. It may append findings that no part decides about, too.
 //
-// Reach is what Find's reach was in the other text. If it is not 0, or if the parts are all over the
+// Reach is that of FindWithReach in the other text. If it is not 0, or if the parts are all over the
 // text, the whole text is searched.
 func FindAround(d Detector, found []Finding, text string, parts []Part, reach int) []Finding {
 	look := lookBack(d)
@@ -50,9 +50,9 @@ func FindAround(d Detector, found []Finding, text string, parts []Part, reach in
 	return found
 }
 
-// Reach finds what Find finds, and returns the place up to which something went on that decides about
+// FindWithReach appends the findings of Find, and returns the place up to which something went on that decides about
 // what follows it for longer than LookBack; 0 if nothing did.
-func Reach(d Detector, found []Finding, text string) (all []Finding, reach int) {
+func FindWithReach(d Detector, found []Finding, text string) (all []Finding, reach int) {
 	if d, ok := d.(*secrets); ok {
 		s := d.begin(text)
 		defer s.end()
@@ -127,7 +127,7 @@ func findNear(d Detector, look int, text string, part Part, end int) (found []Fi
 func findSettled(d Detector, text string) (found []Finding, open int) {
 	s, ok := d.(scanner)
 	if !ok {
-		return NewReader(d).Read(nil, text)
+		return d.Reader().Read(nil, text)
 	}
 	all, open, reach := s.scan(text)
 	if reach > 0 {

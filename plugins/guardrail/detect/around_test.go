@@ -51,7 +51,7 @@ func TestFindAround(t *testing.T) {
 			after.WriteString(becomes)
 		}
 		for name, d := range map[string]detect.Detector{"pii": pii, "secrets": detect.Secrets(), "injection": detect.Injection(), "words": words} {
-			old, reach := detect.Reach(d, nil, before.String())
+			old, reach := detect.FindWithReach(d, nil, before.String())
 			all := d.Find(nil, after.String())
 			near := detect.FindAround(d, nil, after.String(), parts, reach)
 			for _, f := range near {
@@ -112,7 +112,7 @@ func TestWordsThatAreCut(t *testing.T) {
 	for far := range 40 {
 		text := "16\xe2\x80phone " + strings.Repeat("9", far) + "3546589%3/85735703009102 7435 14 91666)4952b34393330313233343536: 1414111 1111 1111 1111543555-01323795 so it is"
 		want := pii.Find(nil, text)
-		reader := detect.NewReader(pii)
+		reader := pii.Reader()
 		var found []detect.Finding
 		open := 0
 		for n := range text {

@@ -38,15 +38,26 @@ type Finding struct {
 
 // A Detector finds parts of texts. It is safe for concurrent use.
 type Detector interface {
-	// Find appends what it finds in text to found and returns the extended slice. Its findings are
-	// ordered by Start and do not overlap. It allocates nothing if it finds nothing.
+	// Find appends what it finds in a text that is whole, and returns the extended slice. Its
+	// findings are ordered by Start and do not overlap. It allocates nothing if it finds nothing.
 	Find(found []Finding, text string) []Finding
-	// Open returns from where on the text is open, which means that what follows the text may
-	// still change what is found there. It is len(text) if nothing is open, it is never within a
-	// finding, and it never decreases as text grows.
-	//
-	// So a stream can be passed on up to Open and nothing has to be taken back: for every text t
-	// and every beginning p of it, the findings of t that begin before Open(p) are those of p that
-	// begin before Open(p), and no other finding of t reaches into that part.
-	Open(text string) int
+	// Reader returns a reader of a text that grows, at the text's beginning.
+	Reader() Reader
+}
+
+// A Reader finds in a text that grows, such as an answer that comes in pieces, what Find finds in
+// the whole. It reads what is new, with as much of the text before it as may decide about it. It is
+// for one goroutine at a time.
+type Reader interface {
+	// Read reads the text so far, of which the text of the last call is a beginning. It returns from
+	// where on the text is open, which means that what follows may still change what is found there:
+	// len(text) if nothing is open. That place is never within a finding, and it never decreases.
+	// Read appends to found what was open until now, and is not any more. So the findings of all
+	// calls are those of Find, in this text and in each longer one, that begin before open.
+	Read(found []Finding, text string) (extended []Finding, open int)
+	// Wait returns by how many bytes the text should grow before it is read again: so many that what
+	// is read more than once costs no more than what is new.
+	Wait() int
+	// Clone returns another reader that is where this one is.
+	Clone() Reader
 }

@@ -39,9 +39,7 @@ func (injection) Find(found []Finding, text string) []Finding {
 	return settleAll(found, all)
 }
 
-func (injection) Open(text string) int {
-	return uncut(injectionTables().scan(text))
-}
+func (d injection) Reader() Reader { return &tailReader{scanner: d} }
 
 // scan implements scanner.
 func (injection) scan(text string) (all []Finding, open, reach int) {

@@ -23,7 +23,7 @@ func (f *finder) consider(l *lone, w *written, id *idForm) {
 	case id.check.digits() && id.share() <= passedByFew && !(w.lower && isAllHex(w.text[w.start:w.end])):
 		rule = "checked"
 		score = .4
-	case f.named:
+	case f.only != nil:
 	case w.lower || w.k < id.groups || !id.whole && !w.isUnusual():
 		return
 	}
@@ -72,7 +72,7 @@ func (w *written) isUnusual() bool {
 
 // isAsked tells whether the numeral up to a place is all of the text, and the types that it may be of
 // are among few that were asked for: then whatever fits one of them is found.
-func (f *finder) isAsked(v *numeral, end int) bool { return f.named && v.isAll(end) }
+func (f *finder) isAsked(v *numeral, end int) bool { return f.only != nil && v.isAll(end) }
 
 // isAll tells whether the numeral up to a place is all that the text has.
 func (v *numeral) isAll(end int) bool {

@@ -31,7 +31,7 @@ func (f *finder) nationalPhone(digits []byte, plus bool, start, end int, score f
 	for _, p := range nationalPhones {
 		rest := digits
 		switch {
-		case !f.named || len(digits) < p.digits:
+		case f.only == nil || len(digits) < p.digits:
 			continue
 		case !plus && digits[0] == '0' && digits[1] == '0':
 			rest = digits[2:]
@@ -59,7 +59,7 @@ func (f *finder) nationalPhone(digits []byte, plus bool, start, end int, score f
 
 // uuid finds universally unique identifiers (RFC 9562), but for the one that has zeros only.
 func (f *finder) uuid(v *numeral) {
-	if !f.named || v.groups[0].size() != 8 || v.link || v.hangs() {
+	if f.only == nil || v.groups[0].size() != 8 || v.link || v.hangs() {
 		return
 	}
 	i := v.start

@@ -127,7 +127,7 @@ func (f *finder) official(w *written, known []idForm) {
 			f.add(id.kind, "checked", w.start, w.end, .6)
 		}
 	}
-	if lone.id != nil && (f.named || !lone.isAmbiguous(w)) {
+	if lone.id != nil && (f.only != nil || !lone.isAmbiguous(w)) {
 		f.add(lone.id.kind, lone.rule, w.start, w.end, lone.score)
 	}
 }

@@ -38,7 +38,9 @@ func PII(types ...string) (Detector, error) {
 		}
 		p.only[t] = true
 	}
-	p.named = len(p.only) > 0 && len(p.only) < len(p.types)
+	if len(p.only) == len(p.types) {
+		p.only = nil
+	}
 	for l, kind := range p.kinds {
 		p.wanted[l] = p.only == nil || p.only[kind]
 	}
@@ -89,7 +91,6 @@ func newPIITables() (*piiTables, error) {
 type pii struct {
 	only   map[string]bool // the types that are asked for; nil for all
 	wanted [maxLists]bool  // the same by the rows of official numbers and codes
-	named  bool            // some types are asked for, and others are not
 	*piiTables
 }
 
@@ -99,10 +100,7 @@ func (p *pii) Find(found []Finding, text string) []Finding {
 	return f.out
 }
 
-func (p *pii) Open(text string) int {
-	f := finder{pii: p, quiet: true}
-	return f.scan(text, true)
-}
+func (p *pii) Reader() Reader { return &piiReader{pii: p} }
 
 // piiLookBack is how many bytes before a finding of PII may decide about it, behind a blank: those of its row in a
 // table, and those up to the header.
@@ -111,10 +109,12 @@ const piiLookBack = rowBytes + headerBytes + 96
 // A piiReader is a finder in a text that grows.
 type piiReader struct {
 	*pii
-	at finder // where it stopped
+	at   finder // where it stopped
+	read int    // how long the text was
 }
 
 func (r *piiReader) Read(found []Finding, text string) ([]Finding, int) {
+	r.read = len(text)
 	r.at.pii = r.pii
 	r.at.out = found
 	open := r.at.scan(text, true)
@@ -123,7 +123,12 @@ func (r *piiReader) Read(found []Finding, text string) ([]Finding, int) {
 	return found, open
 }
 
-func (r *piiReader) From() int { return r.at.next }
+// Wait implements Reader. What the finder did not decide about is read again: mostly one number, but
+// in rows of numbers more.
+func (r *piiReader) Wait() int { return max(0, 2*(r.read-r.at.next-oneNumber)) }
+
+// oneNumber is how many bytes most numbers have, with what stands between their groups.
+const oneNumber = 32
 
 func (r *piiReader) Clone() Reader {
 	clone := *r

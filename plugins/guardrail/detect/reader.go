@@ -5,31 +5,6 @@ import (
 	"unicode/utf8"
 )
 
-// A Reader is where a detector is in a text that grows, such as an answer that comes in pieces. It
-// reads what is new, with as much of the text before it as may decide about it.
-type Reader interface {
-	// Read reads a text. The text of the last call is a beginning of it. Read appends to found
-	// what is settled since then, and returns the extended slice: the findings that begin before
-	// open. open is what the detector's Open returns of the text. The findings of all calls are
-	// those of Find that begin before open.
-	Read(found []Finding, text string) (extended []Finding, open int)
-	// From returns the byte of the text from which the next call reads.
-	From() int
-	// Clone returns another reader that is where this one is.
-	Clone() Reader
-}
-
-// NewReader returns a reader of a text that grows, from its beginning on.
-func NewReader(d Detector) Reader {
-	switch d := d.(type) {
-	case *pii:
-		return &piiReader{pii: d}
-	case scanner:
-		return &tailReader{scanner: d}
-	}
-	return &wholeReader{Detector: d}
-}
-
 // LookBack is how many bytes before a finding may decide about it, with the detectors that [Secrets],
 // [Injection] and [Words] return. Where more than that decides, such as the beginning of a long list of
 // passwords, the reach of a scan says so.
@@ -47,10 +22,12 @@ type scanner interface {
 type tailReader struct {
 	scanner
 	from int // what is before it is not read again
+	read int // how long the text was
 	open int // what Read returned last
 }
 
-func (r *tailReader) From() int { return r.from }
+// Wait implements Reader. A scan takes less than a thirtieth of the time that judging what is new takes.
+func (r *tailReader) Wait() int { return (r.read - r.from) / 32 }
 
 func (r *tailReader) Clone() Reader {
 	clone := *r
@@ -58,6 +35,7 @@ func (r *tailReader) Clone() Reader {
 }
 
 func (r *tailReader) Read(found []Finding, text string) ([]Finding, int) {
+	r.read = len(text)
 	all, open, reach := r.scan(text[r.from:])
 	open = max(uncut(all, open)+r.from, r.open)
 
@@ -89,31 +67,4 @@ func (r *tailReader) Read(found []Finding, text string) ([]Finding, int) {
 		r.from = at
 	}
 	return found, open
-}
-
-// A wholeReader reads all of a text each time.
-type wholeReader struct {
-	Detector
-	open int // what Read returned last
-}
-
-func (r *wholeReader) From() int { return 0 }
-
-func (r *wholeReader) Clone() Reader {
-	clone := *r
-	return &clone
-}
-
-func (r *wholeReader) Read(found []Finding, text string) ([]Finding, int) {
-	known := len(found)
-	found = r.Find(found, text)
-	open := max(r.Open(text), r.open)
-	settled := found[:known]
-	for _, f := range found[known:] {
-		if f.End > r.open && f.Start < open {
-			settled = append(settled, f)
-		}
-	}
-	r.open = open
-	return settled, open
 }

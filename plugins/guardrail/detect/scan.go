@@ -5,7 +5,6 @@ package detect
 type finder struct {
 	*pii
 	out     []Finding
-	quiet   bool // nothing goes out: all that is wanted is where the text is open
 	waiting [16]waiting
 	n       int // how many are waiting
 	until   int // where the last of those waiting ends

@@ -200,10 +200,7 @@ func (d *secrets) Find(found []Finding, text string) []Finding {
 	return settleAll(found, s.found)
 }
 
-func (d *secrets) Open(text string) int {
-	all, open, _ := d.scan(text)
-	return uncut(all, open)
-}
+func (d *secrets) Reader() Reader { return &tailReader{scanner: d} }
 
 // scan implements scanner.
 func (d *secrets) scan(text string) (all []Finding, open, reach int) {

@@ -102,9 +102,7 @@ func (f *finder) decide() {
 	slices.SortFunc(all, func(a, b waiting) int { return cmp.Compare(a.Start, b.Start) })
 	for _, a := range all {
 		f.closed = max(f.closed, a.End)
-		if !f.quiet {
-			f.out = append(f.out, a.Finding)
-		}
+		f.out = append(f.out, a.Finding)
 	}
 }
 

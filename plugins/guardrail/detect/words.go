@@ -81,10 +81,7 @@ func (d *words) Find(found []Finding, text string) []Finding {
 	return settleAll(found, all)
 }
 
-func (d *words) Open(text string) int {
-	all, open, _ := d.scan(text)
-	return uncut(all, open)
-}
+func (d *words) Reader() Reader { return &tailReader{scanner: d} }
 
 // scan implements scanner.
 func (d *words) scan(text string) (found []Finding, open, reach int) {

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	jsonstrict "github.com/go-json-experiment/json"
@@ -62,7 +63,7 @@ func (j *Judge) readModel(data []byte, text string) (a Answer, err error) {
 		Score   *float64 `json:"score"`
 	}
 	strict := jsonstrict.RejectUnknownMembers(true)
-	if jsonstrict.Unmarshal(data, &w, strict) != nil || w.Flagged == nil || w.Score == nil {
+	if jsonstrict.Unmarshal([]byte(Unfenced(string(data))), &w, strict) != nil || w.Flagged == nil || w.Score == nil {
 		return a, Unanswered(`its model has not answered with {"flagged": true or false, "score": 0 to 1}`)
 	}
 	a.Score = *w.Score
@@ -79,6 +80,20 @@ func (j *Judge) readModel(data []byte, text string) (a Answer, err error) {
 		a.Spans = []Span{{End: len(text), Type: TypeFlagged, Score: a.Score}}
 	}
 	return a, nil
+}
+
+// Unfenced returns a model's answer without the code fence of Markdown around all of it. Models that
+// cannot be held to a schema often write one.
+func Unfenced(answer string) string {
+	inner, ok := strings.CutPrefix(strings.TrimSpace(answer), "```")
+	if !ok {
+		return answer
+	}
+	inner, ok = strings.CutSuffix(inner, "```")
+	if !ok {
+		return answer
+	}
+	return strings.TrimPrefix(inner, "json")
 }
 
 // wireAnswer is what a service answers. Other keys are left alone.

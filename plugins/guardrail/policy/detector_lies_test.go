@@ -11,6 +11,7 @@ import (
 
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/plugins/guardrail/detect"
+	"github.com/plughook/plughook/plugins/guardrail/internal/detecttest"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 )
@@ -28,6 +29,8 @@ func (liar) Find(found []detect.Finding, text string) []detect.Finding {
 }
 
 func (liar) Open(text string) int { return len(text) }
+
+func (d liar) Reader() detect.Reader { return detecttest.ReadAll(d) }
 
 // Where a detector finds something that was shown in part, contrary to what it said, no more of the stream is shown.
 func TestStreamsEndAtWhatIsFoundTooLate(t *testing.T) {
@@ -91,3 +94,5 @@ func (s stuck) Find(found []detect.Finding, text string) []detect.Finding {
 }
 
 func (stuck) Open(text string) int { return len(text) }
+
+func (s stuck) Reader() detect.Reader { return detecttest.ReadAll(s) }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/plugins/guardrail/detect"
+	"github.com/plughook/plughook/plugins/guardrail/internal/detecttest"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 )
@@ -31,6 +32,8 @@ func (b broken) Open(text string) int {
 	}
 	return 0
 }
+
+func (b broken) Reader() detect.Reader { return detecttest.ReadAll(b) }
 
 // A detector that panics blocks the text, or with on_error: allow lets it pass with a mark; what it says is nowhere.
 func TestDetectorsThatPanic(t *testing.T) {

@@ -62,8 +62,8 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
 // Active is the rules of a policy that are about one thing, such as an event's text, in a scope. It
 // judges texts step by step, for a plugin that has more than one text and more time than
-// [Policy.Judge] takes: Find and Whole add findings to a verdict, and [Policy.Finish] makes the
-// verdict of them.
+// [Policy.Judge] takes: Find, FindSettled and Whole add findings to a verdict, and [Policy.Finish]
+// makes the verdict of them.
 type Active struct {
 	policy *Policy
 	stage  Stage
@@ -104,6 +104,33 @@ func (a *Active) DropWhole() {
 
 // HasWhole reports whether there are rules about whole texts.
 func (a *Active) HasWhole() bool { return slices.ContainsFunc(a.rules, (*rule).whole) }
+
+// Waits reports whether a rule that may stop or change a text, or its judge, needs the whole text:
+// nothing of a stream can then be shown before its end.
+func (a *Active) Waits() bool {
+	return slices.ContainsFunc(a.rules, func(r *rule) bool {
+		if r.shadow || a.policy.shadow {
+			return false
+		}
+		if r.judge != nil && r.judge.OnError == Block {
+			return true
+		}
+		asksText := r.when != nil && r.when.text
+		return r.strictest().Hides() && (r.whole() && r.length == 0 || asksText)
+	})
+}
+
+// cuts reports whether a rule may take something out of a text, or stop it.
+func (a *Active) cuts(r *rule) bool {
+	return !r.shadow && !a.policy.shadow && r.strictest().Hides()
+}
+
+// DecidesLike reports whether these rules decide about any text as those that are about it in a scope
+// with other taint.
+func (a *Active) DecidesLike(other *Active) bool {
+	asksTaint := func(r *rule) bool { return r.when != nil && r.when.taint }
+	return slices.Equal(a.rules, other.rules) && !slices.ContainsFunc(a.rules, asksTaint)
+}
 
 // Whole adds to the verdict what the rules about whole texts make of a text.
 func (a *Active) Whole(v *Verdict, text string) {

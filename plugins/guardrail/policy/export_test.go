@@ -27,8 +27,3 @@ func DropLiterals(p *Policy) {
 func FindAll(p *Policy, text string) []Finding {
 	return p.Judge(Output, Scope{}, text).Findings
 }
-
-// Settled returns how much of a text no continuation of it changes, of which nothing was judged before.
-func Settled(a *Active, before Before, text string, gaps []int) int {
-	return a.settled(before, text, gaps, (*rule).cuts)
-}

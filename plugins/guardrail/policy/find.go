@@ -30,9 +30,9 @@ func (b Before) heads(window string) []string {
 	return b(window)
 }
 
-// Find adds to the verdict what the rules' detectors find in a text. Gaps are bytes of the text at
-// which something else stands in it, such as a picture: the text is read as if nothing did, and
-// with a space there.
+// Find adds to the verdict what the rules' detectors find in a text that is whole. Gaps are bytes of
+// the text at which something else stands in it, such as a picture: the text is read as if nothing
+// did, and with a space there.
 func (a *Active) Find(v *Verdict, before Before, text string, gaps []int) {
 	if text == "" || len(a.rules) == 0 || a.TooLong(v, text) {
 		return
@@ -51,7 +51,6 @@ func (a *Active) Find(v *Verdict, before Before, text string, gaps []int) {
 			}
 		}
 		s.views.Forget()
-		clear(s.places)
 		if cap(s.changes[0]) > keptChanges {
 			clear(s.changes[:])
 		}
@@ -65,10 +64,13 @@ type search struct {
 	found []detect.Finding // by one detector in one view
 	views view.Views
 
-	used    []bool // by a detector's number: whether a rule uses it
-	changes [maxViews][]detect.Part
-	places  places
+	used     []bool // by a detector's number: whether a rule uses it
+	changes  [maxViews][]detect.Part
+	literals [maxViews]literalsFound // in the text, and then in its views
 }
+
+// maxViews is how many views a text can have, with the raw one.
+const maxViews = 6
 
 // keptChanges is for how many changes of a view room is kept.
 const keptChanges = 4 << 10
@@ -94,12 +96,7 @@ func (a *Active) findAfter(v *Verdict, s *search, window, head, text string, gap
 		hits = append(s.hits[:known], uncovered(s.hits[:known], hits[known:])...)
 	}
 	s.hits = hits
-	for i, h := range hits[known:] {
-		a.apply(v, h, window, text)
-		if len(v.Findings) == 1 { // make room for the others at once
-			v.Findings = slices.Grow(v.Findings, len(hits)-known-i-1)
-		}
-	}
+	a.applyAll(v, hits[known:], window, text)
 }
 
 // hit is what a detector found in a view of a text.
@@ -114,9 +111,11 @@ type hit struct {
 func (a *Active) search(s *search, window, text string) {
 	views := s.views.Of(text)
 	s.used = a.uses(s.used, func(r *rule) bool { return r.window == window })
-	s.places.in(a.policy.literals, 0, text)
+	s.literals[0].restart()
+	s.literals[0].take(a.policy.literals, text)
 	for i := range views {
-		s.places.in(a.policy.literals, i+1, views[i].Text)
+		s.literals[i+1].restart()
+		s.literals[i+1].take(a.policy.literals, views[i].Text)
 	}
 	for i := range s.changes {
 		s.changes[i] = s.changes[i][:0]
@@ -154,23 +153,23 @@ func (a *Active) search(s *search, window, text string) {
 }
 
 // find appends what a detector finds in the text. It looks for a regular expression only where one
-// of its literals is. Reach is that of detect.Reach.
+// of its literals is. Reach is that of detect.FindWithReach.
 func (s *search) find(found []detect.Finding, number int, d detect.Detector, text string,
 ) (all []detect.Finding, reach int) {
 	if l, ok := d.(lines); ok && l.filtered {
-		return l.findAt(found, text, s.places.of(0, number)), 0
+		return l.findAt(found, text, s.literals[0].from(number, 0)), 0
 	}
 	if len(s.changes[0]) == 0 {
 		return d.Find(found, text), 0
 	}
-	return detect.Reach(d, found, text)
+	return detect.FindWithReach(d, found, text)
 }
 
 // findInView is find in a view. What is found far from what is changed there was found before.
 func (s *search) findInView(found []detect.Finding, number, view int, d detect.Detector, text string,
 	reach int) []detect.Finding {
 	if l, ok := d.(lines); ok && l.filtered {
-		return l.findAt(found, text, s.places.of(view+1, number))
+		return l.findAt(found, text, s.literals[view+1].from(number, 0))
 	}
 	return detect.FindAround(d, found, text, s.changes[view], reach)
 }
@@ -189,6 +188,16 @@ func (a *Active) uses(used []bool, counts func(*rule) bool) []bool {
 		}
 	}
 	return used
+}
+
+// applyAll adds to the verdict what the rules with a window make of hits.
+func (a *Active) applyAll(v *Verdict, hits []hit, window, text string) {
+	for i, h := range hits {
+		a.apply(v, h, window, text)
+		if len(v.Findings) == 1 { // make room for the others at once
+			v.Findings = slices.Grow(v.Findings, len(hits)-i-1)
+		}
+	}
 }
 
 // apply adds to the verdict what the rules with a window make of a hit.

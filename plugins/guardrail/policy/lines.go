@@ -62,21 +62,8 @@ func (l lines) findAt(found []detect.Finding, text string, at []place) []detect.
 	return found
 }
 
-// Open implements detect.Detector.
-func (l lines) Open(text string) int {
-	at := 0
-	for at < len(text) {
-		end := lineEnd(text, at)
-		if end == len(text) && end-at < maxLine && text[end-1] != '\n' {
-			break
-		}
-		if end-at == maxLine {
-			_, end = l.piece(text, at)
-		}
-		at = end
-	}
-	return at
-}
+// Reader implements detect.Detector.
+func (l lines) Reader() detect.Reader { return &linesReader{lines: l} }
 
 // piece returns what is matched in the piece that begins at a byte, from there on, and where the
 // next begins.
@@ -114,12 +101,11 @@ func lineEnd(text string, at int) int {
 type linesReader struct {
 	lines
 	from     int     // where the last line, or piece, begins
-	read     int     // how long the text was
 	literals []place // behind from, if the expression is filtered
 }
 
-// From implements detect.Reader. The last line is matched once it ends.
-func (r *linesReader) From() int { return r.read }
+// Wait implements detect.Reader. The last line is matched once it ends.
+func (r *linesReader) Wait() int { return 0 }
 
 // Clone implements detect.Reader.
 func (r *linesReader) Clone() detect.Reader {
@@ -129,7 +115,6 @@ func (r *linesReader) Clone() detect.Reader {
 
 // Read implements detect.Reader.
 func (r *linesReader) Read(found []detect.Finding, text string) ([]detect.Finding, int) {
-	r.read = len(text)
 	for r.from < len(text) {
 		at := r.from
 		end := lineEnd(text, at)

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"maps"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -155,40 +156,60 @@ func lowerASCII(text string) string {
 // A place is where a literal of a detector's expression stands.
 type place struct{ start, end int }
 
-// places are where literals stand in the views of a text, by the numbers of a view and a detector.
-type places map[[2]int][]place
+// literalsFound are the places of literals in a view of a text, which may grow.
+type literalsFound struct {
+	state uint32
+	read  int             // bytes of the view
+	at    map[int][]place // by the number of a detector
+}
 
-// in notes where literals stand in a view.
-func (p *places) in(l *literals, reading int, text string) {
+// take takes what is new of the view.
+func (f *literalsFound) take(l *literals, text string) {
 	if l == nil {
 		return
 	}
-	if *p == nil {
-		*p = places{}
-	}
-	if reading == 0 {
-		clear(*p)
-	}
-	state := uint32(0)
-	for i := range len(text) {
-		state = l.words.Step(state, text[i])
-		if !l.words.Ends(state) {
+	for ; f.read < len(text); f.read++ {
+		f.state = l.words.Step(f.state, text[f.read])
+		if !l.words.Ends(f.state) {
 			continue
 		}
-		for _, word := range l.words.Found(state) {
-			at := place{start: i + 1 - l.words.Size(word), end: i + 1}
+		if f.at == nil {
+			f.at = map[int][]place{}
+		}
+		for _, word := range l.words.Found(f.state) {
+			at := place{start: f.read + 1 - l.words.Size(word), end: f.read + 1}
 			for _, owner := range l.owners[word] {
-				key := [2]int{reading, owner}
-				(*p)[key] = append((*p)[key], at)
+				f.at[owner] = append(f.at[owner], at)
 			}
 		}
 	}
 }
 
-// of returns where the literals of a detector's expression stand in a view, in the order in which
-// they begin.
-func (p places) of(reading, detector int) []place {
-	at := p[[2]int{reading, detector}]
-	slices.SortFunc(at, func(a, b place) int { return cmp.Compare(a.start, b.start) })
-	return at
+// from returns where the literals of a detector's expression stand from a byte on, in the order in
+// which they begin, and forgets those before it.
+func (f *literalsFound) from(detector, from int) []place {
+	all, ok := f.at[detector]
+	if !ok {
+		return nil
+	}
+	all = slices.DeleteFunc(all, func(at place) bool { return at.start < from })
+	slices.SortFunc(all, func(a, b place) int { return cmp.Compare(a.start, b.start) })
+	f.at[detector] = all
+	return all
+}
+
+// restart forgets the view.
+func (f *literalsFound) restart() {
+	f.state = 0
+	f.read = 0
+	clear(f.at)
+}
+
+func (f *literalsFound) clone() literalsFound {
+	c := *f
+	c.at = maps.Clone(f.at)
+	for detector, at := range c.at {
+		c.at[detector] = slices.Clone(at)
+	}
+	return c
 }

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -9,89 +8,98 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/internal/view"
 )
 
-// Progress is what the judging of a text that grows has come to, so that the next time only what is
-// new is judged, with as much of the text before it as detectors look back at. The zero value is of
-// a text that was not judged yet.
+// Progress is how far the judging of a text that grows has come, so that the next time only what is
+// new is judged, with as much of the text before it as may decide about it. The zero value is of a
+// text that was not judged yet.
 type Progress struct {
 	readings []*reading
 	shown    int  // nothing before this byte can be found again
-	read     int  // bytes of the text at the last call of Grow
-	again    int  // bytes that the next one reads once more
+	read     int  // bytes of the text at the last call of FindSettled
+	wait     int  // by how many it should grow before the next one
 	failed   bool // a detector panicked: nothing more of the text is settled
+
+	// Room for what each call needs.
+	used, cuts []bool
+	hits       []hit
 }
 
-// Grow adds to the verdict what the rules' detectors find in a text that grows, as far as it is
-// settled and was not shown. It returns how much of the text, in bytes, no continuation of it
-// changes. The text of the last call is a beginning of this one.
-func (a *Active) Grow(
+// FindSettled adds to the verdict what the rules' detectors find in a text that may go on, as far as
+// that is settled and was not shown. Settled is how much of the text, in bytes, no continuation
+// changes under the rules that take something out of a text or stop it. It is 0 if a detector
+// panics, which the verdict says.
+//
+// Progress is that of the text, whose beginning was judged in the last call; other rules of the same
+// policy may judge it in between. Before and gaps are those of Find.
+func (a *Active) FindSettled(
 	v *Verdict, p *Progress, before Before, text string, gaps []int,
 ) (settled int) {
-	if p.failed || a.TooLong(v, text) {
+	if p.failed {
 		return 0
 	}
-	defer func() {
-		if p.failed {
-			settled = 0
-		}
-	}()
 	defer a.recovering(v, text)
 	p.failed = true
 	if p.read != len(text) {
 		p.read = len(text)
-		p.again = 0
+		p.wait = 0
 	}
-	settled = len(text)
+	open := len(text)
 	for _, window := range windows {
-		used := a.uses(nil, func(r *rule) bool { return r.window == window && !r.whole() })
-		if !slices.Contains(used, true) {
+		p.used = a.uses(p.used, func(r *rule) bool { return r.window == window && !r.whole() })
+		if !slices.Contains(p.used, true) {
 			continue
 		}
-		cuts := a.uses(nil, func(r *rule) bool { return r.window == window && r.cuts() })
-		var hits []hit
+		p.cuts = a.uses(p.cuts, func(r *rule) bool { return r.window == window && a.cuts(r) })
+
+		// The text is read behind each of its heads, without spaces at its gaps and with them.
+		p.hits = p.hits[:0]
 		for _, head := range before.heads(window) {
-			for _, between := range [][]int{nil, gaps} {
-				r := p.reading(head, between != nil)
-				r.take(a.policy, text, between)
-				known := len(hits)
-				for number := range used {
-					if !used[number] {
-						continue
-					}
-					f := r.follow(a.policy, number)
-					p.again = max(p.again, f.again)
-					if cuts[number] {
-						settled = min(settled, withoutSpaces(f.settled-len(head), between))
-					}
-					hits = f.appendHits(hits, p.shown, len(head), between)
-				}
-				if known > 0 {
-					hits = append(hits[:known], uncovered(hits[:known], hits[known:])...)
-				}
-				if gaps == nil {
-					break
-				}
+			open = min(open, a.findBehind(p, head, text, nil))
+			if gaps != nil {
+				open = min(open, a.findBehind(p, head, text, gaps))
 			}
 		}
-		for _, h := range hits {
-			a.apply(v, h, window, text)
-		}
+		a.applyAll(v, p.hits, window, text)
 	}
 	p.failed = false
+	return open
+}
+
+// findBehind adds to the hits of a window what its detectors find in a text behind a head, with spaces
+// at its gaps. It returns how much of the text is settled.
+func (a *Active) findBehind(p *Progress, head, text string, gaps []int) (settled int) {
+	r := p.reading(head, gaps != nil)
+	r.take(a.policy, text, gaps)
+	settled = len(text)
+	known := len(p.hits)
+	for number, used := range p.used {
+		if !used {
+			continue
+		}
+		f := r.follow(a.policy, number)
+		p.wait = max(p.wait, f.wait)
+		if p.cuts[number] {
+			settled = min(settled, withoutSpaces(f.settled-len(head), gaps))
+		}
+		p.hits = f.appendHits(p.hits, p.shown, len(head), gaps)
+	}
+	if known > 0 {
+		p.hits = append(p.hits[:known], uncovered(p.hits[:known], p.hits[known:])...)
+	}
 	return settled
 }
 
-// Advance notes that a text has been shown up to a byte: its findings up to there are not needed
-// again.
-func (p *Progress) Advance(shown int) {
-	p.shown = shown
+// Shown notes that a text was shown up to a byte: what was found up to there is not needed again.
+func (p *Progress) Shown(to int) {
+	p.shown = to
 	p.readings = slices.DeleteFunc(p.readings, func(r *reading) bool { return !r.used })
 	for _, r := range p.readings {
 		r.used = false
 	}
 }
 
-// Again returns how many bytes the next call of Grow reads once more.
-func (p *Progress) Again() (bytes int) { return p.again }
+// Wait returns by how many bytes the text should grow before FindSettled is called again, so that the
+// work grows with the text's length and not with its square.
+func (p *Progress) Wait() (bytes int) { return p.wait }
 
 // reading returns one of the ways to read the text.
 func (p *Progress) reading(head string, spaced bool) *reading {
@@ -122,12 +130,9 @@ type reading struct {
 	taken     int             // bytes of the text
 	gaps      int             // that are in made
 	views     view.Growth
-	literals  [maxViews]literalsFound
+	literals  [maxViews]literalsFound // by the number of a view
 	detectors map[int]*followed
 }
-
-// maxViews is how many views a text can have.
-const maxViews = 6
 
 // take takes what is new of the text.
 func (r *reading) take(p *Policy, text string, gaps []int) {
@@ -175,7 +180,7 @@ type followed struct {
 	hits    []hit                   // that are settled
 	read    int                     // bytes of the reading that it has read
 	settled int                     // of these
-	again   int                     // bytes that it reads again
+	wait    int                     // by how many bytes the text should grow before it reads again
 	found   []detect.Finding        // room for what it finds next
 }
 
@@ -191,17 +196,16 @@ func (r *reading) follow(p *Policy, number int) *followed {
 	}
 	f.read = len(r.text)
 	f.settled = len(r.text)
-	f.again = 0
+	f.wait = 0
 	views := 0
 	for n, v := range r.views.Views {
 		views++
 		if f.readers[n] == nil {
-			f.readers[n] = newReader(p.detectors[number])
+			f.readers[n] = p.detectors[number].Reader()
 		}
 		reader := f.readers[n]
 		if l, ok := reader.(*linesReader); ok {
-			l.literals = r.literals[n].at[number]
-			r.literals[n].forget(number, l.from)
+			l.literals = r.literals[n].from(number, l.from)
 		}
 		var open int
 		f.found, open = reader.Read(f.found[:0], v.Text)
@@ -214,7 +218,7 @@ func (r *reading) follow(p *Policy, number int) *followed {
 		}
 		settled, _ := v.Original(open, open)
 		f.settled = min(f.settled, settled)
-		f.again = max(f.again, len(v.Text)-reader.From())
+		f.wait = max(f.wait, reader.Wait())
 	}
 	if views > 1 {
 		f.hits = uncovered(nil, f.hits)
@@ -237,58 +241,4 @@ func (f *followed) appendHits(hits []hit, shown, head int, gaps []int) []hit {
 	}
 	f.hits = left
 	return hits
-}
-
-// newReader returns a reader for a detector in a text that grows.
-func newReader(d detect.Detector) detect.Reader {
-	switch d := d.(type) {
-	case lines:
-		return &linesReader{lines: d}
-	case disallowed:
-		return &linksReader{disallowed: d}
-	}
-	return detect.NewReader(d)
-}
-
-// literalsFound are the literals of regular expressions in a view that grows.
-type literalsFound struct {
-	state uint32
-	read  int
-	at    map[int][]place // by the number of a detector
-}
-
-// take takes what is new of the view.
-func (f *literalsFound) take(l *literals, text string) {
-	for ; f.read < len(text); f.read++ {
-		f.state = l.words.Step(f.state, text[f.read])
-		if !l.words.Ends(f.state) {
-			continue
-		}
-		if f.at == nil {
-			f.at = map[int][]place{}
-		}
-		for _, word := range l.words.Found(f.state) {
-			at := place{start: f.read + 1 - l.words.Size(word), end: f.read + 1}
-			for _, owner := range l.owners[word] {
-				f.at[owner] = append(f.at[owner], at)
-			}
-		}
-	}
-}
-
-// forget forgets the places before a byte.
-func (f *literalsFound) forget(detector, before int) {
-	all, ok := f.at[detector]
-	if ok {
-		f.at[detector] = slices.DeleteFunc(all, func(at place) bool { return at.start < before })
-	}
-}
-
-func (f *literalsFound) clone() literalsFound {
-	c := *f
-	c.at = maps.Clone(f.at)
-	for detector, at := range c.at {
-		c.at[detector] = slices.Clone(at)
-	}
-	return c
 }

@@ -88,6 +88,7 @@ func checkGrowing(t *testing.T, p *policy.Policy, text string, r *rand.Rand) {
 	var progress policy.Progress
 	var scope policy.Scope
 	var gaps []int
+	var found []policy.Finding
 	shown := 0
 	before := func(window string) []string {
 		if window == "turn" {
@@ -103,8 +104,9 @@ func checkGrowing(t *testing.T, p *policy.Policy, text string, r *rand.Rand) {
 		growing := p.At(&scope, policy.Output)
 		whole := p.At(&scope, policy.Output)
 		var now, want policy.Verdict
-		settled := growing.Grow(&now, &progress, before, text[:at], gaps)
-		require.Equal(t, policy.Settled(whole, before, text[:at], gaps), settled, "of %q", text[max(0, at-400):at])
+		settled := growing.FindSettled(&now, &progress, before, text[:at], gaps)
+		atOnce := p.At(&scope, policy.Output).FindSettled(&policy.Verdict{}, &policy.Progress{}, before, text[:at], gaps)
+		require.Equal(t, atOnce, settled, "of %q", text[max(0, at-400):at])
 
 		// The findings that are not shown yet.
 		whole.Find(&want, before, text[:at], gaps)
@@ -115,9 +117,22 @@ func checkGrowing(t *testing.T, p *policy.Policy, text string, r *rand.Rand) {
 		}
 		require.ElementsMatch(t, want.Findings, now.Findings, "behind %d of %q", shown, text[max(0, at-400):at])
 		edit := p.Edit(&want, text[:at])
-		shown = max(shown, edit.Whole(settled))
-		progress.Advance(shown)
+		end := max(shown, edit.Whole(settled))
+		for _, f := range now.Findings {
+			if f.Start < end {
+				found = append(found, f)
+			}
+		}
+		shown = end
+		progress.Shown(shown)
 	}
+
+	// What was found step by step is what is found in all of it.
+	var all policy.Verdict
+	p.At(&scope, policy.Output).Find(&all, before, text, gaps)
+	p.Finish(&all, text)
+	all.Findings = slices.DeleteFunc(all.Findings, func(f policy.Finding) bool { return f.Start >= shown })
+	require.ElementsMatch(t, all.Findings, found)
 }
 
 // Of a text that grows, in words, only what is near its end is read.
@@ -131,8 +146,8 @@ func TestGrowingTextsAreReadOnce(t *testing.T) {
 		for len(text) < 20000 {
 			text += makers[name](r)
 			var v policy.Verdict
-			progress.Advance(p.At(&scope, policy.Output).Grow(&v, &progress, nil, text, nil))
-			require.Less(t, progress.Again(), 4096, name)
+			progress.Shown(p.At(&scope, policy.Output).FindSettled(&v, &progress, nil, text, nil))
+			require.Less(t, progress.Wait(), 128, name)
 		}
 	}
 }
@@ -158,7 +173,7 @@ func TestLongTextsWithFewDisguises(t *testing.T) {
 				var progress policy.Progress
 				var scope policy.Scope
 				var grown, whole policy.Verdict
-				settled := p.At(&scope, policy.Output).Grow(&grown, &progress, nil, text, nil)
+				settled := p.At(&scope, policy.Output).FindSettled(&grown, &progress, nil, text, nil)
 				require.Greater(t, settled, 30000)
 				p.At(&scope, policy.Output).Find(&whole, nil, text, nil)
 				p.Finish(&grown, text)
@@ -183,7 +198,7 @@ func TestGrowingSpacedWords(t *testing.T) {
 			var grown, whole policy.Verdict
 			for at := range text {
 				grown = policy.Verdict{}
-				p.At(&scope, policy.Output).Grow(&grown, &progress, nil, text[:at], nil)
+				p.At(&scope, policy.Output).FindSettled(&grown, &progress, nil, text[:at], nil)
 			}
 			p.At(&scope, policy.Output).Find(&whole, nil, text, nil)
 			p.Finish(&grown, text)

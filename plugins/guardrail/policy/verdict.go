@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/view"
@@ -123,6 +124,19 @@ func (v *Verdict) Join(o *Verdict) {
 		v.Err = o.Err
 	}
 	v.Took += o.Took
+}
+
+// AgreesUpTo returns up to which of the first bytes of a text this verdict and another one do the same:
+// up to the first finding that changes the text and that only one of them has.
+func (v *Verdict) AgreesUpTo(o *Verdict, bytes int) int {
+	for _, lists := range [][2][]Finding{{v.Findings, o.Findings}, {o.Findings, v.Findings}} {
+		for _, f := range lists[0] {
+			if f.Action.Hides() && !slices.Contains(lists[1], f) {
+				bytes = min(bytes, f.Start)
+			}
+		}
+	}
+	return bytes
 }
 
 // add takes a finding into the verdict.

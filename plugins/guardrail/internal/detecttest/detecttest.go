@@ -24,8 +24,11 @@ const (
 //   - Find appends: what was in the slice stays, and what is found does not depend on it.
 //   - A text in which nothing is found costs no allocation (this is not tested under the race
 //     detector).
-//   - Open never decreases as the text grows, is never beyond its end, and cuts no finding.
-//   - What was found before Open is what the whole text has there, for every beginning of the text.
+//   - The place from which on a text is open never decreases as the text grows, is never beyond its
+//     end, and cuts no finding.
+//   - What Find and a reader find before that place, in any beginning of the text, is what Find finds
+//     there in all of it.
+//   - A reader that reads the text in pieces says the same as one that reads it at once.
 func Check(t testing.TB, d detect.Detector, texts []string) {
 	t.Helper()
 	for _, text := range texts {
@@ -45,24 +48,30 @@ func Offence(d detect.Detector, text string) (law string, at int) {
 		return law, at
 	}
 	last := 0
-	var found []detect.Finding
+	var found, inPieces []detect.Finding
+	pieces := d.Reader()
 	for n := 0; n <= len(text); n = next(n, len(text)) {
 		begun := text[:n]
-		open := d.Open(begun)
+		atOnce, open := d.Reader().Read(nil, begun)
 		switch {
 		case open < last:
-			return "Open decreased as the text grew", n
+			return "the open place decreased as the text grew", n
 		case open > n:
-			return "Open is beyond the end of the text", n
+			return "the open place is beyond the end of the text", n
 		}
 		last = open
+		settled := whole[:before(whole, open)]
 		found = d.Find(found[:0], begun)
-		settled := found[:before(found, open)]
-		if !slices.Equal(whole[:before(whole, open)], settled) {
+		if !slices.Equal(settled, found[:before(found, open)]) || !slices.Equal(settled, atOnce) {
 			return "what was settled changed as the text went on", n
 		}
 		if len(settled) > 0 && settled[len(settled)-1].End > open {
-			return "Open cuts a finding", n
+			return "the open place cuts a finding", n
+		}
+		var openInPieces int
+		inPieces, openInPieces = pieces.Read(inPieces, begun)
+		if openInPieces != open || !slices.Equal(inPieces, atOnce) {
+			return "in pieces the text is read otherwise than at once", n
 		}
 	}
 	return "", 0
@@ -122,7 +131,8 @@ func HoldBack(d detect.Detector, texts []string) (p50, p99 int) {
 	total := 0
 	for _, text := range texts {
 		for n := 1; n <= len(text); n = next(n, len(text)) {
-			held[n-d.Open(text[:n])]++
+			_, open := d.Reader().Read(nil, text[:n])
+			held[n-open]++
 			total++
 		}
 	}
@@ -143,4 +153,39 @@ func HoldBack(d detect.Detector, texts []string) (p50, p99 int) {
 		}
 	}
 	return 0, 0
+}
+
+// An Opener is a detector of which a test says what it finds, and from where on a text is open.
+type Opener interface {
+	Find(found []detect.Finding, text string) []detect.Finding
+	Open(text string) int
+}
+
+// ReadAll returns a reader that reads all of a text each time.
+func ReadAll(d Opener) detect.Reader { return &allReader{Opener: d} }
+
+type allReader struct {
+	Opener
+	open int // what Read returned last
+}
+
+func (r *allReader) Wait() int { return 0 }
+
+func (r *allReader) Clone() detect.Reader {
+	clone := *r
+	return &clone
+}
+
+func (r *allReader) Read(found []detect.Finding, text string) ([]detect.Finding, int) {
+	known := len(found)
+	found = r.Find(found, text)
+	open := r.Open(text)
+	settled := found[:known]
+	for _, f := range found[known:] {
+		if f.End > r.open && f.Start < open {
+			settled = append(settled, f)
+		}
+	}
+	r.open = open
+	return settled, open
 }

@@ -33,6 +33,8 @@ func (r runs) Find(found []detect.Finding, text string) []detect.Finding {
 	return found
 }
 
+func (r runs) Reader() detect.Reader { return detecttest.ReadAll(r) }
+
 func (r runs) Open(text string) int {
 	if r.open != nil {
 		return r.open(text)
@@ -48,8 +50,8 @@ func TestEachLawIsShownToBeBroken(t *testing.T) {
 		d   runs
 	}{
 		{"", runs{}},
-		{"Open is beyond", runs{open: func(text string) int { return len(text) + 1 }}},
-		{"Open decreased", runs{open: func(text string) int { return strings.LastIndex(text, "a") + 1 - len(text)/3 }}},
+		{"is beyond", runs{open: func(text string) int { return len(text) + 1 }}},
+		{"decreased", runs{open: func(text string) int { return strings.LastIndex(text, "a") + 1 - len(text)/3 }}},
 		{"settled changed", runs{open: func(text string) int { return len(text) }}},
 		{"no part", runs{edit: func(f findings) findings { return append(f, detect.Finding{Type: "X", Start: 99, End: 100, Score: 1}) }}},
 		{"overlap", runs{edit: func(f findings) findings { return append(f, f...) }}},

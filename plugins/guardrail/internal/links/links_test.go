@@ -171,7 +171,8 @@ func (linked) Find(found []detect.Finding, text string) []detect.Finding {
 	}
 	return found
 }
-func (linked) Open(text string) int { return Open(text) }
+func (linked) Open(text string) int    { return Open(text) }
+func (d linked) Reader() detect.Reader { return detecttest.ReadAll(d) }
 
 var texts = rapid.Map(rapid.SliceOfN(rapid.OneOf(
 	rapid.SampledFrom([]string{"https://", "http:/", "https:", "//", `\\`, "www.", "evil.com", "a@b.com", "![x](", "](", ")", "<img src=", "\"", " ", "data:", "\t", "<a b='", "srcset=\"", "=", ">", "https:", "evil", ",", "[r]:", "x,y", "mailto:", ".", ":80", "/", "[::1]", `\:`, `https\`, "é", "\xff", "192.168.0.1", "(", "]: "}),

@@ -37,27 +37,20 @@ func folded(text string) string {
 	}
 }
 
-// fold makes the normalised view of the text, nil if it would equal the text. It also returns how
-// many bytes of the text are settled.
-func (s *Views) fold(secret bool) (v *View, open int) {
+// fold makes the normalised view of the text, nil if it would equal the text; or the one that also
+// shows what is secret.
+func (s *Views) fold(secret bool) *View {
 	text := s.raw.Text
-	open = len(text)
 	d := s.draft(text)
 	last := 0
 	for i := plain(text); i < len(text); i += plain(text[i:]) {
-		n, becomes, same, more := foldAt(text, i)
-		if more {
-			open = min(open, i)
-		}
+		n, becomes, same, _ := foldAt(text, i)
 		if secret {
-			size, said, cut := unseen(text, i)
+			size, said, _ := unseen(text, i)
 			if size > 0 {
 				n = size
 				becomes = said
 				same = false
-			}
-			if cut {
-				open = min(open, i)
 			}
 		}
 		if !same {
@@ -68,12 +61,15 @@ func (s *Views) fold(secret bool) (v *View, open int) {
 		i += n
 	}
 	if last == 0 {
-		return nil, open
+		return nil
 	}
 	d.keep(last, len(text))
-	v = s.view(&d, &s.raw, open, open)
+	v := s.view(&d, &s.raw)
 	v.Name = NormalisedView
-	return v, open
+	if secret {
+		v.Name = HiddenView
+	}
+	return v
 }
 
 // asPlain marks the bytes that fold to themselves whatever surrounds them.

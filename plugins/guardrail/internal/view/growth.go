@@ -8,6 +8,10 @@ import (
 // A Growth has the views of a text that grows, as far as they are settled: text that follows
 // changes nothing of them, and they grow, too. Only what is new is looked at. The zero value is of
 // an empty text.
+//
+// Not settled is what may be the beginning of an encoded run: mostly the last letter or two of a
+// word, and at most about 32 characters of a run, since longer runs are decoded in parts of that
+// size; three times as many if the run is encoded twice.
 type Growth struct {
 	steps []*step
 	text  []byte // room for what is new of a view

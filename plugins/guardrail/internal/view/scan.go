@@ -54,11 +54,12 @@ func isWord(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// scan calls found, unless it is nil, for each encoded part of a text, in order; and says how much
-// of the text is settled and whether there was any such part. Without found it stops at the first.
-func scan(text string, found func(start, end int, kind kind)) (open int, any bool) {
+// scan calls found, unless it is nil, for each encoded part of a text, in order, and says whether there
+// was any. Without found it stops at the first.
+func scan(text string, found func(start, end int, kind kind)) (any bool) {
 	var s scanner
-	return s.scan(text, found, false)
+	_, any = s.scan(text, found, false)
+	return any
 }
 
 // A scanner is where the scan of a text is. The zero value is at its beginning.
@@ -69,7 +70,8 @@ type scanner struct {
 }
 
 // scan goes on with the scan of a text. If firm is set, it stops at the first place about which text
-// that follows could decide otherwise; the next call, with more text, goes on there.
+// that follows could decide otherwise; the next call, with more text, goes on there. It returns how
+// much of the text is settled, and whether anything was found now.
 func (s *scanner) scan(text string, found func(start, end int, kind kind), firm bool) (open int, any bool) {
 	open = len(text)
 	last := s.last
@@ -177,8 +179,7 @@ func between(v verdict) int {
 
 // encoded says whether anything in a text is encoded.
 func encoded(text string) bool {
-	_, any := scan(text, nil)
-	return any
+	return scan(text, nil)
 }
 
 // judges decide about runs that begin with a letter or a digit. A later judge is asked only if the
@@ -264,36 +265,19 @@ func word(text string, i int, last verdict) (v verdict) {
 	return v
 }
 
-// decode makes the view in which the encoded runs of v are decoded, nil if v has none. If settle is
-// set, it also returns how many bytes of the text of v, and of the original, are settled.
-func (s *Views) decode(v *View, settle bool) (decoded *View, open, settled int) {
+// decode makes the view in which the encoded runs of v are decoded, nil if v has none.
+func (s *Views) decode(v *View) *View {
 	d := s.draft(v.Text)
 	last := 0
 	var room [2 * longest]byte
-	open, any := scan(v.Text, func(start, end int, k kind) {
+	any := scan(v.Text, func(start, end int, k kind) {
 		d.keep(last, start)
 		d.put(folded(string(decodeRun(room[:0], v.Text[start:end], k))), start, end)
 		last = end
 	})
-	if settle {
-		if v.open < len(v.Text) {
-			open = settledIn(v.Text[:v.open])
-		}
-		settled = v.settled
-		if open < v.open {
-			settled, _ = v.Original(open, open)
-			settled = min(settled, v.settled)
-		}
-	}
 	if !any {
-		return nil, open, settled
+		return nil
 	}
 	d.keep(last, len(v.Text))
-	return s.view(&d, v, open, settled), open, settled
-}
-
-// settledIn returns how much of a text is settled.
-func settledIn(text string) int {
-	open, _ := scan(text, func(int, int, kind) {})
-	return open
+	return s.view(&d, v)
 }

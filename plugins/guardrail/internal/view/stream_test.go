@@ -60,7 +60,10 @@ func (s *seeing) joined(found []detect.Finding, text string) []detect.Finding {
 }
 
 func (s *seeing) Open(text string) int {
-	open := view.Settled(text, s.Detector.Open)
+	open := settled(text, func(text string) int {
+		_, open := s.Detector.Reader().Read(nil, text)
+		return open
+	})
 	found := s.Find(nil, text)
 	for i := len(found) - 1; i >= 0; i-- {
 		if found[i].Start < open && open < found[i].End {
@@ -95,6 +98,8 @@ func (words) Find(found []detect.Finding, text string) []detect.Finding {
 	return found
 }
 
+func (w words) Reader() detect.Reader { return detecttest.ReadAll(w) }
+
 func (words) Open(text string) int {
 	open := len(strings.TrimRight(text, "0123456789"))
 	for n := min(len(word)-1, len(text)); n > 0; n-- {
@@ -104,6 +109,8 @@ func (words) Open(text string) int {
 	}
 	return open
 }
+
+func (s *seeing) Reader() detect.Reader { return detecttest.ReadAll(s) }
 
 func TestStreamedEqualsWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -186,8 +193,23 @@ type opening struct{}
 
 func (opening) Find(found []detect.Finding, _ string) []detect.Finding { return found }
 func (opening) Open(text string) int                                   { return open(text) }
+func (o opening) Reader() detect.Reader                                { return detecttest.ReadAll(o) }
 
 // open is what is settled for a detector that holds nothing back.
 func open(text string) int {
-	return view.Settled(text, func(text string) int { return len(text) })
+	return settled(text, func(text string) int { return len(text) })
+}
+
+// settled returns how much of a text is settled for a detector that searches all views: in each of
+// them, open says from where on it is open.
+func settled(text string, open func(text string) int) int {
+	var g view.Growth
+	g.Grow(text, func(int, int) {})
+	least := len(text)
+	for _, v := range g.Views {
+		end := open(v.Text)
+		at, _ := v.Original(end, end)
+		least = min(least, at)
+	}
+	return least
 }

@@ -43,7 +43,6 @@ package view
 
 import (
 	"sort"
-	"sync"
 	"unicode/utf8"
 )
 
@@ -62,45 +61,15 @@ type View struct {
 	Name string
 	Text string
 
-	parent  *View   // what pieces count in; nil in the raw view, where everything stands for itself
-	pieces  []piece // what Text is made of
-	open    int     // bytes of Text that no continuation of the original changes
-	settled int     // bytes of the original that these stand for
-	size    int     // bytes of what pieces count in
+	parent *View   // what pieces count in; nil in the raw view, where everything stands for itself
+	pieces []piece // what Text is made of
+	size   int     // bytes of what pieces count in
 }
 
 // itself returns the raw view of a text.
 func itself(text string) View {
-	return View{Name: RawView, Text: text, open: len(text), settled: len(text), size: len(text)}
+	return View{Name: RawView, Text: text, size: len(text)}
 }
-
-// Settled returns how many bytes at the beginning of a text are settled: whatever text follows, a
-// detector that searches all views finds the same in these bytes as now. Open returns the same for
-// one text, as the detector's method Open; for several detectors it returns the smallest of their
-// results. Settled never decreases as the text grows. If a finding begins before this place and
-// ends after it, only the text before the finding is settled.
-//
-// The views leave unsettled what may be the beginning of an encoded run: mostly the last letter or
-// two of a word, and at most about 32 characters of a run, since longer runs are decoded in parts
-// of that size; three times as many if the run is encoded twice.
-func Settled(text string, open func(text string) int) int {
-	if plain(text) == len(text) {
-		if settled, any := scan(text, nil); !any {
-			return open(text[:settledIn(text[:settled])]) // encoded twice, it would go on there
-		}
-	}
-	s := settling.Get().(*Views)
-	s.look(text, true)
-	settled := s.raw.asked(open)
-	for i := range s.made[:s.n] {
-		settled = min(settled, s.made[i].asked(open))
-	}
-	s.Forget()
-	settling.Put(s)
-	return settled
-}
-
-var settling = sync.Pool{New: func() any { return new(Views) }}
 
 // Original maps the bytes from start to end of the view's text to the original. If they touch a
 // part of an encoded run, the whole part counts. The result begins and ends at the borders of
@@ -156,29 +125,6 @@ func (v *View) source(start, end int) (int, int) {
 		return from, v.pieces[i].from + end - v.pieces[i].at
 	}
 	return from, v.pieces[i].to
-}
-
-// before returns how many bytes of the view's text were made from the bytes before n of its source.
-func (v *View) before(n int) int {
-	i := sort.Search(len(v.pieces), func(i int) bool { return v.pieces[i].to > n })
-	if i == len(v.pieces) {
-		return len(v.Text)
-	}
-	p := v.pieces[i]
-	if p.same && n > p.from {
-		return p.at + n - p.from
-	}
-	return p.at
-}
-
-// asked returns how many bytes of the original are settled for a detector that searches this view.
-func (v *View) asked(open func(text string) int) int {
-	n := open(v.Text[:v.open])
-	if n >= v.open {
-		return v.settled
-	}
-	from, _ := v.Original(n, n)
-	return min(from, v.settled)
 }
 
 // whole widens a part of a text to the characters it touches.

@@ -20,7 +20,7 @@ const (
 func (s *Views) Of(text string) []View {
 	s.Forget()
 	if plain(text) != len(text) || encoded(text) {
-		s.look(text, false)
+		s.look(text)
 	}
 	return s.made[:s.n:s.n]
 }
@@ -38,46 +38,28 @@ func (s *Views) Forget() {
 	s.n = 0
 }
 
-// look makes the views of a text. If settle is set, it also sets in each view how much of it is
-// open.
-func (s *Views) look(text string, settle bool) {
+// look makes the views of a text.
+func (s *Views) look(text string) {
 	s.raw = itself(text)
 	last := &s.raw
-	folded, open := s.fold(false)
-	s.raw.open = open
-	s.raw.settled = open
+	folded := s.fold(false)
 	if folded != nil {
 		last = folded
 	}
-	s.decodings(last, settle, DecodedView, DecodedTwiceView)
+	s.decodings(last, DecodedView, DecodedTwiceView)
 	if hidden(text) {
-		secret, _ := s.fold(true)
-		secret.Name = HiddenView
-		s.decodings(secret, settle, HiddenDecoded)
+		s.decodings(s.fold(true), HiddenDecoded)
 	}
 }
 
-// decodings decodes a view, and the result again, once for each name. If settle is set and nothing
-// is encoded in a view, it sets how much of that view is open, since more text could complete an
-// encoded run.
-func (s *Views) decodings(v *View, settle bool, names ...string) {
-	for i, name := range names {
-		next, open, settled := s.decode(v, settle)
-		if next == nil {
-			if settle {
-				for range names[i+1:] {
-					open = settledIn(v.Text[:open])
-				}
-				if open < v.open {
-					settled, _ = v.Original(open, open)
-				}
-				v.open = open
-				v.settled = min(settled, v.settled)
-			}
-			break
+// decodings decodes a view, and the result again, once for each name, as long as something is encoded.
+func (s *Views) decodings(v *View, names ...string) {
+	for _, name := range names {
+		v = s.decode(v)
+		if v == nil {
+			return
 		}
-		next.Name = name
-		v = next
+		v.Name = name
 	}
 }
 
@@ -86,19 +68,11 @@ func (s *Views) draft(source string) draft {
 	return draft{source: source, text: s.text[:0], pieces: s.made[s.n].pieces[:0]}
 }
 
-// view finishes a draft that was made from parent. The first open bytes of the parent's text are
-// settled; they stand for the first settled bytes of the original.
-func (s *Views) view(d *draft, parent *View, open, settled int) *View {
+// view finishes a draft that was made from parent.
+func (s *Views) view(d *draft, parent *View) *View {
 	v := &s.made[s.n]
 	s.n++
-	*v = View{
-		Text:    string(d.text),
-		parent:  parent,
-		pieces:  d.pieces,
-		settled: settled,
-		size:    len(d.source),
-	}
-	v.open = v.before(open)
+	*v = View{Text: string(d.text), parent: parent, pieces: d.pieces, size: len(d.source)}
 	s.text = d.text
 	if cap(s.text) > keptBytes {
 		s.text = nil
