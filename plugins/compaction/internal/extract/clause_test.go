@@ -101,6 +101,13 @@ func TestAClauseEndsWhereItHasSaidWhatItSays(t *testing.T) {
 		{"I'll chat with the Honda mechanic, and ask for the scooter.", "user: I'll chat with Honda mechanic, and ask for scooter"},
 		{"I've had the Honda scooter for ten years or so.", "user: I've had Honda scooter for ten years or so"},
 		{"The Honda scooter is really not just a toy.", "user: Honda scooter is not just toy"},
+		{"Ask Rosa at Tel. 0221 555 or ext. 12.", "user: Ask Rosa at Tel. 0221 555 or ext. 12"},
+		{"The Honda scooter stands in room No. 12, cf. Nr. 7, at approx. 9 p.m. in St. Gallen.",
+			"user: Honda scooter stands in room No. 12, cf. Nr. 7, at approx. 9 p.m. in St. Gallen"},
+		{"I sold bikes, scooters, etc., e.g. to Honda Inc. on Nov. 12, i.e. late.",
+			"user: I sold bikes, scooters, etc., e.g. to Honda Inc. on Nov. 12, i.e. late"},
+		{"Rosa said no. We met Honda Inc. We leave Oslo at 9 p.m. The scooter stays.",
+			"user: Rosa said no; We met Honda Inc; We leave Oslo at 9 p.m; scooter stays"},
 	} {
 		t.Run(c.said, func(t *testing.T) {
 			s := added(say(session.User, c.said), say("agent", strings.Repeat("And so they do, as you and I and all of us have been doing. ", 3)))

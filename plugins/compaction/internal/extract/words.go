@@ -134,7 +134,7 @@ func split(text string) (words []word, asks []bool) {
 	return words, asks
 }
 
-// abbreviated reports whether a point that ends a text so far belongs to an abbreviation: Dr., J. K., U.S.
+// abbreviated reports whether a point that ends a text so far belongs to an abbreviation: Dr., Tel. 0221, J. K., U.S.
 func abbreviated(words []word, text, next string) bool {
 	if len(words) == 0 {
 		return false
@@ -146,8 +146,22 @@ func abbreviated(words []word, text, next string) bool {
 	if last.at+len(last.text) < len(text) || last.plain == "i" {
 		return false
 	}
-	parts := strings.Split(last.plain, ".")
-	return abbreviations[last.plain] || utf8.RuneCountInString(parts[len(parts)-1]) == 1 && unicode.IsUpper([]rune(last.text)[0])
+
+	// A capital is an initial, and a comma never begins a sentence.
+	first, _ := utf8.DecodeRuneInString(last.text)
+	final := last.plain[strings.LastIndexByte(last.plain, '.')+1:]
+	single := utf8.RuneCountInString(final) == 1
+	after, _ := utf8.DecodeRuneInString(strings.TrimLeft(next, " (+#"))
+	if single && unicode.IsUpper(first) || abbreviations[last.plain] || strings.HasPrefix(next, ",") {
+		return true
+	}
+
+	// Some words are abbreviations before a number only, and some may end a sentence too.
+	if unicode.IsDigit(after) && numbered[last.plain] {
+		return true
+	}
+	dotted := single && len(final) < len(last.plain)
+	return (dotted || closing[last.plain]) && (unicode.IsDigit(after) || unicode.IsLower(after))
 }
 
 // ordinal reports whether a number, a point, and what follows are a date as in German: "am 8. Juli".
@@ -163,7 +177,14 @@ func ordinal(number, next string) bool {
 var months = set(`januar februar märz april mai juni juli august september oktober november dezember`)
 
 // abbreviations are words that a point follows within a sentence.
-var abbreviations = set(`mr mrs ms dr prof st vs e.g i.e approx`)
+var abbreviations = set(`mr mrs ms dr prof st vs e.g i.e approx tel cf incl excl resp esp hr fr bzw ca evtl ggf inkl vgl z.b d.h`)
+
+// numbered are the words among them that are other words, unless a number follows.
+var numbered = set(`no nos nr fig vol ext p pp pg ch sec art par ref apt rm ver abs kap seite jan feb mar apr jun jul aug sep sept
+oct nov dec`)
+
+// closing are words that a point follows, with which a sentence may end, too: so it does before a capital.
+var closing = set(`etc usw jr sr inc ltd co corp dept ave blvd str min max avg hrs vols`)
 
 // plain returns a word in lower case, without apostrophes.
 func plain(w string) string {
