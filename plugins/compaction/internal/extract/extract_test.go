@@ -75,7 +75,7 @@ func TestFiles(t *testing.T) {
 	e.Content.Parts = append(e.Content.Parts,
 		&genai.Part{InlineData: &genai.Blob{DisplayName: "garden plan.png", MIMEType: "image/png", Data: []byte{1}}},
 		&genai.Part{FileData: &genai.FileData{FileURI: "https://files.example/v1/x7k2m9", MIMEType: "application/pdf"}})
-	require.Equal(t, "[20 May 2024]\nuser: Have a look.; (file garden plan.png, image/png); (file, application/pdf)\n\nValues:\nsaid: https://files.example/v1/x7k2m9",
+	require.Equal(t, "[20 May 2024]\nuser: Have a look; (file garden plan.png, image/png); (file, application/pdf)\n\nValues:\nsaid: https://files.example/v1/x7k2m9",
 		added(e).Text(1000, quarter))
 	more := added(e)
 	for i := range 30 {

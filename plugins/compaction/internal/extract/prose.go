@@ -43,38 +43,59 @@ func (s *State) prose(budget int, count func(string) int, whole bool) string {
 		return text, count(text) <= budget
 	}
 
-	// All lines as they are.
+	// Cut all texts into clauses, without those that say nothing. from has for each text the index of its first clause.
+	texts := s.lines
+	clauses := make([]line, 0, 2*len(texts))
+	from := make([]int, len(texts)+1)
+	for i, l := range texts {
+		from[i] = len(clauses)
+		if l.weight == 0 {
+			clauses = append(clauses, s.cut(texts, i)...)
+		} else {
+			clauses = append(clauses, l)
+		}
+	}
+	from[len(texts)] = len(clauses)
+
+	// Of what is said again, only the last stays: of texts with such clauses, the others; of texts without clauses, the text.
+	repeated := repeats(clauses)
+	repeatedTexts := repeats(texts)
+	mixed := func(cut int) (lines []line) { // with so many of the oldest texts as clauses
+		lines = make([]line, 0, len(clauses))
+		for i, l := range texts {
+			silent := from[i] == from[i+1]
+			switch {
+			case silent && (i < cut || repeatedTexts[i]):
+			case i >= cut && !slices.Contains(repeated[from[i]:from[i+1]], true):
+				lines = append(lines, l)
+			default:
+				for j := from[i]; j < from[i+1]; j++ {
+					if !repeated[j] {
+						lines = append(lines, clauses[j])
+					}
+				}
+			}
+		}
+		return lines
+	}
+
+	// If all clauses fit, as many of the newest texts as possible stay whole.
 	if whole {
+		s.lines = mixed(0)
 		if text, ok := fits(s.lines); ok {
 			return text
 		}
 	}
-
-	// All lines as clauses, without those that say nothing. from has for each whole line the index of its first clause.
-	wholes := s.lines
-	s.lines = make([]line, 0, 2*len(wholes))
-	from := make([]int, len(wholes)+1)
-	for i, l := range wholes {
-		from[i] = len(s.lines)
-		if l.weight == 0 {
-			s.lines = append(s.lines, s.cut(wholes, i)...)
-		} else {
-			s.lines = append(s.lines, l)
-		}
-	}
-	from[len(wholes)] = len(s.lines)
-
-	// If all clauses fit, as many of the newest lines as possible stay whole.
+	s.lines = mixed(len(texts))
 	if text, ok := fits(s.lines); ok {
-		cut := s.lines
 		tooFew := 0
-		enough := len(wholes) // how many of the oldest are cut
+		enough := len(texts) // how many of the oldest are cut
 		for whole && enough-tooFew > 1 {
 			mid := (tooFew + enough) / 2
-			mixed := append(cut[:from[mid]:from[mid]], wholes[mid:]...)
-			if t, ok := fits(mixed); ok {
+			lines := mixed(mid)
+			if t, ok := fits(lines); ok {
 				text = t
-				s.lines = mixed
+				s.lines = lines
 				enough = mid
 			} else {
 				tooFew = mid
@@ -133,7 +154,7 @@ func drawLines(lines []line) string {
 	year := 0
 	var b strings.Builder
 	b.Grow(len(lines) * 80)
-	for _, l := range lines {
+	for i, l := range lines {
 		if l.day != day && l.day != "" {
 			day = l.day
 			author = nobody
@@ -159,7 +180,11 @@ func drawLines(lines []line) string {
 				b.WriteString(author + ": ")
 			}
 		}
-		b.WriteString(l.text)
+		if i+1 < len(lines) && lines[i+1].author == author && lines[i+1].day == l.day {
+			b.WriteString(strings.TrimRight(l.text, ".")) // a semicolon follows
+		} else {
+			b.WriteString(l.text)
+		}
 	}
 	return strings.TrimPrefix(b.String(), "\n")
 }
@@ -222,8 +247,7 @@ func (s *State) rank() [][]int {
 			kinds[i] = kindNumbers[k]
 		}
 		needs[i] = i > 0 && l.needs(s.lines[i-1], words)
-		open[i] = i+1 < len(s.lines) && l.day == s.lines[i+1].day && strings.HasSuffix(l.text, "?") && l.asks(s.lines[i+1]) &&
-			!s.lines[i+1].byTool()
+		open[i] = i+1 < len(s.lines) && l.open(s.lines[i+1])
 		q.list[i].line = i
 		q.at[i] = i
 	}

@@ -116,3 +116,37 @@ func TestNothingIsTakenFromOtherLanguages(t *testing.T) {
 		require.Contains(t, s.Prose(quarter(c.said)+10, quarter)+"\n", "user: "+c.want+"\n")
 	}
 }
+
+// What an author says again stands once, where it was said last; also with another opening, over several compactions, and
+// whether the texts are whole or cut. An answer stands once for each question, and what is said of "him" once for each person.
+func TestWhatIsSaidAgainStandsOnce(t *testing.T) {
+	facts := []string{
+		"My sister Elin can't eat hazelnuts.", "We moved the rehearsal to Thursday. I owe Henrik forty euros.", "I park behind the bakery.",
+		"The plumber needs our cellar key!", "Our kitten is called Mustard.", "My mother speaks Faroese.", "I broke my wrist skating.",
+	}
+	for _, budget := range []int{3000, 400, 150} {
+		s := new(extract.State)
+		text := ""
+		for i := range 40 {
+			opening := []string{"", "By the way, ", "Well, "}[i%3]
+			s.Add([]*session.Event{
+				say(session.User, opening+facts[i%7]),
+				say("agent", []string{"Noted.", "I have written it down.", "Sure.", "Thanks, that is in my notes."}[i%4]),
+				say("agent", "Who rang?"),
+				say(session.User, []string{"The plumber rang. He lives in Oslo.", "My uncle Berit rang. He lives in Oslo."}[i/2%2]),
+			})
+			if i%10 == 9 {
+				text = s.Text(budget, quarter)
+				s = reload(t, s, text)
+			}
+		}
+		for _, word := range strings.Fields("hazelnuts rehearsal Henrik bakery cellar Mustard Faroese wrist") {
+			require.Equal(t, 1, strings.Count(text, word), "%s at %d in\n%s", word, budget, text)
+		}
+		require.Equal(t, 1, strings.Count(text, "plumber rang"), text)
+		require.Equal(t, 1, strings.Count(text, "Berit rang"), text)
+		require.Equal(t, 2, strings.Count(text, "e lives in Oslo"), text)
+		require.Equal(t, 2, strings.Count(text, "Who rang?"), text)
+		require.NotContains(t, text, ".;")
+	}
+}
