@@ -26,7 +26,7 @@ func (l line) byTool() bool { return strings.HasSuffix(l.author, "()") }
 
 // asks reports whether a text of somebody else asks something.
 func (l line) asks(o line) bool {
-	return o.author != l.author && !l.byTool() && strings.ContainsAny(l.text, "?？")
+	return o.author != l.author && !l.byTool() && (strings.Contains(l.text, "?") || strings.Contains(l.text, "？"))
 }
 
 // with reports whether two neighbours were said in one text that is not long. Of clauses that an earlier compaction kept, it
@@ -106,8 +106,16 @@ func (s *State) prose(budget int, count func(string) int, whole bool) string {
 
 	// If they do not, the best are chosen.
 	choose := func(order [][]int) (lines []line) {
-		for _, i := range slices.Sorted(slices.Values(slices.Concat(order...))) {
-			lines = append(lines, s.lines[i])
+		chosen := make([]bool, len(s.lines))
+		for _, together := range order {
+			for _, i := range together {
+				chosen[i] = true
+			}
+		}
+		for i, l := range s.lines {
+			if chosen[i] {
+				lines = append(lines, l)
+			}
 		}
 		return lines
 	}

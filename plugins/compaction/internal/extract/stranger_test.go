@@ -150,3 +150,23 @@ func TestWhatIsSaidAgainStandsOnce(t *testing.T) {
 		require.NotContains(t, text, ".;")
 	}
 }
+
+// Of a run of characters without a space, which nobody can read, only the beginning is in the prose; an address and a text
+// in a script without spaces are as they were.
+func TestLongRunsAreShort(t *testing.T) {
+	digits := strings.Repeat("3141592653", 180)
+	address := "https://files.example/" + strings.Repeat("a/b-", 20)
+	chinese := strings.Repeat("我们明天在里斯本见面", 30)
+	s := added(
+		say(session.User, "My key is "+digits+" in Oslo. It is at "+address+" now."),
+		call("bash", map[string]any{"command": "pi"}),
+		respond("bash", map[string]any{"result": digits + "\n" + digits}),
+		say(session.User, chinese),
+	)
+	text := s.Text(4000, quarter)
+	require.NotContains(t, text, digits[:41])
+	require.Equal(t, 3, strings.Count(text, digits[:40]+"…"), text)
+	require.Contains(t, text, "… in Oslo")
+	require.Contains(t, text, address)
+	require.Contains(t, text, chinese)
+}

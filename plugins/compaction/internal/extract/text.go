@@ -153,17 +153,32 @@ func undated(s string, t time.Time) string {
 	return s
 }
 
+// A run of more than maxRun characters without a space tells a reader nothing, and no call gets it from a summary: runHead
+// characters of it are kept. In scripts without spaces there are no runs.
+const (
+	maxRun  = 120
+	runHead = 40
+)
+
 // flat returns a text as one line, and replaces the characters that have a meaning in prose: brackets, semicolons,
-// and colons at the end of a word.
+// and colons at the end of a word. Of a very long run without a space it keeps the beginning.
 func flat(s string) string {
-	var b strings.Builder
-	b.Grow(len(s))
+	line := make([]byte, 0, len(s))
 	last := rune(0) // the last rune written
 	space := false  // a space comes before the next rune
+	run := 0        // how many runes were written since the last space
+	head := 0       // where the run's head ends in the line
+	endRun := func() {
+		if run > maxRun {
+			line = append(line[:head], "…"...)
+		}
+		run = 0
+	}
 	for i, r := range s {
 		switch {
 		case r == '\n' && (unicode.IsLetter(last) || unicode.IsDigit(last)):
-			b.WriteByte('.')
+			endRun()
+			line = append(line, '.')
 			last = '.'
 			space = true
 			continue
@@ -182,12 +197,20 @@ func flat(s string) string {
 				r = ','
 			}
 		}
-		if space {
-			b.WriteByte(' ')
+		if space || r >= firstWide {
+			endRun()
 		}
-		b.WriteRune(r)
+		if space {
+			line = append(line, ' ')
+		}
+		line = utf8.AppendRune(line, r)
+		run++
+		if run == runHead {
+			head = len(line)
+		}
 		last = r
 		space = false
 	}
-	return b.String()
+	endRun()
+	return string(line)
 }

@@ -25,9 +25,12 @@ type word struct {
 // spaces can be kept too.
 const longest = 40
 
+// firstWide is the first rune of the scripts that are written without spaces.
+const firstWide = 0x0E00
+
 // Wide reports whether a rune belongs to a script that is written without spaces.
 func Wide(r rune) bool {
-	return r >= 0x0E00 && unicode.In(r,
+	return r >= firstWide && unicode.In(r,
 		unicode.Han, unicode.Hiragana, unicode.Katakana,
 		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
