@@ -72,15 +72,13 @@ func (c clause) write(text string, words []word) string {
 	end := -1  // where the last kept word ends, if the next word follows it
 	open := "" // the bracket or quotation mark before a word that is left out
 	denied := false
-	english := c.english(words)
 	for i := c.from; i < c.to; i++ {
 		w := words[i]
 		last := i == c.to-1
-		counts := !last && counted[words[i+1].plain]                               // "a few" is not "few", and "twice a week" not "twice week"
-		counts = counts || w.plain != "the" && measures(words[max(c.from, i-2):i]) // "two dogs a flat"
 		denied = w.denies() || denied && w.clause == words[i-1].clause
 		stress := stresses[w.plain] && !denied // "not just a game" is not "not a game"
-		if (articles[w.plain] && (english || w.plain == "the") || stress) && !last && !counts && !w.quoted {
+		article := articles[w.plain] && (w.plain == "the" || c.english(words) && !measures(words[max(c.from, i-2):i]))
+		if (stress || article) && !last && !counted[words[i+1].plain] && !w.quoted {
 			if end >= 0 {
 				b.WriteString(strings.TrimRight(text[end:w.at], " \"“«("))
 			}
@@ -111,7 +109,7 @@ func (c clause) write(text string, words []word) string {
 	return b.String()
 }
 
-// measures reports whether there is a number among words, so that "a" behind them means "for each".
+// measures reports whether there is a number among words, so that "a" behind them means "for each": "two dogs a flat".
 func measures(words []word) bool {
 	return slices.ContainsFunc(words, func(w word) bool {
 		return strings.ContainsAny(w.plain, "0123456789") || numbers[w.plain]
@@ -192,7 +190,7 @@ var conditions = set(`if unless whether until wenn falls si`)
 // beings are verbs before which a pronoun is a subject.
 var beings = set(`is was are were has had will would`)
 
-// counted are words that mean something else with an article.
+// counted are words that mean something else with an article: "a few" is not "few", and "twice a week" not "twice week".
 var counted = set(`way few little bit lot couple while minute hour day night week month year`)
 
 // stresses are words that only stress others.

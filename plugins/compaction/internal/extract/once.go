@@ -15,14 +15,10 @@ func repeats(lines []line) []bool {
 		for from > 0 && lines[from-1].linked(lines[from]) {
 			from--
 		}
-		var b strings.Builder
+		k := key("")
 		for _, l := range lines[from:end] {
-			b.WriteString(l.author)
-			b.WriteByte(0)
-			b.WriteString(spoken(l.text))
-			b.WriteByte(0)
+			k = l.saying(k)
 		}
-		k := key(b.String())
 		for i := from; i < end; i++ {
 			gone[i] = said[k]
 		}
@@ -38,8 +34,11 @@ func (l line) linked(next line) bool {
 	if l.open(next) {
 		return true
 	}
+	if !next.with(l) {
+		return false
+	}
 	first, _, _ := strings.Cut(next.text, " ")
-	return next.with(l) && persons[plain(first)]
+	return persons[plain(first)]
 }
 
 // open reports whether a line asks what the next one answers.
@@ -47,12 +46,16 @@ func (l line) open(next line) bool {
 	return strings.HasSuffix(l.text, "?") && l.day == next.day && l.asks(next) && !next.byTool()
 }
 
-// spoken returns what of a text can be heard: it has no capitals, quotation marks or apostrophes, and no points at its end.
-func spoken(text string) string {
-	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune("\"“”'’ ", r) {
-			return -1
+// saying adds to a hash who says a line, and what can be heard of it: not its capitals, blanks, quotation marks and apostrophes,
+// nor the points at its end.
+func (l line) saying(h uint64) uint64 {
+	h ^= key(l.author)
+	for _, r := range strings.TrimRight(l.text, ".!… ") {
+		switch r {
+		case ' ', '"', '“', '”', '\'', '’':
+			continue
 		}
-		return unicode.ToLower(r)
-	}, strings.TrimRight(text, ".!… "))
+		h = (h ^ uint64(unicode.ToLower(r))) * fnvPrime
+	}
+	return h
 }

@@ -59,20 +59,25 @@ func (s *State) prose(budget int, count func(string) int, whole bool) string {
 
 	// Of what is said again, only the last stays: of texts with such clauses, the others; of texts without clauses, the text.
 	repeated := repeats(clauses)
-	repeatedTexts := repeats(texts)
+	said := map[uint64]bool{}
+	again := make([]bool, len(texts)) // texts without clauses
+	for i, l := range slices.Backward(texts) {
+		if from[i] == from[i+1] {
+			k := l.saying(0)
+			again[i] = said[k]
+			said[k] = true
+		}
+	}
 	mixed := func(cut int) (lines []line) { // with so many of the oldest texts as clauses
 		lines = make([]line, 0, len(clauses))
 		for i, l := range texts {
-			silent := from[i] == from[i+1]
-			switch {
-			case silent && (i < cut || repeatedTexts[i]):
-			case i >= cut && !slices.Contains(repeated[from[i]:from[i+1]], true):
+			if i >= cut && !again[i] && !slices.Contains(repeated[from[i]:from[i+1]], true) {
 				lines = append(lines, l)
-			default:
-				for j := from[i]; j < from[i+1]; j++ {
-					if !repeated[j] {
-						lines = append(lines, clauses[j])
-					}
+				continue
+			}
+			for j := from[i]; j < from[i+1]; j++ {
+				if !repeated[j] {
+					lines = append(lines, clauses[j])
 				}
 			}
 		}
@@ -105,13 +110,16 @@ func (s *State) prose(budget int, count func(string) int, whole bool) string {
 	}
 
 	// If they do not, the best are chosen.
-	choose := func(order [][]int) (lines []line) {
-		chosen := make([]bool, len(s.lines))
+	lines := make([]line, 0, len(s.lines))
+	chosen := make([]bool, len(s.lines))
+	choose := func(order [][]int) []line {
+		clear(chosen)
 		for _, together := range order {
 			for _, i := range together {
 				chosen[i] = true
 			}
 		}
+		lines = lines[:0]
 		for i, l := range s.lines {
 			if chosen[i] {
 				lines = append(lines, l)
@@ -228,8 +236,9 @@ func (s *State) rank() [][]int {
 	needs := make([]bool, len(s.lines)) // lines that mean nothing without the line before
 	open := make([]bool, len(s.lines))  // questions that the next line answers
 	q := candidates{list: make([]candidate, len(s.lines)), at: make([]int, len(s.lines))}
+	var words []word
 	for i, l := range s.lines {
-		words, _ := split(l.text)
+		words, _ = splitInto(words, l.text)
 		terms[i] = make([]numbered, 0, len(words))
 		for _, w := range words {
 			if w.term == 0 || s.terms.common(w.term) {

@@ -24,11 +24,14 @@ const prior = 1000
 // levels are the counts that the sixteen values of a bucket stand for.
 var levels = [16]float64{0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256, 512}
 
+// fnvPrime is the multiplier of the hash FNV-1a.
+const fnvPrime = 1099511628211
+
 // key returns the hash of a term, by FNV-1a. It is never 0, which stands for no term.
 func key(term string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(term) {
-		h = (h ^ uint64(term[i])) * 1099511628211
+		h = (h ^ uint64(term[i])) * fnvPrime
 	}
 	return max(1, h)
 }

@@ -48,7 +48,12 @@ func letter(r rune) bool {
 
 // split returns the words of a text, and for each sentence whether it is a question.
 func split(text string) (words []word, asks []bool) {
-	words = make([]word, 0, len(text)/5+1)
+	return splitInto(make([]word, 0, len(text)/5+1), text)
+}
+
+// splitInto is split. It overwrites the words of another text, which are not needed anymore.
+func splitInto(others []word, text string) (words []word, asks []bool) {
+	words = others[:0]
 	asks = []bool{false}
 	sentence := 0
 	clause := 0
@@ -123,8 +128,9 @@ func split(text string) (words []word, asks []bool) {
 		first, _ := utf8.DecodeRuneInString(w.text)
 		w.name = digit || !fresh && unicode.IsUpper(first)
 		if (utf8.RuneCountInString(w.plain) > 1 || digit || cjk) && !stops[w.plain] {
-			w.term = key(stem(w.plain))
-			w.pale = pale[stem(w.plain)]
+			stem := stem(w.plain)
+			w.term = key(stem)
+			w.pale = pale[stem]
 		}
 		if contrasts[w.plain] {
 			clause++
