@@ -16,6 +16,10 @@
 // which words are rare in the session. A later budget may be smaller or larger: clauses that fitted a small one stay, and
 // the extra room of a larger one is for new texts.
 //
+// What an author says again in the same words stands once, where it was said last. An answer stands once for each question, and
+// a clause about "him" or "her" once for each clause before it. Of a run of characters without a space that nobody can read,
+// such as a key of a thousand digits, the first 40 are kept.
+//
 // A clause is a sentence, or a part of a long sentence that begins with a subject of its own. What depends on a condition
 // ("if", "unless", "that") stays with it, and so does what is denied. Left out are openings ("Hey Mel,", "By the way,",
 // "Since we last talked,"), endings that only say how somebody feels about it (", so exciting"), thanks, articles, and words

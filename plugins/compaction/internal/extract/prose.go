@@ -35,8 +35,8 @@ func (l line) with(o line) bool {
 	return l.source == o.source && l.author == o.author && l.day == o.day && !l.long && !o.long
 }
 
-// prose returns the lines that fit into a budget, and forgets the others. Unless whole is false, texts stay whole as
-// long as there is room.
+// prose returns the lines that fit into a budget, each said once, and forgets the others. Unless whole is false, texts stay
+// whole as long as there is room.
 func (s *State) prose(budget int, count func(string) int, whole bool) string {
 	fits := func(lines []line) (string, bool) {
 		text := drawLines(lines)
