@@ -107,6 +107,9 @@ func (s *scan) lastWord(at int) bool {
 		for i < len(text) && text[i] == ' ' {
 			i++
 		}
+		if i == len(text) && words > 1 { // another word may follow
+			s.hold(last)
+		}
 		if i == len(text) || text[i] < ' ' || strings.IndexByte(";|&", text[i]) >= 0 {
 			break
 		}

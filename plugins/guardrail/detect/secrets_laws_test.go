@@ -65,7 +65,7 @@ func TestSecretsKeepTheContract(t *testing.T) {
 	forms, names := detect.Forms(), strings.Fields(strings.Join(detect.Names(), " "))
 	parts := []string{"=", " = ", ": ", "\"", "'", "`", "\n", " ", ",", "(", ")", ">", "</", " is ", "\\n", "\\\"", "%3D", "://", "ada", ":", "@", "curl ", "-u ", "--user ", "Bearer ", "Basic ",
 		"Authorization: ", "eyJhbGciOiJIUzI1NiJ9", ".", "eyJzdWIiOiJhZGEifQ", "ZXlKaGJHY2lPaUpJVXpJMU5pSjk", "-----BEGIN ", "RSA PRIVATE KEY", "-----", "-----END ", "7Q~", "aB3", "hunter2", "xxxx",
-		"é", "\xff", "", "..", "==", "Token", "_", "-", "Cookie: ", "session=", "; sid=", "sshpass -p ", "mysql -p", "redis-cli -a '", "bearer ", "login ada password ", "a:5432:b:c:", "jdbc:oracle:thin:ada/", "@", "IDENTIFIED BY '",
+		"é", "\xff", "", "..", "==", "Token", "_", "-", "Cookie: ", "session=", "; sid=", "htpasswd -b u a13x ", "sshpass -p ", "mysql -p", "redis-cli -a '", "bearer ", "login ada password ", "a:5432:b:c:", "jdbc:oracle:thin:ada/", "@", "IDENTIFIED BY '",
 		"Private-Lines: 4\n", "\nPrivate-MAC", "password", "| password | ", "** ", "passwort", " lautet ", " ist: ", "密码是", "(\"ada\", \"", "base64:", "license key", "API key ", "token ", "-H \"X-Token: ", " was changed to ", "&", "&x9", "fake_", "sha256 of the ", "arn:a:", "&str = ", "sha256:", "k7a2b:"}
 	rapid.Check(t, func(t *rapid.T) {
 		text := ""
