@@ -2,6 +2,7 @@ package detect
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/table"
 )
@@ -264,6 +265,9 @@ func (s *scan) curlUser(start, end int) {
 	}
 	if stop == len(text) {
 		s.hold(i)
+	}
+	for stop < len(text) && stop > from && !utf8.RuneStart(text[stop]) {
+		stop-- // one that is cut short divides no character
 	}
 	password := text[from:stop]
 	if len(password) >= 6 && s.isFilledIn(password) {

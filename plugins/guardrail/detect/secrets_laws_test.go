@@ -3,6 +3,7 @@ package detect_test
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -86,6 +87,22 @@ func TestSecretsKeepTheContract(t *testing.T) {
 		law, at := detecttest.Offence(d, text)
 		require.Empty(t, law, "at %d of %q", at, text)
 	})
+}
+
+// A value that is longer than what is looked at is not cut within a character.
+func TestLongSecretsDivideNoCharacter(t *testing.T) {
+	found := 0
+	for _, before := range []string{"curl -u a:", "password=", "sshpass -p ", "Cookie: sid=", "Authorization: Bearer ", "https://u:", "jdbc:oracle:thin:a/"} {
+		for more := range 4 {
+			text := before + "a1Z9" + strings.Repeat("x", more) + strings.Repeat("\U000e0073", 1000) + " end"
+			for _, f := range detect.Secrets().Find(nil, text) {
+				found++
+				require.True(t, utf8.RuneStart(text[f.Start]), text)
+				require.True(t, f.End == len(text) || utf8.RuneStart(text[f.End]), text)
+			}
+		}
+	}
+	require.Positive(t, found)
 }
 
 // 1 MB of what costs most: if the work were to grow with its square, the test would last for hours.
