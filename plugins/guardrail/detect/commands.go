@@ -2,6 +2,7 @@ package detect
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/table"
 )
@@ -106,6 +107,9 @@ func (s *scan) lastWord(at int) bool {
 	for i := at; i < len(text) && words < 3 && i-at < maxCommand; {
 		for i < len(text) && text[i] == ' ' {
 			i++
+		}
+		if i == len(text) && words > 1 { // another word may follow
+			s.hold(last)
 		}
 		if i == len(text) || text[i] < ' ' || strings.IndexByte(";|&", text[i]) >= 0 {
 			break
@@ -261,6 +265,9 @@ func (s *scan) curlUser(start, end int) {
 	}
 	if stop == len(text) {
 		s.hold(i)
+	}
+	for stop < len(text) && stop > from && !utf8.RuneStart(text[stop]) {
+		stop-- // one that is cut short divides no character
 	}
 	password := text[from:stop]
 	if len(password) >= 6 && s.isFilledIn(password) {

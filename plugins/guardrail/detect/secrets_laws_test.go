@@ -3,6 +3,7 @@ package detect_test
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -65,7 +66,7 @@ func TestSecretsKeepTheContract(t *testing.T) {
 	forms, names := detect.Forms(), strings.Fields(strings.Join(detect.Names(), " "))
 	parts := []string{"=", " = ", ": ", "\"", "'", "`", "\n", " ", ",", "(", ")", ">", "</", " is ", "\\n", "\\\"", "%3D", "://", "ada", ":", "@", "curl ", "-u ", "--user ", "Bearer ", "Basic ",
 		"Authorization: ", "eyJhbGciOiJIUzI1NiJ9", ".", "eyJzdWIiOiJhZGEifQ", "ZXlKaGJHY2lPaUpJVXpJMU5pSjk", "-----BEGIN ", "RSA PRIVATE KEY", "-----", "-----END ", "7Q~", "aB3", "hunter2", "xxxx",
-		"é", "\xff", "", "..", "==", "Token", "_", "-", "Cookie: ", "session=", "; sid=", "sshpass -p ", "mysql -p", "redis-cli -a '", "bearer ", "login ada password ", "a:5432:b:c:", "jdbc:oracle:thin:ada/", "@", "IDENTIFIED BY '",
+		"é", "\xff", "", "..", "==", "Token", "_", "-", "Cookie: ", "session=", "; sid=", "htpasswd -b u a13x ", "sshpass -p ", "mysql -p", "redis-cli -a '", "bearer ", "login ada password ", "a:5432:b:c:", "jdbc:oracle:thin:ada/", "@", "IDENTIFIED BY '",
 		"Private-Lines: 4\n", "\nPrivate-MAC", "password", "| password | ", "** ", "passwort", " lautet ", " ist: ", "密码是", "(\"ada\", \"", "base64:", "license key", "API key ", "token ", "-H \"X-Token: ", " was changed to ", "&", "&x9", "fake_", "sha256 of the ", "arn:a:", "&str = ", "sha256:", "k7a2b:"}
 	rapid.Check(t, func(t *rapid.T) {
 		text := ""
@@ -86,6 +87,22 @@ func TestSecretsKeepTheContract(t *testing.T) {
 		law, at := detecttest.Offence(d, text)
 		require.Empty(t, law, "at %d of %q", at, text)
 	})
+}
+
+// A value that is longer than what is looked at is not cut within a character.
+func TestLongSecretsDivideNoCharacter(t *testing.T) {
+	found := 0
+	for _, before := range []string{"curl -u a:", "password=", "sshpass -p ", "Cookie: sid=", "Authorization: Bearer ", "https://u:", "jdbc:oracle:thin:a/"} {
+		for more := range 4 {
+			text := before + "a1Z9" + strings.Repeat("x", more) + strings.Repeat("\U000e0073", 1000) + " end"
+			for _, f := range detect.Secrets().Find(nil, text) {
+				found++
+				require.True(t, utf8.RuneStart(text[f.Start]), text)
+				require.True(t, f.End == len(text) || utf8.RuneStart(text[f.End]), text)
+			}
+		}
+	}
+	require.Positive(t, found)
 }
 
 // 1 MB of what costs most: if the work were to grow with its square, the test would last for hours.

@@ -212,5 +212,9 @@ func (p *parser) redirect(r *syntax.Redirect, in *input) *input {
 		}
 		p.add(name, []string{name, file})
 	}
+	if r.Op == syntax.RdrInOut {
+		p.add("<", []string{"<", file})
+		in = &input{}
+	}
 	return in
 }

@@ -107,6 +107,11 @@ func (p Path) match(u use) answer {
 	if most == no && u.deep && p.isBelow(u.path) {
 		most = perhaps
 	}
+	if most == no && !p.anywhere && strings.HasPrefix(u.path, "../") { // it may lead up to the root
+		up := u
+		up.path = "/" + strings.TrimLeft(u.path, "./")
+		most = min(perhaps, p.match(up))
+	}
 	return min(surest, most)
 }
 
@@ -118,7 +123,7 @@ func (p Path) isBelow(dir string) bool {
 	if p.anywhere && strings.Trim(dir, "./~"+unknowns) == "" {
 		return true
 	}
-	for above := path.Dir(p.fixed); above != "." && above != "/"; above = path.Dir(above) {
+	for above := p.fixed; above != "." && above != "/"; above = path.Dir(above) {
 		if dir == above || p.anywhere && strings.HasSuffix(dir, "/"+above) {
 			return true
 		}

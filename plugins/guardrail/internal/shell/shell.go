@@ -119,7 +119,7 @@ func (r Rules) Judge(command string) (Decision, string) {
 }
 
 // backslash is one that may stand between directories, and not before a sign that it takes the meaning of.
-var backslash = regexp.MustCompile(`\\([A-Za-z0-9._])`)
+var backslash = regexp.MustCompile(`\\+([A-Za-z0-9._])`)
 
 // usesOnWindows returns the files that a line may use if its backslashes stand between directories, as
 // programs for Windows read them.

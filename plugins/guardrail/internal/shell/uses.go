@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -49,6 +50,11 @@ func (l *line) uses() (all []use, ok bool) {
 				return all, false
 			}
 		}
+		if c.name == "git" && gitChangers[subcommandOf("git", c.words[1:])] {
+			for _, dir := range dirs[1:] {
+				all = append(all, use{path: dir, writes: perhaps, deep: true})
+			}
+		}
 		if len(all) > maxUses {
 			return all, false
 		}
@@ -77,18 +83,15 @@ func appendUses(all []use, u use, dirs []string) []use {
 // named returns the parts of a word that may name a file: the word, what stands in it behind an option's
 // letter, = or @, as in if=FILE and name@FILE, and what stands between these and : , ; as in REVISION:FILE.
 func named(word string) []string {
-	if i := strings.Index(strings.ToLower(word), "file://"); i >= 0 {
-		return []string{word[i+len("file://"):]}
+	if at := fileAddress.FindStringIndex(word); at != nil {
+		return []string{word[at[1]:]}
 	}
 	if strings.Contains(word, "://") {
 		return nil
 	}
 	parts := []string{word}
 	if strings.HasPrefix(word, "-") && word != "-" {
-		parts = nil
-		if len(word) > 2 && word[1] != '-' {
-			parts = append(parts, word[2:])
-		}
+		parts = attachedValues(word)
 	}
 	for _, sign := range []string{"=", "@"} {
 		_, value, ok := strings.Cut(word, sign)
@@ -111,6 +114,18 @@ func named(word string) []string {
 	}
 	return files
 }
+
+// attachedValues returns what may be the value of an option that stands in the same word, behind one letter
+// or behind a few of which only the last has a value, as in -cfFILE.
+func attachedValues(word string) (values []string) {
+	const most = 4 // letters
+	for i := 2; i < len(word) && i <= 1+most && word[i-1] != '-' && isLetter(word[i-1]); i++ {
+		values = append(values, word[i:])
+	}
+	return values
+}
+
+func isLetter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
 
 // directories returns the directories that a call goes to, or runs something in.
 func directories(c call) (dirs []string) {
@@ -145,7 +160,13 @@ func usesOf(c call) (all []use) {
 	}
 	args := c.words[1:]
 	if noFiles[name] || compares(name, args) {
-		return nil
+		// The shell reads directories to replace stars by the names of files.
+		for _, w := range args {
+			if strings.Contains(w, "/") && strings.ContainsAny(w, segment+single) {
+				all = append(all, use{path: w, reads: yes})
+			}
+		}
+		return all
 	}
 	sub := ""
 	if name == "git" {
@@ -157,7 +178,7 @@ func usesOf(c call) (all []use) {
 	each := use{reads: yes, writes: perhaps}
 	plain := true // a word with blanks is one name
 	switch {
-	case readers[name], gitReaders[sub], filters[name] && slices.Contains(args, "-c"):
+	case readers[name], gitReaders[sub], filters[name] && slices.ContainsFunc(args, toOutput):
 		each.writes = no
 	case writers[name]:
 		each = use{writes: yes}
@@ -169,6 +190,10 @@ func usesOf(c call) (all []use) {
 		plain = false
 	}
 	each.deep = goesDeep(name, args) || gitSearchers[sub] || sub == "clone"
+	isChanger := gitChangers[sub]
+	if name == "ln" {
+		each.writes = perhaps // by the other name
+	}
 	into := "" // the directory that the others are perhaps copied into
 	for i, f := range files {
 		u := each
@@ -179,6 +204,8 @@ func usesOf(c call) (all []use) {
 			u.reads = no
 			u.writes = yes
 			into = f.word
+		} else if movers[name] || isChanger {
+			u.deep = true
 		}
 		all = append(all, u)
 		if plain || !strings.ContainsAny(f.word, " \t\n") {
@@ -237,7 +264,9 @@ func fileWords(name string, args []string) (operands int, files []fileWord) {
 	if alike[name] != "" {
 		own = alike[name]
 	}
-	isRemote := remote[own][subcommandOf(own, args)]
+	sub := subcommandOf(own, args)
+	isRemote := remote[own][sub]
+	text := func(option string) bool { return texts[own][option] || texts[own+" "+sub][option] }
 	program := programs[name]
 	for i := 0; i < len(args); i++ {
 		w := args[i]
@@ -246,8 +275,8 @@ func fileWords(name string, args []string) (operands int, files []fileWord) {
 		if i+1 < len(args) {
 			next = args[i+1]
 		}
-		program = program && !programOptions[option]
 		long := strings.HasPrefix(w, "--")
+		program = program && !givesProgram(option, w)
 		isOption := strings.HasPrefix(w, "-") && w != "-"
 		switch {
 		case sent[own][option]:
@@ -259,29 +288,41 @@ func fileWords(name string, args []string) (operands int, files []fileWord) {
 			if at >= 0 || own == "gh" && !strings.Contains(value, "=") {
 				files = append(files, fileWord{word: value[at+1:]})
 			}
-		case textOptions[option], texts[own][option]:
-			if !attached {
+		case attached && attachedTexts[option]:
+		case textOptions[option], text(option):
+			if !attached && (!strings.HasPrefix(next, "-") || strings.ContainsAny(next, " \n")) {
 				i++
 			}
-		case targets[name] && option == "--target-directory":
-			if !attached {
+		case text("-m") && isOption && !long && messageLetters.MatchString(w):
+			if strings.HasSuffix(w, "m") {
+				i++
+			}
+		case targets[name] && (isLong(option, "--target-directory") || isOption && !long && strings.Contains(w, "t")):
+			if !long {
+				_, value, _ = strings.Cut(w, "t")
+			}
+			if value == "" {
 				value = next
 				i++
 			}
 			files = append(files, fileWord{word: value, target: true})
-		case targets[name] && isOption && !long && strings.HasSuffix(w, "t"):
-			files = append(files, fileWord{word: next, target: true})
-			i++
-		case name == "tar" && (isOption || i == 0) && !long && strings.HasSuffix(w, "f"):
+		case name == "tar" && (isLong(option, "--file") || (isOption || i == 0) && !long && strings.Contains(w, "f")):
+			if !long {
+				_, value, _ = strings.Cut(w, "f")
+			}
+			if value == "" || !isOption {
+				value = next
+				i++
+			}
 			packs := !tarDoes(args, "x", "--extract", "--get") && !tarDoes(args, "t", "--list")
-			files = append(files, fileWord{word: next, target: packs})
-			i++
+			files = append(files, fileWord{word: value, target: packs})
 		case (programs[name] || isRemote) && isOption && !long && strings.HasSuffix(w, "f"):
 			program = false
 			files = append(files, fileWord{word: next})
 			i++
 		case isOption:
-			takesFile := fileOption.MatchString(option)
+			full, _, _ := strings.Cut(w, "=")
+			takesFile := fileOption.MatchString(option) || fileOption.MatchString(full)
 			if !attached && (isRemote && takesFile || programs[name] && programOptions[option]) {
 				files = append(files, fileWord{word: next})
 				i++
@@ -291,13 +332,51 @@ func fileWords(name string, args []string) (operands int, files []fileWord) {
 			}
 		case program:
 			program = false
-		case isRemote && !strings.Contains(w, "@") && !strings.Contains(w, "file://"):
+		case isRemote && isElsewhere(own, w):
+		case own == "git" && otherHost.MatchString(w):
+		case name == "man" && !strings.Contains(w, "/") && !slices.Contains(args, "-l"):
 		default:
 			operands++
 			files = append(files, fileWord{word: w, operand: true})
 		}
 	}
 	return operands, files
+}
+
+// messageLetters matches short options of git in one word, of which the last one is followed by a message.
+var messageLetters = regexp.MustCompile(`^-[aenopqsv]+m`)
+
+// isLong says whether a word is a long option, or the beginning of it, which programs understand, too.
+func isLong(word, option string) bool {
+	return len(word) > len("--") && strings.HasPrefix(option, word)
+}
+
+// givesProgram says whether an option gives the program, so that no operand does: alone, or behind letters
+// of other options as in -nep.
+func givesProgram(option, word string) bool {
+	if programOptions[option] {
+		return true
+	}
+	if !strings.HasPrefix(word, "--") {
+		return len(word) > 3 && word[0] == '-' && strings.ContainsAny(word[2:len(word)-1], "ef")
+	}
+	return isLong(option, "--regexp") || isLong(option, "--expression") || isLong(option, "--file")
+}
+
+// isElsewhere says whether an operand of a subcommand that is about what is elsewhere names no file here.
+func isElsewhere(name, word string) bool {
+	if name == "git" || name == "npm" || name == "go" || name == "cargo" || name == "pip" || name == "apt-get" {
+		return !localPath.MatchString(word)
+	}
+	return !fileAddress.MatchString(word) && (name == "gh" || !strings.Contains(word, "@"))
+}
+
+// toOutput says whether an option has a filter write to standard output: -c, also among other letters.
+func toOutput(w string) bool {
+	if strings.HasPrefix(w, "--") {
+		return w == "--stdout" || w == "--to-stdout"
+	}
+	return strings.HasPrefix(w, "-") && strings.Contains(w, "c")
 }
 
 // subcommandOf returns the first operand of a call, behind options that are known to have a value.
@@ -345,7 +424,11 @@ func goesDeep(name string, args []string) bool {
 	deep := searchers[name]
 	for i, w := range args {
 		short := strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--")
-		if w == "--recursive" || w == "--archive" || short && strings.ContainsAny(w, recursive[name]) {
+		full, value, _ := strings.Cut(w, "=")
+		if isLong(full, "--directories") && name != "tar" && name != "ls" || w == "-d" && strings.HasSuffix(name, "grep") {
+			deep = deep || value == "recurse" || i+1 < len(args) && args[i+1] == "recurse"
+		}
+		if isLong(w, "--recursive") || isLong(w, "--archive") || short && strings.ContainsAny(w, recursive[name]) {
 			deep = true
 		}
 		if w == "-maxdepth" && i+1 < len(args) && (args[i+1] == "0" || args[i+1] == "1") {
@@ -378,7 +461,7 @@ func compares(name string, args []string) bool {
 func listed(name string, args []string) bool {
 	return slices.ContainsFunc(args, func(w string) bool {
 		long, _, _ := strings.Cut(w, "=")
-		return long == "--files-from" || long == "--files0-from" ||
+		return isLong(long, "--files-from") && long != "--file" || isLong(long, "--files0-from") ||
 			name == "tar" && strings.HasPrefix(w, "-T") || name == "zip" && w == "-@"
 	})
 }
