@@ -87,7 +87,7 @@ func (d *decisionLog) write(ev *evaluation, event string) {
 		lines = append(append(lines, data...), '\n')
 	}
 	failures := ev.failures()
-	for _, r := range ev.records {
+	for _, r := range append(slices.Clone(ev.records), passedUnjudged(failures)...) {
 		line.Record = r
 		line.Error = ""
 		i := slices.IndexFunc(failures, func(q *question) bool {
@@ -98,15 +98,13 @@ func (d *decisionLog) write(ev *evaluation, event string) {
 		}
 		add()
 	}
-	for _, q := range failures {
-		if q.spec.OnError == policy.Allow { // there is no finding, and so no record
-			line.Record = Record{Rule: q.spec.Rule, Stage: q.Stage, Type: policy.TypeOf(q.err), Action: policy.Allow, Count: 1, Length: len(q.text)}
-			line.Error = q.err.Error()
-			add()
-		}
-	}
 	if ev.err != nil {
-		line.Record = Record{Rule: "on_error", Stage: ev.stage(), Type: "UNJUDGED", Action: ev.policy.OnError()}
+		line.Record = Record{
+			Rule:   "on_error",
+			Stage:  ev.stage(),
+			Type:   policy.TypeUnjudged,
+			Action: ev.policy.OnError(),
+		}
 		if line.Action == "" {
 			line.Action = policy.Block
 		}
@@ -130,6 +128,32 @@ func (ev *evaluation) failures() (list []*question) {
 		if q.err != nil {
 			list = append(list, q)
 		}
+	}
+	return list
+}
+
+// passedUnjudged returns the records of texts that pass though their judges have not answered. They have
+// no findings, from which other records are made.
+func passedUnjudged(failures []*question) (list []Record) {
+	for _, q := range failures {
+		if q.spec.OnError != policy.Allow {
+			continue
+		}
+		kind := policy.TypeOf(q.err)
+		i := slices.IndexFunc(list, func(r Record) bool {
+			return r.Rule == q.spec.Rule && r.Stage == q.Stage && r.Type == kind
+		})
+		if i < 0 {
+			i = len(list)
+			list = append(list, Record{
+				Rule:   q.spec.Rule,
+				Stage:  q.Stage,
+				Type:   kind,
+				Action: policy.Allow,
+			})
+		}
+		list[i].Count++
+		list[i].Length += len(q.text)
 	}
 	return list
 }

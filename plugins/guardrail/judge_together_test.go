@@ -28,6 +28,7 @@ type panel struct {
 	answers map[string]string // JSON, by the question
 	usage   *genai.GenerateContentResponseUsageMetadata
 	wait    time.Duration
+	fenced  bool // it writes a code fence around its answers
 
 	mu    sync.Mutex
 	asked []string // the questions of each request, joined
@@ -76,6 +77,9 @@ func (p *panel) model() generates {
 		answer := "{" + strings.Join(members, ", ") + "}"
 		if len(list) == 1 {
 			answer = p.answers[list[0].question]
+		}
+		if p.fenced {
+			answer = "```json\n" + answer + "\n```"
 		}
 		yield(&model.Response{
 			Content:       genai.NewContentFromText(answer, genai.RoleModel),
@@ -138,7 +142,7 @@ func TestJudgesTogetherAnswerAsAlone(t *testing.T) {
 	forms := []string{yes, no, "", `{"flagged": true, "score": 0.5}`, `{"flagged": false, "score": 0.5}`, `{"flagged": true}`,
 		`{"flagged": true, "score": 2}`, `{"flagged": false, "score": 0.9}`, `null`, `[]`, `"yes"`, `{"flagged": true, "score": 1, "x": {}}`}
 	rapid.Check(t, func(t *rapid.T) {
-		p := &panel{answers: map[string]string{}}
+		p := &panel{answers: map[string]string{}, fenced: rapid.Bool().Draw(t, "fenced")}
 		var rules []string
 		for i := range rapid.IntRange(1, 4).Draw(t, "rules") {
 			id := fmt.Sprintf("r%d", i)

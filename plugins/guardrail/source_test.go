@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
@@ -173,9 +174,9 @@ func TestDecisionsAreWrittenOfJudgesThatFail(t *testing.T) {
 	j := &panel{answers: map[string]string{"strict": "banana", "lenient": "banana"}}
 	s := stage(t, guardrail.Config{Decisions: log, Models: only(j.model()), Policy: parse(t, `
 rules:
-  - {id: lenient, stages: [input], judge: {model: judge, question: lenient, timeout: 1m, on_error: allow}, action: block}
+  - {id: lenient, stages: [input, tool_args], judge: {model: judge, question: lenient, timeout: 1m, on_error: allow}, action: block}
   - {id: strict, stages: [output], judge: {model: judge, question: strict, timeout: 1m, on_error: block}, action: flag}
-`)}, "Good morning.")
+`)}, []*genai.Part{{FunctionCall: call("fetch", nil)}, {FunctionCall: call("send", map[string]any{"to": "a@b"})}}, "Good morning.")
 	s.run("hello")
 	require.NoError(t, s.runner.Close(ctx))
 
@@ -191,6 +192,7 @@ rules:
 	}
 	require.Equal(t, [][]any{
 		{"lenient", policy.Input, "UNJUDGED", policy.Allow, 1},
+		{"lenient", policy.ToolArgs, "UNJUDGED", policy.Allow, 2},
 		{"strict", policy.Output, "UNJUDGED", policy.Block, 1},
 	}, said)
 }

@@ -90,8 +90,8 @@ func streamTexts(size int) map[string]string {
 }
 
 // Texts of a kind in chunks of some bytes, and as wholes. In the chunks a text is judged again and
-// again. All chunks of a stream come in one event, since to make one for each byte costs as much as
-// the guardrail does.
+// again. The same event brings each chunk of a stream, since to make an event for each byte takes as
+// long as the guardrail does.
 func BenchmarkStreams(b *testing.B) {
 	p := quiet(b, guardrail.Config{Key: []byte("a key of sixteen bytes, and more")})
 	perKB := func(b *testing.B, text string) {

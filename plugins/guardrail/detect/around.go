@@ -50,8 +50,8 @@ func FindAround(d Detector, found []Finding, text string, parts []Part, reach in
 	return found
 }
 
-// FindWithReach appends the findings of Find, and returns the place up to which something went on that decides about
-// what follows it for longer than LookBack; 0 if nothing did.
+// FindWithReach appends the findings of Find. Reach is the place up to which something goes on that
+// decides about what follows for longer than LookBack, such as a long list of passwords; 0 if nothing does.
 func FindWithReach(d Detector, found []Finding, text string) (all []Finding, reach int) {
 	if d, ok := d.(*secrets); ok {
 		s := d.begin(text)

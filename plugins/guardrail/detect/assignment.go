@@ -83,7 +83,7 @@ func (s *scan) assignment(name part, end int, verbs *verbs) (a assignment, ok bo
 		if text[i-1] == '|' && text[i-2] != '|' && !isCell(text, name.start) {
 			return a, false
 		}
-		if text[i-1] == '>' && strings.HasSuffix(text[:name.start], ":<") { // <user>:<password>@host
+		if strings.HasSuffix(text[:name.start], ":<") && strings.HasPrefix(text[i-1:], ">@") { // <user>:<password>@host
 			return a, false
 		}
 		a.listed = text[i-1] == ',' && !isArgument(text, name.start)

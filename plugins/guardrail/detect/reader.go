@@ -26,7 +26,8 @@ type tailReader struct {
 	open int // what Read returned last
 }
 
-// Wait implements Reader. A scan takes less than a thirtieth of the time that judging what is new takes.
+// Wait implements Reader. To scan bytes takes less than a thirtieth of the time that it takes to judge as many
+// new ones, so new bytes may wait until there is one for 32 that are scanned again.
 func (r *tailReader) Wait() int { return (r.read - r.from) / 32 }
 
 func (r *tailReader) Clone() Reader {
@@ -41,7 +42,7 @@ func (r *tailReader) Read(found []Finding, text string) ([]Finding, int) {
 
 	// What is settled now and was not before. No finding reaches over either place.
 	first := sort.Search(len(all), func(i int) bool { return all[i].Start+r.from >= r.open })
-	for first > 0 && all[first-1].End+r.from > r.open { // Open should have been before it; find it late rather than never
+	for first > 0 && all[first-1].End+r.from > r.open { // r.open should have been before it: better late than never
 		first--
 	}
 	last := sort.Search(len(all), func(i int) bool { return all[i].Start+r.from >= open })

@@ -328,7 +328,9 @@ func TestReferencesAreNoSecrets(t *testing.T) {
 		require.Empty(t, detect.Secrets().Find(nil, name+`"`+value+`"`), value)
 	})
 	require.Empty(t, detect.Secrets().Find(nil, "mongodb+srv://<username>:<password>@cluster0.h4xk2.mongodb.net"))
-	require.Len(t, detect.Secrets().Find(nil, "<password>@h4xk2.Mongo</password>"), 1)
+	for _, text := range []string{"<password>@h4xk2.Mongo</password>", "request:<password>S3cret!9x</password>"} {
+		require.Len(t, detect.Secrets().Find(nil, text), 1, text)
+	}
 }
 
 // Nobody remembers a password of 16 characters that is filled up with anything.

@@ -293,6 +293,7 @@ rules: [{id: t, stages: [tool_args], tools: {deny: ["shell(rm *)", "drop_*"], as
 		`ask: ["shell(*)"], allow: ["shell(ls *)"], other: block`:     {"ask", "ask", "block"},
 		`ask: ["shell(rm *)"], allow: [shell, search], other: block`:  {"allow", "ask", "allow"},
 		`allow: ["shell(ls *)"], other: block`:                        {"allow", "block", "block"},
+		`deny: ["shell(rm *)", "shell(node -e 'f(1), g(2)')"]`:        {"allow", "block", "allow"},
 		`deny: ["shell(rm *)"], ask: ["shell(ls *)"], other: "allow"`: {"ask", "block", "allow"},
 	} {
 		p := parse(t, "{command_tools: {shell: {line: command}}, rules: [{id: t, tools: {"+rules+"}}]}")

@@ -49,9 +49,6 @@ func (r Rule) Silent(stage Stage, s Scope) string {
 	return why
 }
 
-// AsksJudge reports whether the rule decides by what a judge answers.
-func (r Rule) AsksJudge() bool { return r.rule.judge != nil }
-
 // TextOnly reports whether the rule's decision depends on the text alone, and not on whose it is or
 // what was before it.
 func (r Rule) TextOnly() bool {

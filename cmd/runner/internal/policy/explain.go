@@ -218,15 +218,30 @@ func explained(pol *policy.Policy, vault *guardrail.Vault, stage policy.Stage, s
 		}
 		x.Findings = append(x.Findings, e)
 	}
+	asked := judgesAsked(pol, stage, scope, text)
 	for _, r := range pol.Rules() {
 		if found[r.ID] {
 			continue
 		}
-		why := r.Silent(stage, scope)
-		if why == "" && r.AsksJudge() {
-			why = "in a run its judge is asked; here none is: policy test takes a recorded answer, and policy eval asks"
-		}
+		why := cmp.Or(r.Silent(stage, scope), asked[r.ID])
 		x.Others = append(x.Others, explainedRule{Rule: r.ID, Why: cmp.Or(why, "no match")})
 	}
 	return x
+}
+
+// judgesAsked says, by the ids of rules, when their judges would be asked about a text in a run: of the
+// rules whose condition holds.
+func judgesAsked(pol *policy.Policy, stage policy.Stage, scope policy.Scope, text string) map[string]string {
+	const instead = "; here none is: policy test takes a recorded answer, and policy eval asks"
+	asked := map[string]string{}
+	active := pol.At(&scope, stage)
+	for _, parts := range []bool{true, false} {
+		for _, judge := range active.Judges(&policy.Verdict{}, text, parts) {
+			asked[judge.Rule] = "in a run its judge is asked" + instead
+			if judge.Grounding {
+				asked[judge.Rule] = "in a run its judge is asked, if a tool has answered before" + instead
+			}
+		}
+	}
+	return asked
 }

@@ -186,7 +186,7 @@ func modelAnswers(judges []*Judge, r *model.Response, text string) []result {
 	byRule := map[string]jsontext.Value{judges[0].spec.Rule: jsontext.Value(raw)}
 	if len(judges) > 1 {
 		byRule = nil
-		if jsonstrict.Unmarshal([]byte(raw), &byRule) != nil {
+		if jsonstrict.Unmarshal([]byte(policy.Unfenced(raw)), &byRule) != nil {
 			return none(judges, policy.Unanswered("its model has not answered with an object that has an answer for each of the %d rules it was asked about", len(judges)))
 		}
 	}
@@ -225,5 +225,5 @@ func answerText(r *model.Response) (string, error) {
 			b.WriteString(p.Text)
 		}
 	}
-	return policy.Unfenced(b.String()), nil
+	return b.String(), nil
 }

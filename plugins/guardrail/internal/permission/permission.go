@@ -48,8 +48,9 @@ func (p *Permission) ofCommands() bool { return p.command != nil || p.path != ni
 
 var form = regexp.MustCompile(`^([^()]+)(?:\((.*)\))?$`)
 
-// several matches what looks like more than one permission in a text.
-var several = regexp.MustCompile(`\)\s*,\s*[\w*.-]+\(`)
+// several matches what looks like more than one permission in a text. A comma within the brackets of the first
+// one belongs to its command.
+var several = regexp.MustCompile(`^[^()]+\([^()]*\)\s*,\s*[\w*.-]+\(`)
 
 // Parse reads a permission: search_* for calls of tools, shell(git push*) for what a tool is given to
 // run, reads(secrets/**) and writes(/etc/**) for the paths that any tool's command reads or writes. The

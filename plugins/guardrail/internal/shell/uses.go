@@ -200,11 +200,15 @@ func usesOf(c call) (all []use) {
 		u.path = f.word
 		last := copiers[name] && i == len(files)-1 && operands > 1
 		first := name == "zip" && operands > 1 && i == slices.IndexFunc(files, fileWord.isOperand)
-		if f.target || first || last && !slices.ContainsFunc(files, fileWord.isTarget) {
+		switch {
+		case f.target || first || last && !slices.ContainsFunc(files, fileWord.isTarget):
 			u.reads = no
 			u.writes = yes
 			into = f.word
-		} else if movers[name] || isChanger {
+		case strings.HasPrefix(f.word, "--") && (copiers[name] || archivers[name]):
+			u.writes = max(u.writes, perhaps) // such as --backup-dir=DIRECTORY
+			u.deep = u.deep || movers[name]
+		case movers[name], isChanger:
 			u.deep = true
 		}
 		all = append(all, u)
@@ -306,16 +310,24 @@ func fileWords(name string, args []string) (operands int, files []fileWord) {
 				i++
 			}
 			files = append(files, fileWord{word: value, target: true})
-		case name == "tar" && (isLong(option, "--file") || (isOption || i == 0) && !long && strings.Contains(w, "f")):
-			if !long {
-				_, value, _ = strings.Cut(w, "f")
+		case name == "tar" && (isLong(option, "--file") || hasTarLetter(w, i == 0, "f")):
+			// An archive is written to pack and read to unpack. If neither is said, it may be either.
+			if isOption && !long {
+				value = w[strings.IndexByte(w, 'f')+1:]
+				attached = value != ""
 			}
-			if value == "" || !isOption {
+			if !attached {
 				value = next
 				i++
 			}
-			packs := !tarDoes(args, "x", "--extract", "--get") && !tarDoes(args, "t", "--list")
-			files = append(files, fileWord{word: value, target: packs})
+			packs := tarDoes(args, "cruA", "--create", "--append", "--update", "--concatenate", "--catenate")
+			unpacks := tarDoes(args, "xtd", "--extract", "--get", "--list", "--diff", "--compare")
+			if packs || !unpacks {
+				files = append(files, fileWord{word: value, target: true})
+			}
+			if unpacks || !packs {
+				files = append(files, fileWord{word: value})
+			}
 		case (programs[name] || isRemote) && isOption && !long && strings.HasSuffix(w, "f"):
 			program = false
 			files = append(files, fileWord{word: next})
@@ -475,16 +487,31 @@ func serves(name string, args []string) bool {
 	return slices.ContainsFunc(args, func(w string) bool { return modules[strings.TrimPrefix(w, "-m")] })
 }
 
-// tarDoes says whether a call of tar has an option: a letter, with a dash before the letters or without, or
-// one of the long ones.
-func tarDoes(args []string, letter string, long ...string) bool {
+// tarDoes says whether a call of tar has one of some options: letters, or one of the long ones.
+func tarDoes(args []string, letters string, long ...string) bool {
 	for i, w := range args {
-		letters := i == 0 || strings.HasPrefix(w, "-")
-		if letters && !strings.HasPrefix(w, "--") && strings.Contains(w, letter) || slices.Contains(long, w) {
+		if hasTarLetter(w, i == 0, letters) || slices.Contains(long, w) {
 			return true
 		}
 	}
 	return false
+}
+
+// hasTarLetter says whether a word of a call of tar has one of some letters of options. They stand behind
+// a dash, and in the first word also without one. Behind a dash, what follows a letter that takes a value
+// is the value.
+func hasTarLetter(word string, first bool, letters string) bool {
+	own, dash := strings.CutPrefix(word, "-")
+	switch {
+	case strings.HasPrefix(own, "-"), !dash && !first:
+		return false
+	case dash:
+		valued := strings.IndexAny(own, "bCfFgHIKLNTVX")
+		if valued >= 0 {
+			own = own[:valued+1]
+		}
+	}
+	return strings.ContainsAny(own, letters)
 }
 
 // isRemoteName says whether an option of curl makes files that are called as in the address.

@@ -138,7 +138,7 @@ func held(t require.TestingT, text string) {
 	settled := 0
 	for n := range len(text) + 1 {
 		now := open(text[:n])
-		require.True(t, settled <= now && now <= n, "Open decreased, or is beyond the end")
+		require.True(t, settled <= now && now <= n, "the settled place decreased, or is beyond the end")
 		settled = now
 	}
 }
