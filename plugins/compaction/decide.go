@@ -27,6 +27,22 @@ type decision struct {
 // plan decides what a task does to the live view. It counts the attribution tokens as fixed first. If nothing fits then, it
 // counts them as part of the events, so that they disappear with the events that are covered.
 func (k *compactor) plan(m meter, inv *session.Invocation, t task) Plan {
+	if t.summaryFirst {
+		summarize := t
+		summarize.summaryFirst = false
+		summarize.clear = 0
+		p := k.plan(m, inv, summarize)
+		if p.Declined == "" {
+			return p
+		}
+		clearOnly := t
+		clearOnly.trigger = triggerClear
+		cleared := k.decide(m, inv, clearOnly)
+		if cleared.Declined == "" {
+			return cleared
+		}
+		return p
+	}
 	fixed := t
 	fixed.fixedTokens += t.attributionTokens
 	fixed.attributionTokens = 0

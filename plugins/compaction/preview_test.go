@@ -248,17 +248,23 @@ func TestAPreviewNamesTheNextClearing(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		trigger, clear int // tokens from which on the plugin makes a summary, and clears results
+		events         int // from which on the plugin makes a summary, too
+		gain           int // tokens that a summary must save
 		want           int
 	}{
 		{name: "none is due", trigger: 50_000, clear: 40_000, want: 0},
 		{name: "two are cleared", trigger: 50_000, clear: 2000, want: 2},
 		{name: "they are enough for the trigger", trigger: 3500, clear: 2000, want: 2},
 		{name: "a summary is made, since they are not enough", trigger: 1300, clear: 1200, want: 0},
+		{name: "a summary is made, since there would be as many events", trigger: 50_000, clear: 2000, events: 7, want: 0},
+		{name: "no summary can be made", trigger: 50_000, clear: 2000, events: 7, gain: 20_000, want: 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			plan, err := compaction.Preview(ctx, compaction.Config{
 				Window:  100_000,
 				Trigger: c.trigger,
+				Events:  c.events,
+				MinGain: c.gain,
 				Clear:   compaction.Clear{Trigger: c.clear, Keep: 1},
 			}, inv, "")
 			require.NoError(t, err)
