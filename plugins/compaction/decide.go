@@ -99,7 +99,13 @@ func (k *compactor) decide(m meter, inv *session.Invocation, t task) Plan {
 	if t.limit > 0 {
 		d.makeRoom()
 	}
-	d.p.Summary = max(0, min(summary, d.room-d.p.Kept)) // the rest of the room
+
+	// The summary gets the rest of the room. In a view that is short beside the summary before, a share of it would lose
+	// most of that.
+	if t.limit == 0 && k.scales.summary {
+		summary = max(summary, min(k.Summary, d.m.heading(inv.Live)-d.m.head))
+	}
+	d.p.Summary = max(0, min(summary, d.room-d.p.Kept))
 	d.settle()
 	d.declineIfFutile()
 	return d.p

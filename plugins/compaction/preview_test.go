@@ -272,3 +272,27 @@ func TestAPreviewNamesTheNextClearing(t *testing.T) {
 		})
 	}
 }
+
+// A summary that is made again after a few short messages does not lose most of what it says.
+func TestAShortViewLeavesTheSummaryItsSize(t *testing.T) {
+	const before = 300 // tokens
+	head := summary(40, 0)
+	head.Seq = 41
+	head.Actions.Compaction.Content = genai.NewContentFromText(strings.Repeat("lamp ", before), genai.RoleUser)
+	inv := &session.Invocation{Key: key, Live: []*session.Event{head}, Position: 41}
+	for range 40 {
+		inv.Position++
+		e := says(session.User, "", "It is here, behind the lamp.")
+		e.Seq = inv.Position
+		inv.Live = append(inv.Live, e)
+	}
+	c := compaction.Config{Window: 100_000, Log: slog.New(slog.DiscardHandler), Count: tokens}
+	plan, err := compaction.Preview(ctx, c, inv, "")
+	require.NoError(t, err)
+	require.Equal(t, before, plan.Summary, "in a view of %d", plan.Before)
+
+	c.Summary = 100
+	plan, err = compaction.Preview(ctx, c, inv, "")
+	require.NoError(t, err)
+	require.Equal(t, c.Summary, plan.Summary)
+}
