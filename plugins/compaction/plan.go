@@ -20,7 +20,7 @@ import (
 //     stays, too, if Config.Keep names an event in it, or if it has the first message of the session and that is short.
 //  4. In groups that are older than the tail and stay for the sake of one call, the results of the other calls are
 //     cleared. Then, if the groups that Config.Keep names have more than Keep.Tokens, the oldest give way: the summary
-//     has their first lines.
+//     has their first lines. The first message stays all the same.
 //  5. The latest groups stay, up to Config.Tail: the tail.
 //  6. If the prompt has a limit, and what stays does not fit, more gives way, until it fits: the tail; the first
 //     message; results in what stays, the largest first; what Config.Keep names, the oldest first; the arguments of

@@ -104,6 +104,24 @@ func TestStays(t *testing.T) {
 	require.Len(t, plan.Covered, 37)
 }
 
+// The first message stays, too, if Config.Keep names it and more than Keep.Tokens.
+func TestTheGoalDoesNotGiveWayAsAPin(t *testing.T) {
+	c := small()
+	c.Keep = compaction.Keep{Authors: []string{session.User}, Tokens: 10}
+	inv := &session.Invocation{Key: key}
+	for i := range 20 {
+		inv.Position++
+		e := says([]string{session.User, "agent"}[i%2], "", filler(6))
+		e.Seq = inv.Position
+		inv.Live = append(inv.Live, e)
+	}
+	plan, err := compaction.Preview(ctx, c, inv, "")
+	require.NoError(t, err)
+	require.Empty(t, plan.Declined, plan.Why)
+	require.Equal(t, compaction.Fate{Form: compaction.Whole, Stays: "goal"}, plan.Fates[1])
+	require.Equal(t, compaction.Fate{Form: compaction.FirstLines, GaveWay: "tokens"}, plan.Fates[3])
+}
+
 // A plan says of each event what becomes of it, and the compaction covers just those that do not stay, whatever is in the
 // view and however much room there is.
 func TestAPlanSaysOfEachEventWhatBecomesOfIt(t *testing.T) {
