@@ -14,6 +14,7 @@ import (
 	"github.com/plughook/plughook/agent/llm"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/compaction"
+	"github.com/plughook/plughook/yamlfile"
 )
 
 // A Report is what Check finds in a configuration that can be opened.
@@ -185,8 +186,8 @@ func (c *file) unguarded() (warnings []string) {
 	return warnings
 }
 
-// unknownTools warns of tools that policies name and no agent has. The tools of servers and
-// recordings are not known here: if there are some, it is silent.
+// unknownTools warns of tools that policies and compactions name and no agent has. The tools of servers
+// and recordings are not known here: if there are some, it is silent.
 func (c *file) unknownTools() (warnings []string) {
 	if c.Agent == nil {
 		return nil
@@ -197,6 +198,22 @@ func (c *file) unknownTools() (warnings []string) {
 	}
 	for pol := range c.policies {
 		warnings = append(warnings, pol.Advise(tools)...)
+	}
+	for i := range c.Plugins {
+		k := c.Plugins[i].Compaction
+		if k == nil {
+			continue
+		}
+		warn := func(key string, names []string) {
+			for _, name := range names {
+				if !slices.Contains(tools, name) {
+					warnings = append(warnings, fmt.Sprintf("plugin %q: %s names %q, and no tool has that name%s",
+						c.Plugins[i].Name, key, name, yamlfile.Guess(name, tools)))
+				}
+			}
+		}
+		warn("keep.tools", k.Keep.Tools)
+		warn("clear.except", k.Clear.Except)
 	}
 	return warnings
 }

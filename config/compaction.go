@@ -38,6 +38,20 @@ func (c *file) checkCompaction(bad complaint, path string, k *compactionConfig) 
 	if k.Clear.Artifacts > 0 && c.Artifacts == "" {
 		bad(path+".clear.artifacts", "there is no place to save results to: write artifacts: DIRECTORY at the top of the configuration")
 	}
+
+	// In the place of 0 these would have their defaults, as if they were not set.
+	atLeastOne := func(key string, n int) { c.checkLeast(bad, path+"."+key, n, 1) }
+	atLeastOne("window", k.Window)
+	atLeastOne("budget", k.Budget)
+	atLeastOne("trigger", k.Trigger)
+	atLeastOne("summary", k.Summary)
+	atLeastOne("tail", k.Tail)
+	atLeastOne("min_gain", k.MinGain)
+	atLeastOne("keep.tokens", k.Keep.Tokens)
+	atLeastOne("clear.keep", k.Clear.Keep)
+	atLeastOne("clear.min", k.Clear.Min)
+	atLeastOne("attempts", k.Attempts)
+	atLeastOne("max_input", k.MaxInput)
 	c.checkDuration(bad, path, "timeout", k.Timeout)
 	c.checkDuration(bad, path, "idle", k.Idle)
 }

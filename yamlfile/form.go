@@ -79,13 +79,22 @@ func (f *File) walk(n ast.Node, t reflect.Type, path string) {
 // advice says what to write in the place of a value, where a list or keys are wanted: "" if nothing short does.
 func advice(n ast.Node, t reflect.Type) string {
 	scalar, isScalar := n.(ast.ScalarNode)
+	if !isScalar {
+		return ""
+	}
+	text := scalar.String()
 	switch {
-	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String && isScalar && n.Type() == ast.StringType &&
-		!strings.Contains(scalar.String(), " "): // a command in one text is another list
-		return fmt.Sprintf("; write [%s]", scalar.String())
-	case t.Kind() == reflect.Struct && isScalar:
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String && n.Type() == ast.StringType:
+		isWord := len(text) <= maxShown && !strings.Contains(text, " ") // a command in one text is another list
+		if isWord {
+			return fmt.Sprintf("; write [%s]", text)
+		}
+	case t.Kind() == reflect.Struct:
 		names := slices.Sorted(maps.Keys(keysOf(t)))
-		if len(names) <= 8 {
+		switch {
+		case len(names) == 0:
+			return "; it has no keys, so leave the value out"
+		case len(names) <= 8:
 			return "; its keys are " + strings.Join(names, ", ")
 		}
 	}

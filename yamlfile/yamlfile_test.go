@@ -21,6 +21,7 @@ type form struct {
 	Even  []even         `yaml:"even"`
 	Point *Item          `yaml:"point"`
 	Words []string       `yaml:"words"`
+	Bare  *struct{}      `yaml:"bare"`
 	Item  `yaml:",inline"`
 }
 
@@ -52,7 +53,7 @@ func TestRead(t *testing.T) {
 	var v form
 	f, err := yamlfile.Read("f.yaml", []byte("name: x\nevery: 2s\nitems:\n  - {on: true, share: 1}\nany: {a: [1]}\nby: {b: 2}\neven: [2]\npoint:\nshare: 2\n"), &v)
 	require.NoError(t, err)
-	require.Equal(t, form{"x", 2 * time.Second, []Item{{true, 1}}, map[string]any{"a": []any{uint64(1)}}, map[string]int{"b": 2}, 0, []even{2}, &Item{}, nil, Item{Share: 2}}, v)
+	require.Equal(t, form{"x", 2 * time.Second, []Item{{true, 1}}, map[string]any{"a": []any{uint64(1)}}, map[string]int{"b": 2}, 0, []even{2}, &Item{}, nil, nil, Item{Share: 2}}, v)
 	require.Equal(t, "f.yaml", f.Name())
 	require.True(t, f.Has("items[0].share"))
 	require.False(t, f.Has("items[1]"))
@@ -73,13 +74,15 @@ func TestReadMarked(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ file, want string }{
 		"unknown key":     {"nome: x", `f.yaml:1:1: unknown key "nome"; did you mean "name"?`},
-		"unlike any":      {"zzzzzzzz: x", `f.yaml:1:1: unknown key "zzzzzzzz"; there are any, by, even, every, items, name, on, point, share, small, words`},
+		"unlike any":      {"zzzzzzzz: x", `f.yaml:1:1: unknown key "zzzzzzzz"; there are any, bare, by, even, every, items, name, on, point, share, small, words`},
 		"unknown inside":  {"items:\n  - onn: true", `f.yaml:2:5: unknown key "onn"; did you mean "on"?`},
 		"text":            {"name: 1", "f.yaml:1:7: name wants a text (put it in quotes), not 1"},
 		"duration":        {"every: soon", "f.yaml:1:8: every wants a duration such as 500ms or 2s, not soon"},
 		"list":            {"items: 1", "f.yaml:1:8: items wants a list, not 1"},
 		"word for list":   {"words: a", "f.yaml:1:8: words wants a list, not a; write [a]"},
 		"word for struct": {"point: a", "f.yaml:1:8: point wants keys and values, not a; its keys are on, share"},
+		"long for list":   {"words: " + strings.Repeat("a", 100), "f.yaml:1:8: words wants a list, not " + strings.Repeat("a", 60) + "…"},
+		"word for no key": {"bare: true", "f.yaml:1:7: bare wants keys and values, not true; it has no keys, so leave the value out"},
 		"long":            {"items: " + strings.Repeat("é", 100), "f.yaml:1:8: items wants a list, not " + strings.Repeat("é", 60) + "…"},
 		"tab":             {"by:\n\ta: 1", "f.yaml:2:1: a tab cannot indent a line; write spaces"},
 		"bool":            {"items: [{on: 1}]", "f.yaml:1:14: on wants true or false, not 1"},

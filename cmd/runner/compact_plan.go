@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -109,6 +110,15 @@ func gaveWay(p *compaction.Plan, form compaction.Form) map[string][]int64 {
 	})
 }
 
+// reasons says in words why a prompt has less of an event.
+var reasons = map[string]string{
+	"old":    "clear.trigger",
+	"beside": "of other calls than those that stay",
+	"tokens": "keep.tokens",
+	"room":   "no room",
+	"before": "since an earlier compaction",
+}
+
 // String says it in words.
 func (p *compactionPlan) String() string {
 	var b strings.Builder
@@ -128,17 +138,19 @@ func (p *compactionPlan) String() string {
 	} else {
 		say("would be covered: %s (%s)", phrase.Count(len(p.Covers), "event"), phrase.Ranges(p.Covers))
 	}
+	for _, why := range slices.Sorted(maps.Keys(p.Stays)) {
+		say("stays, as %s: %s", why, phrase.Ranges(p.Stays[why]))
+	}
 	for _, list := range []struct {
 		what   string
 		events map[string][]int64 // by reason
 	}{
-		{"stays", p.Stays},
 		{"long results become lines", p.Cleared},
-		{"is not shown until it is answered", p.Hidden},
+		{"not shown until it is answered", p.Hidden},
 		{"only first lines stay", p.Lines},
 	} {
 		for _, why := range slices.Sorted(maps.Keys(list.events)) {
-			say("%s, as %s: %s", list.what, why, phrase.Ranges(list.events[why]))
+			say("%s (%s): %s", list.what, cmp.Or(reasons[why], why), phrase.Ranges(list.events[why]))
 		}
 	}
 	if p.Declined == "" {

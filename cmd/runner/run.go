@@ -29,8 +29,10 @@ plugins say.
 
 The message is the argument, or standard input if there is no argument or it is "-". The session
 is created if it is not there. A message that the chat takes for one of its commands, such as
-"/rewind 4", is refused; with two slashes it is sent with one. On a terminal, or with --stream, text is printed as it comes. With
---jsonl every event of the run is printed, the input included; with --stream partial events too.
+"/rewind 4", is refused; with two slashes it is sent with one.
+
+On a terminal, or with --stream, text is printed as it comes. With --jsonl every event of the run is
+printed, the input included; with --stream partial events too.
 
 A call waits if a human must agree to it, or if its answer comes later. Then the run ends with
 exit code 7 and says how to go on. --approve, --decline and --respond answer such calls, all at

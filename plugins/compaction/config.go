@@ -27,7 +27,7 @@ type Config struct {
 	Invocations int           `yaml:"invocations" json:"invocations,omitempty" jsonschema:"compacts a session that has so many invocations since the last summary; no limit if not set"`
 	Idle        time.Duration `yaml:"idle" json:"idle,omitempty" jsonschema:"compacts a session after a pause of this length, such as 1h, before it goes on; never if not set"`
 
-	Summary int  `yaml:"summary" json:"summary,omitempty" jsonschema:"tokens that a summary may have; a quarter of trigger, at most 8192, if not set; of the live view if that is smaller than trigger"`
+	Summary int  `yaml:"summary" json:"summary,omitempty" jsonschema:"tokens that a summary may have; a quarter of trigger, at most 8192, if not set; of the live view if that is smaller than trigger, but no less than the summary before has, if there is room"`
 	Tail    int  `yaml:"tail" json:"tail,omitempty" jsonschema:"tokens of the latest events, which stay; an eighth of trigger if not set; of the live view if that is smaller than trigger"`
 	MinGain int  `yaml:"min_gain" json:"min_gain,omitempty" jsonschema:"tokens that a compaction must save, or it does not happen; a tenth of trigger if not set; of the live view if that is smaller than trigger"`
 	Keep    Keep `yaml:"keep" json:"keep,omitzero" jsonschema:"events that stay as long as there is room for them"`

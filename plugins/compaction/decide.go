@@ -27,6 +27,22 @@ type decision struct {
 // plan decides what a task does to the live view. It counts the attribution tokens as fixed first. If nothing fits then, it
 // counts them as part of the events, so that they disappear with the events that are covered.
 func (k *compactor) plan(m meter, inv *session.Invocation, t task) Plan {
+	if t.summaryFirst {
+		summarize := t
+		summarize.summaryFirst = false
+		summarize.clear = 0
+		p := k.plan(m, inv, summarize)
+		if p.Declined == "" {
+			return p
+		}
+		clearOnly := t
+		clearOnly.trigger = triggerClear
+		cleared := k.decide(m, inv, clearOnly)
+		if cleared.Declined == "" {
+			return cleared
+		}
+		return p
+	}
 	fixed := t
 	fixed.fixedTokens += t.attributionTokens
 	fixed.attributionTokens = 0
@@ -83,7 +99,13 @@ func (k *compactor) decide(m meter, inv *session.Invocation, t task) Plan {
 	if t.limit > 0 {
 		d.makeRoom()
 	}
-	d.p.Summary = max(0, min(summary, d.room-d.p.Kept)) // the rest of the room
+
+	// The summary gets the rest of the room. In a view that is short beside the summary before, a share of it would lose
+	// most of that.
+	if t.limit == 0 && k.scales.summary {
+		summary = max(summary, min(k.Summary, d.m.heading(inv.Live)-d.m.head))
+	}
+	d.p.Summary = max(0, min(summary, d.room-d.p.Kept))
 	d.settle()
 	d.declineIfFutile()
 	return d.p

@@ -114,6 +114,9 @@ func (d *decision) boundPins() {
 		if g.pinned && left > d.k.Keep.Tokens {
 			left -= sizes[g]
 			d.giveWay(g, gaveTokens)
+			if g.goal {
+				d.stay(g, stayGoal)
+			}
 		}
 	}
 }

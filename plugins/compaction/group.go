@@ -17,6 +17,7 @@ type group struct {
 	answers bool // it is of the conversation of an agent that answers a call without response
 
 	pinned bool   // Config.Keep names an event in it, and it need not stay otherwise
+	goal   bool   // it has the first message of the session, which is short
 	stays  string // why it stays, "" if it does not; see Fate.Stays
 	gave   string // why it last gave way, "" if it has not; see Fate.GaveWay
 }

@@ -13,13 +13,14 @@ import (
 //
 //  1. Events are put into groups that stay or go together: a call with its response, the question about it and the
 //     answer to that.
-//  2. Old results of tools are cleared (Config.Clear). If that is enough, everything stays, and that is all.
+//  2. Old results of tools are cleared (Config.Clear). If that is enough, everything stays, and that is all. It is not
+//     enough for Config.Events and Config.Invocations: then it is done only if the plan is declined otherwise.
 //  3. A group stays if it must: it has the message that is being answered, another branch of the running invocation is
 //     working on it, it has a call that waits for an answer, or a workflow's run that has not ended needs it. A group
 //     stays, too, if Config.Keep names an event in it, or if it has the first message of the session and that is short.
 //  4. In groups that are older than the tail and stay for the sake of one call, the results of the other calls are
 //     cleared. Then, if the groups that Config.Keep names have more than Keep.Tokens, the oldest give way: the summary
-//     has their first lines.
+//     has their first lines. The first message stays all the same.
 //  5. The latest groups stay, up to Config.Tail: the tail.
 //  6. If the prompt has a limit, and what stays does not fit, more gives way, until it fits: the tail; the first
 //     message; results in what stays, the largest first; what Config.Keep names, the oldest first; the arguments of
@@ -129,6 +130,8 @@ type task struct {
 
 	// clear is how many tokens must be saved by clearing old results, so that this is enough; 0 if they are not cleared.
 	clear int
+	// summaryFirst says that old results are cleared only if no summary can be made.
+	summaryFirst bool
 
 	// refused is how many tokens the prompt had that the provider refused with a message, 0 if none was refused.
 	refused int

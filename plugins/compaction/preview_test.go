@@ -104,6 +104,24 @@ func TestStays(t *testing.T) {
 	require.Len(t, plan.Covered, 37)
 }
 
+// The first message stays, too, if Config.Keep names it and more than Keep.Tokens.
+func TestTheGoalDoesNotGiveWayAsAPin(t *testing.T) {
+	c := small()
+	c.Keep = compaction.Keep{Authors: []string{session.User}, Tokens: 10}
+	inv := &session.Invocation{Key: key}
+	for i := range 20 {
+		inv.Position++
+		e := says([]string{session.User, "agent"}[i%2], "", filler(6))
+		e.Seq = inv.Position
+		inv.Live = append(inv.Live, e)
+	}
+	plan, err := compaction.Preview(ctx, c, inv, "")
+	require.NoError(t, err)
+	require.Empty(t, plan.Declined, plan.Why)
+	require.Equal(t, compaction.Fate{Form: compaction.Whole, Stays: "goal"}, plan.Fates[1])
+	require.Equal(t, compaction.Fate{Form: compaction.FirstLines, GaveWay: "tokens"}, plan.Fates[3])
+}
+
 // A plan says of each event what becomes of it, and the compaction covers just those that do not stay, whatever is in the
 // view and however much room there is.
 func TestAPlanSaysOfEachEventWhatBecomesOfIt(t *testing.T) {
@@ -248,21 +266,51 @@ func TestAPreviewNamesTheNextClearing(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		trigger, clear int // tokens from which on the plugin makes a summary, and clears results
+		events         int // from which on the plugin makes a summary, too
+		gain           int // tokens that a summary must save
 		want           int
 	}{
 		{name: "none is due", trigger: 50_000, clear: 40_000, want: 0},
 		{name: "two are cleared", trigger: 50_000, clear: 2000, want: 2},
 		{name: "they are enough for the trigger", trigger: 3500, clear: 2000, want: 2},
 		{name: "a summary is made, since they are not enough", trigger: 1300, clear: 1200, want: 0},
+		{name: "a summary is made, since there would be as many events", trigger: 50_000, clear: 2000, events: 7, want: 0},
+		{name: "no summary can be made", trigger: 50_000, clear: 2000, events: 7, gain: 20_000, want: 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			plan, err := compaction.Preview(ctx, compaction.Config{
 				Window:  100_000,
 				Trigger: c.trigger,
+				Events:  c.events,
+				MinGain: c.gain,
 				Clear:   compaction.Clear{Trigger: c.clear, Keep: 1},
 			}, inv, "")
 			require.NoError(t, err)
 			require.Equal(t, c.want, plan.ClearedNext)
 		})
 	}
+}
+
+// A summary that is made again after a few short messages does not lose most of what it says.
+func TestAShortViewLeavesTheSummaryItsSize(t *testing.T) {
+	const before = 300 // tokens
+	head := summary(40, 0)
+	head.Seq = 41
+	head.Actions.Compaction.Content = genai.NewContentFromText(strings.Repeat("lamp ", before), genai.RoleUser)
+	inv := &session.Invocation{Key: key, Live: []*session.Event{head}, Position: 41}
+	for range 40 {
+		inv.Position++
+		e := says(session.User, "", "It is here, behind the lamp.")
+		e.Seq = inv.Position
+		inv.Live = append(inv.Live, e)
+	}
+	c := compaction.Config{Window: 100_000, Log: slog.New(slog.DiscardHandler), Count: tokens}
+	plan, err := compaction.Preview(ctx, c, inv, "")
+	require.NoError(t, err)
+	require.Equal(t, before, plan.Summary, "in a view of %d", plan.Before)
+
+	c.Summary = 100
+	plan, err = compaction.Preview(ctx, c, inv, "")
+	require.NoError(t, err)
+	require.Equal(t, c.Summary, plan.Summary)
 }

@@ -32,6 +32,7 @@ func (d *decision) stayIfNeeded() {
 
 	for _, g := range d.groups {
 		has := func(is func(*session.Event) bool) bool { return slices.ContainsFunc(g.events, is) }
+		g.goal = has(func(e *session.Event) bool { return e == goal })
 		switch {
 		case has(func(e *session.Event) bool { return e == question }):
 			d.stay(g, stayQuestion)
@@ -46,7 +47,7 @@ func (d *decision) stayIfNeeded() {
 		case has(d.k.names):
 			d.stay(g, stayPinned)
 			g.pinned = true
-		case has(func(e *session.Event) bool { return e == goal }):
+		case g.goal:
 			d.stay(g, stayGoal)
 		}
 	}

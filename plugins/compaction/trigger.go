@@ -1,6 +1,7 @@
 package compaction
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -36,17 +37,19 @@ func (k *compactor) triggered(m meter, live []*session.Event, branch string) str
 const triggerClear = "clear"
 
 // due returns what the triggers ask for in a live view: a summary, to clear old results, or either, whichever is enough. The
-// task has no trigger if they ask for nothing.
+// task has no trigger if they ask for nothing. No clearing is enough for a trigger that counts events or invocations: they
+// are as many as before.
 func (k *compactor) due(m meter, live []*session.Event, branch string) task {
 	t := task{trigger: k.triggered(m, live, branch), branch: branch}
 	view := m.view(live, branch) + m.beside
 	switch {
 	case k.Clear.Trigger == 0 || view < k.Clear.Trigger:
-	case t.trigger == "":
-		t.trigger = triggerClear
-		t.clear = max(smallest, view/10) // each clearing makes the provider read the prompt anew
-	default:
+	case t.trigger == "tokens":
 		t.clear = max(smallest, view-k.Trigger+k.MinGain)
+	default:
+		t.summaryFirst = t.trigger != ""
+		t.trigger = cmp.Or(t.trigger, triggerClear)
+		t.clear = max(smallest, view/10) // each clearing makes the provider read the prompt anew
 	}
 	return t
 }
