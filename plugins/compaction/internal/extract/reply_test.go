@@ -1,0 +1,41 @@
+package extract_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/session"
+)
+
+// cutAll returns the prose in which all texts are cut into clauses, without its day.
+func cutAll(texts ...string) string {
+	authors := []string{session.User, "agent"}
+	events := []*session.Event{say("agent", "And so they do, as you and I and all of us have been doing.")}
+	length := 0
+	for i, text := range texts {
+		events = append(events, say(authors[i%2], text))
+		length += len(text)
+	}
+	events = append(events, say("agent", strings.Repeat("And so they do, as you and I and all of us have been doing. ", 20)))
+	_, prose, _ := strings.Cut(added(events...).Prose(length/4+20, quarter), "\n")
+	return prose
+}
+
+// A short answer is kept with its question. A greeting or thanks with the name of who is spoken to answers nothing.
+func TestAnAnswerIsNotAGreeting(t *testing.T) {
+	const question = "Who painted our garden fence?"
+	for _, c := range []struct{ said, want string }{
+		{"Thanks, Rosa! My uncle painted the fence.", "My uncle painted fence"},
+		{"Thanks Rosa! My uncle painted the fence.", "My uncle painted fence"},
+		{"Hey Rosa! My uncle painted the fence.", "My uncle painted fence"},
+		{"Ha, ha! My uncle painted the fence.", "My uncle painted fence"},
+		{"Woo! My uncle painted the fence.", "My uncle painted fence"},
+		{"Rosa.", "Rosa"},
+		{"Yes, Rosa.", "Yes, Rosa"},
+		{"Well, the plumber.", "Well, plumber"},
+	} {
+		require.Equal(t, "user: "+question+"\nagent: "+c.want, cutAll(question, c.said), c.said)
+	}
+}
