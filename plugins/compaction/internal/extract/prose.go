@@ -131,6 +131,7 @@ func (s *State) cut(lines []line, i int) (list []line) {
 	clauses := clausesOf(words, asks)
 	answers := i > 0 && lines[i-1].asks(l)
 	asked := i+1 < len(lines) && l.asks(lines[i+1])
+	told := 0 // how many clauses neither ask nor praise the other author
 	for n, whole := range clauses {
 		c := whole.body(words)
 		needed := asked && n == len(clauses)-1 && whole.asks && c.strong(words) > 0 // by the answer
@@ -139,10 +140,17 @@ func (s *State) cut(lines []line, i int) (list []line) {
 			needed = true
 		}
 		if needed && c.from < c.to || c.tells(words) {
+			t := s.traits(c, words, l)
+			place := told
+			if t.asks || t.praises {
+				place = firsts
+			} else {
+				told++
+			}
 			list = append(list, line{
 				author: l.author,
 				day:    l.day,
-				weight: s.traits(c, words, l).weight() * placed(lines, i, len(list)),
+				weight: t.weight() * placed(lines, i, place),
 				text:   c.write(l.text, words),
 				long:   l.long,
 				source: i + 1,

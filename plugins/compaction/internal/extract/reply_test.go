@@ -39,3 +39,26 @@ func TestAnAnswerIsNotAGreeting(t *testing.T) {
 		require.Equal(t, "user: "+question+"\nagent: "+c.want, cutAll(question, c.said), c.said)
 	}
 }
+
+// What an author says of themselves outlives the other's praise of it. Praise and questions take no weight from what a text tells
+// behind them.
+func TestFactsOutlivePraise(t *testing.T) {
+	silence := strings.Repeat("And so they do, as you and I and all of us have been doing. ", 20)
+	s := added(
+		say("agent", silence),
+		say(session.User, "I'm also going to be learning Danish. Do you know any others?"),
+		say("agent", "Impressive you're learning Danish."),
+		say(session.User, silence),
+	)
+	require.Equal(t, "[20 May 2024]\nuser: I'm also going to be learning Danish", s.Prose(16, quarter))
+
+	s = added(
+		say("agent", silence),
+		say("agent", "I painted barns."),
+		say("agent", silence),
+		say(session.User, "And what did you do?"),
+		say("agent", "How lovely of you to ask after my garden! Want to know about it? Kale grew there. I built fences."),
+		say(session.User, silence),
+	)
+	require.Contains(t, s.Prose(14, quarter), "fences")
+}
