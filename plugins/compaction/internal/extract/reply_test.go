@@ -62,3 +62,18 @@ func TestFactsOutlivePraise(t *testing.T) {
 	)
 	require.Contains(t, s.Prose(14, quarter), "fences")
 }
+
+// A clause that depends on another one is not cut from it.
+func TestDependentClausesStayWithTheirMainClause(t *testing.T) {
+	for _, said := range []string{
+		"Besides baking cakes and bread, I'm offering lessons in Molde",
+		"Despite months of rain in Molde, we're selling our barley",
+		"Especially after I failed my exam in Molde, I've been knitting every evening",
+		"Ever since I moved to Molde, my cousin bakes me cakes",
+		"They had been quiet for months, but when I played my accordion, they laughed in Molde",
+		"My ferry left Molde early, and because it rained, we missed our concert",
+	} {
+		require.Equal(t, "user: "+said, cutAll(said+"."), said)
+	}
+	require.Equal(t, "user: We sold our barn in Molde; I bought kale in Bergen", cutAll("We sold our barn in Molde, and I bought kale in Bergen."))
+}
