@@ -77,3 +77,16 @@ func TestDependentClausesStayWithTheirMainClause(t *testing.T) {
 	}
 	require.Equal(t, "user: We sold our barn in Molde; I bought kale in Bergen", cutAll("We sold our barn in Molde, and I bought kale in Bergen."))
 }
+
+// What people show is theirs, and "will" within a reason makes nothing doubtful: both outlive what is true of everybody.
+func TestSelfReportsOutliveGeneralities(t *testing.T) {
+	silence := strings.Repeat("And so they do, as you and I and all of us have been doing. ", 20)
+	for _, c := range []struct{ said, want string }{
+		{"Look at this homemade rhubarb cake.", "Look at this homemade rhubarb cake"},
+		{"My yarn needs dye because it'll fade.", "My yarn needs dye because it'll fade"},
+	} {
+		s := added(say("agent", silence), say("agent", silence), say(session.User, c.said), say("agent", silence),
+			say("agent", "Farmers harvest barley and potatoes."), say("agent", silence))
+		require.Equal(t, "[20 May 2024]\nuser: "+c.want, s.Prose(16, quarter))
+	}
+}

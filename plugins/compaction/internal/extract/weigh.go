@@ -90,13 +90,16 @@ func (s *State) traits(c clause, words []word, l line) traits {
 		pasted:   l.long,
 	}
 	t.thin = c.strong(words) == 1 && !t.exact && len(said) > 2 // a shorter one answers
+	t.self = !l.long && !l.byTool() && shows(said)
+	reason := false // "because it'll help me" doubts nothing
 	us := false
 	you := false
 	judges := false
 	talks := false
 	for _, w := range said {
 		t.self = t.self || own[w.plain] && (!l.long || !plural[w.plain])
-		t.may = t.may || modals[w.plain]
+		reason = reason || reasoned[w.plain]
+		t.may = t.may || modals[w.plain] && !reason
 		t.time = t.time || times[w.plain]
 		t.digit = t.digit || strings.ContainsAny(w.plain, "0123456789")
 		t.quotes = t.quotes || w.quoted
@@ -179,6 +182,17 @@ always must allergic refuse refused quit stopped replaced anymore`)
 
 // plural are words of own that documents use, too.
 var plural = set(`we us our ours weve`)
+
+// shows reports whether with these words people show what they have: "Look at this cake".
+func shows(said []word) bool {
+	return len(said) > 2 && looks[said[0].plain+" "+said[1].plain] && said[2].plain == "this"
+}
+
+// looks are what such words begin with.
+var looks = map[string]bool{"look at": true, "check out": true}
+
+// reasoned are words that begin a reason.
+var reasoned = set(`because cause cuz`)
 
 // addressed are words for who is spoken to.
 var addressed = set(`you your yours youre youve youd youll yourself`)
