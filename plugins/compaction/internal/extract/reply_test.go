@@ -83,10 +83,23 @@ func TestSelfReportsOutliveGeneralities(t *testing.T) {
 	silence := strings.Repeat("And so they do, as you and I and all of us have been doing. ", 20)
 	for _, c := range []struct{ said, want string }{
 		{"Look at this homemade rhubarb cake.", "Look at this homemade rhubarb cake"},
-		{"My yarn needs dye because it'll fade.", "My yarn needs dye because it'll fade"},
+		{"My yarn and my kale are here because it'll be better.", "My yarn and my kale are here because it'll be better"},
 	} {
 		s := added(say("agent", silence), say("agent", silence), say(session.User, c.said), say("agent", silence),
 			say("agent", "Farmers harvest barley and potatoes."), say("agent", silence))
-		require.Equal(t, "[20 May 2024]\nuser: "+c.want, s.Prose(16, quarter))
+		require.Equal(t, "[20 May 2024]\nuser: "+c.want, s.Prose(20, quarter))
 	}
+}
+
+// A clause that says only "her" or "them" of somebody is kept with the clause or the question that says of whom.
+func TestPronounsAreKeptWithTheirNoun(t *testing.T) {
+	silence := strings.Repeat("And so they do, as you and I and all of us have been doing. ", 20)
+	s := added(say("agent", silence), say("agent", silence),
+		say(session.User, "We have a tortoise. I named her Tilly Bergström."), say("agent", silence))
+	require.Equal(t, "[20 May 2024]\nuser: We have tortoise; I named her Tilly Bergström", s.Prose(18, quarter))
+	require.Empty(t, s.Prose(12, quarter))
+
+	s = added(say("agent", silence), say("agent", silence),
+		say(session.User, "How often do you visit your cousins?"), say("agent", "I see them every Tuesday in Molde."), say("agent", silence))
+	require.NotContains(t, s.Prose(15, quarter), "them")
 }
