@@ -68,6 +68,22 @@ func elliptic(words []word) bool {
 	return true
 }
 
+// lacksNoun reports whether a clause says of a person or thing only "her", "him" or "them": "I named her Tilly".
+func lacksNoun(words []word) bool {
+	if len(words) > 8 {
+		return false
+	}
+	for i, w := range words[:min(4, len(words))] {
+		if i > 1 && objects[w.plain] {
+			return own[words[0].plain]
+		}
+	}
+	return false
+}
+
+// objects are pronouns that stand behind a verb.
+var objects = set(`him her them`)
+
 // polar are words that answer a question by themselves.
 var polar = set(`yes no yeah yep nope never both neither ja nein nie doch si sí oui non jamais nunca`)
 

@@ -371,22 +371,6 @@ func (l line) needs(before line, words []word) bool {
 	return l.with(before) && (persons[words[0].plain] || lacksNoun(words)) && len(before.text) < 120
 }
 
-// lacksNoun reports whether a clause says of a person or thing only "her", "him" or "them": "I named her Tilly".
-func lacksNoun(words []word) bool {
-	if len(words) > 8 {
-		return false
-	}
-	for i, w := range words[:min(4, len(words))] {
-		if i > 1 && objects[w.plain] {
-			return own[words[0].plain]
-		}
-	}
-	return false
-}
-
-// objects are pronouns that stand behind a verb.
-var objects = set(`him her them`)
-
 // shape returns a number that lines have in common which differ in names and numbers only, 0 if they are too short for that.
 func shape(words []word) uint64 {
 	var b strings.Builder
