@@ -32,9 +32,15 @@ func (c clause) tells(words []word) bool {
 	return len(said) >= 3 || glues(said) || c.strong(words) >= 2 && c.exact(words)
 }
 
-// answers reports whether a clause is enough for an answer: "Penicillin", "No".
+// answers reports whether a clause is enough for an answer: "Penicillin", "No". "Thanks, Maria" is not: behind words that only
+// open a clause, a name alone is that of who is spoken to.
 func (c clause) answers(words []word) bool {
-	return c.strong(words) > 0 || polar[words[c.from].plain]
+	if polar[words[c.from].plain] {
+		return true
+	}
+	body := clause{from: c.opening(words), to: c.to}
+	addressed := body.from > c.from && body.to-body.from == 1 && words[body.from].name
+	return body.strong(words) > 0 && !addressed
 }
 
 // elliptic reports whether words probably mean nothing without the question that they answer: "Yes", "Penicillin", "It is
@@ -61,6 +67,22 @@ func elliptic(words []word) bool {
 	}
 	return true
 }
+
+// lacksNoun reports whether a clause says of a person or thing only "her", "him" or "them": "I named her Tilly".
+func lacksNoun(words []word) bool {
+	if len(words) > 8 {
+		return false
+	}
+	for i, w := range words[:min(4, len(words))] {
+		if i > 1 && objects[w.plain] {
+			return own[words[0].plain]
+		}
+	}
+	return false
+}
+
+// objects are pronouns that stand behind a verb.
+var objects = set(`him her them`)
 
 // polar are words that answer a question by themselves.
 var polar = set(`yes no yeah yep nope never both neither ja nein nie doch si sí oui non jamais nunca`)
@@ -219,7 +241,7 @@ var thanks = set(`thanks thank congrats congratulations`)
 
 // interjections are words that only greet, agree or admire.
 var interjections = set(`oh wow hey hi hello yeah yep yup ok okay haha lol aw aww woah whoa woohoo ugh hmm cool nice great awesome
-amazing yum thanks thank congrats congratulations cheers gotcha ha totally absolutely definitely sure yay gosh man hallo
+amazing yum woo phew thanks thank congrats congratulations cheers gotcha ha totally absolutely definitely sure yay gosh man hallo
 danke hola gracias salut merci ciao`)
 
 // hedges are words that make doubtful what they are said of.

@@ -49,8 +49,8 @@ func begins(words []word, start, i int) bool {
 	if subject == i && !comma || words[i-1].plain == "it" && !comma { // "make it so I can"
 		return false
 	}
-	for j := start; j < i; j++ { // "By the way, if it rains, we stay"
-		first := j == start || words[j].clause != words[j-1].clause
+	for j := start; j < i; j++ { // "By the way, if it rains, we stay", "but when it rains, we stay"
+		first := j == start || words[j].clause != words[j-1].clause || leads[words[j-1].plain] || joins[words[j-1].plain]
 		if first && depends[words[j].plain] || conditions[words[j].plain] {
 			return false
 		}
@@ -181,8 +181,11 @@ var nominatives = set(`i im ive id ill we were weve he hes she shes they theyre 
 var joins = set(`and but so plus then und aber et mais y pero e ma`)
 
 // depends are words that make a clause depend on another one.
-var depends = set(`if when unless until till although though because since while once before after as whether than that
+var depends = set(`if when unless until till although though because since while once before after as whether than that besides despite
 which who whom whose where whenever wherever wenn falls obwohl weil dass si aunque porque quand quoique se quando`)
+
+// leads are words that may stand before a word on which a clause depends: "especially after".
+var leads = set(`but especially particularly even ever just only right shortly soon long except`)
 
 // conditions are words that make what follows them uncertain, wherever they stand.
 var conditions = set(`if unless whether until wenn falls si`)

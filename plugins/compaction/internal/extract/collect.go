@@ -172,10 +172,19 @@ func (c *collector) value(r *record, label, v string) {
 		}
 	}
 	for _, v := range values {
-		f := field{Label: token(label), Value: v}
+		f := field{Label: labelOf(label), Value: v}
 		c.ledger.note(f, c.used)
 		r.Fields = append(r.Fields, f)
 	}
+}
+
+// labelOf returns a label for the ledger, where a point at the beginning stands for the path of the label before.
+func labelOf(path string) string {
+	label := token(path)
+	if strings.HasPrefix(label, ".") {
+		return "_" + label[1:]
+	}
+	return label
 }
 
 // token returns a name as one word, without the characters that have a meaning in the ledger.

@@ -37,11 +37,11 @@
 //
 // Of the clauses, those are kept that have most information for their length. weigh.go lists what a clause counts for what is
 // in it, for its place in the conversation, and for the clauses that are chosen already. So what answers a question, what opens
-// a day, and what people say of themselves come first. Code, rows of tables and logs, and what is said again with other names or
+// a day, and what people say of themselves come first. Praise of what the other has said counts less. Code, rows of tables and logs, and what is said again with other names or
 // numbers, come last. If the instructions of the compaction name a word of a clause, nothing of this makes it count less.
 //
 // Some clauses mean nothing alone, and are only taken together: a short answer with its question, a question with its answer,
-// and a clause that begins with "he" or "she" with the clause before it.
+// and a clause that begins with "he" or "she", or says "her" or "them" of somebody, with the clause before it.
 //
 // # Ledger
 //

@@ -297,6 +297,25 @@ func TestLaws(t *testing.T) {
 	})
 }
 
+// Counterexamples of the law above that were found once.
+func TestKeptAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		event  *session.Event
+		budget int
+	}{
+		"a point before a semicolon":     {say(session.User, "I.; A"), 7},
+		"a clause of a tool, of 1 %":     {respond("", map[string]any{"_": "K7A?ぁA"}), 7},
+		"a label that begins in a point": {respond("f", map[string]any{"!.A": "1", "..A": "1", ".A": "2"}), 100},
+	} {
+		s := added(c.event)
+		text := s.Text(c.budget, quarter)
+		data, err := json.Marshal(s)
+		require.NoError(t, err)
+		require.NotEmpty(t, text, name)
+		require.Equal(t, text, extract.Resume(data, text).Text(c.budget, quarter), name)
+	}
+}
+
 // A value that is in the ledger stays, to the byte, for as many generations as there is room for it.
 func TestLiteralsSurvive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

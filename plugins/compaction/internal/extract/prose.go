@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -136,6 +137,7 @@ func (s *State) cut(lines []line, i int) (list []line) {
 	clauses := clausesOf(words, asks)
 	answers := i > 0 && lines[i-1].asks(l)
 	asked := i+1 < len(lines) && l.asks(lines[i+1])
+	told := 0 // how many clauses neither ask nor praise the other author
 	for n, whole := range clauses {
 		c := whole.body(words)
 		needed := asked && n == len(clauses)-1 && whole.asks && c.strong(words) > 0 // by the answer
@@ -144,10 +146,17 @@ func (s *State) cut(lines []line, i int) (list []line) {
 			needed = true
 		}
 		if needed && c.from < c.to || c.tells(words) {
+			t := s.traits(c, words, l)
+			place := told
+			if t.asks || t.praises {
+				place = firsts
+			} else {
+				told++
+			}
 			list = append(list, line{
 				author: l.author,
 				day:    l.day,
-				weight: s.traits(c, words, l).weight() * placed(lines, i, len(list)),
+				weight: t.weight() * placed(lines, i, place),
 				text:   c.write(l.text, words),
 				long:   l.long,
 				source: i + 1,
@@ -156,6 +165,13 @@ func (s *State) cut(lines []line, i int) (list []line) {
 	}
 	return list
 }
+
+// A point between a letter or a digit and a semicolon is not written: when the text is read again, what stands before a
+// semicolon is a line.
+var (
+	pointBeforeSemicolon = regexp.MustCompile(`([\pL\pN])\.; `)
+	endsInPoint          = regexp.MustCompile(`[\pL\pN]\.$`)
+)
 
 // drawLines writes lines: the day where it changes, and the author where that changes, in full the first time and
 // abbreviated later.
@@ -193,11 +209,15 @@ func drawLines(lines []line) string {
 				b.WriteString(author + ": ")
 			}
 		}
-		if i+1 < len(lines) && lines[i+1].author == author && lines[i+1].day == l.day {
-			b.WriteString(strings.TrimRight(l.text, ".")) // a semicolon follows
-		} else {
-			b.WriteString(l.text)
+		text := l.text
+		if strings.Contains(text, ".; ") {
+			text = pointBeforeSemicolon.ReplaceAllString(text, "$1; ")
 		}
+		goesOn := i+1 < len(lines) && lines[i+1].author == author && (lines[i+1].day == day || lines[i+1].day == "")
+		if goesOn && endsInPoint.MatchString(text) {
+			text = strings.TrimSuffix(text, ".") // a semicolon follows
+		}
+		b.WriteString(text)
 	}
 	return strings.TrimPrefix(b.String(), "\n")
 }

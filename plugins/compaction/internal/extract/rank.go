@@ -157,9 +157,9 @@ func (l line) needs(before line, words []word) bool {
 	case l.day != before.day || l.byTool() || len(words) == 0:
 		return false
 	case l.author != before.author:
-		return strings.HasSuffix(before.text, "?") && before.asks(l) && elliptic(words)
+		return strings.HasSuffix(before.text, "?") && before.asks(l) && (elliptic(words) || lacksNoun(words))
 	}
-	return l.with(before) && persons[words[0].plain] && len(before.text) < 120
+	return l.with(before) && (persons[words[0].plain] || lacksNoun(words)) && len(before.text) < 120
 }
 
 // shape returns a number that lines have in common which differ in names and numbers only, 0 if they are too short for that.

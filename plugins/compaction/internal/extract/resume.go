@@ -20,8 +20,9 @@ type stateJSON struct {
 	Values string  `json:"values,omitempty"` // the age of each value in events, and whether it was used, in the order of the text
 }
 
-// weightUnit is what a line's weight is multiplied with before it is stored as an integer.
-const weightUnit = 16
+// weightUnit is what a line's weight is multiplied with before it is stored as an integer, at least 1 and less than longLine:
+// 0 stands for a whole text.
+const weightUnit = 256
 
 // longLine is added to the stored weight of a part of a long text.
 const longLine = 1 << 15
@@ -35,7 +36,10 @@ func (s *State) MarshalJSON() ([]byte, error) {
 	}
 	var lines []byte
 	for _, l := range s.lines {
-		n := uint16(l.weight * weightUnit)
+		n := uint16(0)
+		if l.weight > 0 {
+			n = uint16(min(max(1, l.weight*weightUnit), longLine-1))
+		}
 		if l.long {
 			n |= longLine
 		}
@@ -77,7 +81,7 @@ func Resume(data []byte, text string) *State {
 	weights := unpack(j.Lines)
 	if len(weights) == len(s.lines) {
 		for i, w := range weights {
-			s.lines[i].weight = float64(min(w&^longLine, 1<<11)) / weightUnit
+			s.lines[i].weight = float64(w&^longLine) / weightUnit
 			s.lines[i].long = w&longLine != 0
 		}
 	}

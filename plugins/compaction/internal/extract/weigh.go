@@ -27,10 +27,12 @@ var reasons = []struct {
 	{0.5, func(t traits) bool { return t.activity }},
 	{0.6, func(t traits) bool { return t.refers }},
 
-	// It is about the conversation itself, such as "since we last talked"; it asks; it has one word that tells something.
+	// It is about the conversation itself, such as "since we last talked"; it asks; it has one word that tells something; it
+	// judges what the other has said, such as "Impressive that you speak Danish".
 	{0.3, func(t traits) bool { return t.chats }},
 	{0.5, func(t traits) bool { return t.asks }},
 	{0.25, func(t traits) bool { return t.thin }},
+	{0.7, func(t traits) bool { return t.praises }},
 
 	// It is in brackets, such as a caption; a tool said it; somebody pasted it; it is code, or a row of a table or a log.
 	{0.25, func(t traits) bool { return t.aside }},
@@ -41,7 +43,7 @@ var reasons = []struct {
 
 // Places: what a clause counts by where it stands in the conversation. Only the first clauses of a text count more.
 const (
-	firsts  = 2   // how many clauses of a text are its first
+	firsts  = 2   // how many clauses of a text are its first; those that ask or praise are not among them
 	brings  = 2.0 // the text opens a day, on which people say what is new
 	answers = 2.5 // the text before asks
 	probed  = 1.3 // the text after asks; all clauses count more
@@ -69,9 +71,9 @@ func repeated(n int) float64 { return math.Pow(float64(n+1), -1.5) }
 
 // traits are what decides the weight of a clause.
 type traits struct {
-	self, time, quotes, decides, may, digit, exact, refers bool
-	activity, chats, asks, thin, aside, tool, pasted, code bool
-	wanted                                                 bool
+	self, time, quotes, decides, may, digit, exact, refers          bool
+	activity, chats, praises, asks, thin, aside, tool, pasted, code bool
+	wanted                                                          bool
 }
 
 // traits returns what decides the weight of a clause of a line.
@@ -88,20 +90,28 @@ func (s *State) traits(c clause, words []word, l line) traits {
 		pasted:   l.long,
 	}
 	t.thin = c.strong(words) == 1 && !t.exact && len(said) > 2 // a shorter one answers
+	t.self = !l.long && !l.byTool() && shows(said)
+	reason := false // "because it'll help me" doubts nothing
 	us := false
+	you := false
+	judges := false
 	talks := false
 	for _, w := range said {
 		t.self = t.self || own[w.plain] && (!l.long || !plural[w.plain])
-		t.may = t.may || modals[w.plain]
+		reason = reason || reasoned[w.plain]
+		t.may = t.may || modals[w.plain] && !reason
 		t.time = t.time || times[w.plain]
 		t.digit = t.digit || strings.ContainsAny(w.plain, "0123456789")
 		t.quotes = t.quotes || w.quoted
 		t.decides = t.decides || decisions[w.plain]
 		t.wanted = t.wanted || s.stressed[w.term]
 		us = us || w.plain == "we"
+		you = you || addressed[w.plain]
+		judges = judges || w.pale || w.judges() || interjections[w.plain]
 		talks = talks || talked[w.plain]
 	}
 	t.chats = us && talks
+	t.praises = you && judges && !t.self && !t.asks && !t.time && !t.digit
 	last := said[len(said)-1]
 	whole := l.text[said[0].at : last.at+len(last.text)]
 	heading := strings.Trim(first, "#") == ""
@@ -172,6 +182,20 @@ always must allergic refuse refused quit stopped replaced anymore`)
 
 // plural are words of own that documents use, too.
 var plural = set(`we us our ours weve`)
+
+// shows reports whether with these words people show what they have: "Look at this cake".
+func shows(said []word) bool {
+	return len(said) > 2 && looks[said[0].plain+" "+said[1].plain] && said[2].plain == "this"
+}
+
+// looks are what such words begin with.
+var looks = map[string]bool{"look at": true, "check out": true}
+
+// reasoned are words that begin a reason.
+var reasoned = set(`because cause cuz`)
+
+// addressed are words for who is spoken to.
+var addressed = set(`you your yours youre youve youd youll yourself`)
 
 // talked are words of clauses such as "it's been ages since we last talked".
 var talked = set(`talked chatted spoke caught`)
