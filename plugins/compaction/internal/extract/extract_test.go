@@ -297,6 +297,24 @@ func TestLaws(t *testing.T) {
 	})
 }
 
+// A flood of clauses is summarized before long: the time would be minutes if each choice looked at all of them again.
+func TestAFloodOfClauses(t *testing.T) {
+	const clauses = 40_000
+	var b strings.Builder
+	for i := range clauses {
+		fmt.Fprintf(&b, "Number %d met word%d. ", i%97, i)
+	}
+	for name, e := range map[string]*session.Event{
+		"a tool's":  respond("read", map[string]any{"text": b.String()}),
+		"pasted":    say(session.User, b.String()),
+		"in a list": say("agent", strings.ReplaceAll(b.String(), ". ", ".\n")),
+	} {
+		text := added(say(session.User, "Please book the Hotel Adler in Bonn for me."), e).Text(2000, quarter)
+		require.LessOrEqual(t, quarter(text), 2000, name)
+		require.Contains(t, text, "Adler", name)
+	}
+}
+
 // Counterexamples of the law above that were found once.
 func TestKeptAgain(t *testing.T) {
 	for name, c := range map[string]struct {

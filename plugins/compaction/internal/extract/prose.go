@@ -126,7 +126,8 @@ func (s *State) prose(budget int, count func(string) int, whole bool) string {
 		return lines
 	}
 	drawChosen := func(order [][]int) string { return drawLines(choose(order)) }
-	s.lines = choose(fit(s.rank(), budget, count, drawChosen))
+	tooMany := func(order [][]int) bool { return count(drawChosen(order)) > budget }
+	s.lines = choose(fit(s.rank(tooMany), budget, count, drawChosen))
 	return drawLines(s.lines)
 }
 

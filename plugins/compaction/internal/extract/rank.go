@@ -9,10 +9,13 @@ import (
 	"unicode/utf8"
 )
 
+// maxRanked is how many lines are ranked at most: more than a summary has room for. The time grows with its square.
+const maxRanked = 4096
+
 // rank returns the indexes of the lines, best first: of each line alone, or behind the question without which it means
 // nothing. It always takes the line next that adds most information for its length, considering the lines that it has
-// taken already.
-func (s *State) rank() [][]int {
+// taken already. It stops when enough, which it asks now and then, says that those so far are more than needed.
+func (s *State) rank(enough func([][]int) bool) [][]int {
 	// The terms of each line, numbered from 0, with their information.
 	type numbered struct {
 		id   int
@@ -99,6 +102,25 @@ func (s *State) rank() [][]int {
 	for i := range q.list {
 		q.list[i].gain = gain(i)
 	}
+
+	// Of a flood of lines, only those are ranked that are best by themselves, with what they need.
+	if len(q.list) > maxRanked {
+		slices.SortFunc(q.list, func(a, b candidate) int {
+			return cmp.Or(cmp.Compare(b.gain, a.gain), cmp.Compare(a.line, b.line))
+		})
+		keep := map[int]bool{}
+		for _, c := range q.list[:maxRanked] {
+			keep[c.line] = true
+			others(c.line, func(i int) { keep[i] = true })
+		}
+		q.list = slices.DeleteFunc(q.list, func(c candidate) bool { return !keep[c.line] })
+		for i := range q.at {
+			q.at[i] = -1
+		}
+		for at, c := range q.list {
+			q.at[c.line] = at
+		}
+	}
 	take := func(i int) {
 		for _, t := range terms[i] {
 			taken[t.id] = true
@@ -115,7 +137,14 @@ func (s *State) rank() [][]int {
 	// the best if its gain is up to date.
 	heap.Init(&q)
 	order := make([][]int, 0, len(q.list))
+	ask := 64
 	for q.Len() > 0 {
+		if len(order) == ask {
+			if enough(order) {
+				break
+			}
+			ask *= 2
+		}
 		first := &q.list[0]
 		if first.round != len(order) {
 			first.gain = gain(first.line)
