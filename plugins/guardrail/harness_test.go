@@ -80,6 +80,7 @@ type scene struct {
 	sessions session.Service
 	runner   *runner.Runner
 	log      *lockedBuffer
+	running  sync.Mutex       // for tools: the calls of an answer run side by side
 	tools    []map[string]any // the arguments that tools were run with
 }
 
@@ -102,7 +103,9 @@ func stageIn(t testing.TB, wrap func(*plugin.Plugin) *plugin.Plugin, c guardrail
 			d.ParametersJsonSchema = json.RawMessage(schema)
 		}
 		return &tool.Tool{Declaration: d, Run: func(_ context.Context, c *tool.Call) (map[string]any, error) {
+			s.running.Lock()
 			s.tools = append(s.tools, c.Args)
+			s.running.Unlock()
 			if name == "fetch" {
 				return map[string]any{"result": c.Args["answer"]}, nil
 			}
