@@ -11,15 +11,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/internal/leaktest"
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/session"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 type yields = func(*session.Event, error) bool
 

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/internal/leaktest"
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/remote"
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 		serve.Plugin(ways[name].plugins()[i])
 		return
 	}
-	goleak.VerifyTestMain(m)
+	leaktest.Main(m)
 }
 
 // way is a conversation that shows a rule. Its plugins keep nothing and say what they see, so that it comes out

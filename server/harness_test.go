@@ -19,6 +19,7 @@ import (
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/artifact"
+	"github.com/plughook/plughook/internal/leaktest"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/plugins/rewind"
@@ -69,7 +70,7 @@ func serve(t *testing.T, do run, change func(*server.Options), plugins ...*plugi
 		h.Close()
 		require.NoError(t, r.Close(context.Background()))
 		require.NoError(t, sessions.Close())
-		goleak.VerifyNone(t, leaks)
+		leaktest.None(t, leaks)
 	})
 	return &service{T: t, url: h.URL, client: http.DefaultClient, server: s, sessions: sessions}
 }

@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/internal/leaktest"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/server"
 	"github.com/plughook/plughook/session"
@@ -140,7 +141,7 @@ func (l streamLoad) run(t testing.TB, open func() session.Service) streamFigures
 		conn.Close()
 	}
 	require.NoError(t, sessions.Close())
-	goleak.VerifyNone(t, leaks)
+	leaktest.None(t, leaks)
 	return figures
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/agent/a2a"
 	"github.com/plughook/plughook/agent/workflow"
+	"github.com/plughook/plughook/internal/leaktest"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/rewind"
 	"github.com/plughook/plughook/runner"
@@ -146,7 +147,7 @@ func connectAs(t *testing.T, root func(far agent.Agent) agent.Agent, plugins ...
 		http.DefaultClient.CloseIdleConnections()
 		require.NoError(t, local.Close())
 		require.NoError(t, remote.Close())
-		goleak.VerifyNone(t, leaks)
+		leaktest.None(t, leaks)
 	})
 	return &world{T: t, here: here, remote: remote, local: local, url: h.URL}
 }
@@ -470,7 +471,7 @@ func TestARemoteAgentThatMisbehaves(t *testing.T) {
 				require.Equal(t, map[string]any{"message": "Which?"}, last.FunctionCalls()[0].Args)
 			}
 			http.DefaultClient.CloseIdleConnections()
-			goleak.VerifyNone(t, leaks)
+			leaktest.None(t, leaks)
 		})
 	}
 

@@ -12,11 +12,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/agent/llm"
+	"github.com/plughook/plughook/internal/leaktest"
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
@@ -25,7 +25,7 @@ import (
 	"github.com/plughook/plughook/tool"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 var (
 	ctx = context.Background()

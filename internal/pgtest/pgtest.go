@@ -17,7 +17,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
+
+	"github.com/plughook/plughook/internal/leaktest"
 )
 
 // All is the environment variable that makes a test fail, in place of being skipped, when what it
@@ -38,7 +39,7 @@ func Main(m *testing.M) {
 	if shared != nil {
 		shared.close()
 	}
-	if err := goleak.Find(); err != nil && code == 0 {
+	if err := leaktest.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, "pgtest: goroutines were left behind:", err)
 		code = 1
 	}

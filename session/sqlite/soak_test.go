@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/plughook/plughook/internal/contract"
+	"github.com/plughook/plughook/internal/leaktest"
 	"github.com/plughook/plughook/internal/soak"
 	"github.com/plughook/plughook/session"
 )
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	contract.Short(25)
-	goleak.VerifyTestMain(m)
+	leaktest.Main(m)
 }
 
 func openSoak(ctx context.Context, path string) (session.Service, error) {
