@@ -45,7 +45,8 @@ type lease struct {
 
 // Lease implements session.Service. Within the process, callers get the lease in the order of their
 // arrival; between processes, whoever asks next gets it. The lease of a holder who died is free three
-// seconds later; six seconds later at most, however the database's clock is set meanwhile.
+// seconds later; six seconds later at most, however the database's clock is set meanwhile. A process that stood still
+// for longer keeps its lease if nobody took it meanwhile.
 func (s *Store) Lease(ctx context.Context, key session.Key, holder string) (*session.Lease, error) {
 	if err := s.check(ctx); err != nil {
 		return nil, err
@@ -209,11 +210,13 @@ func (s *Store) hold(l *lease, next func()) *session.Lease {
 }
 
 // renew renews a lease until the context is done or the lease lost. It asks the holder to end when another
-// process wants that.
+// process wants that. A process that stood still until the lease's time was out looks whether the lease is still its
+// own: it is if nobody took it meanwhile.
 func (s *Store) renew(ctx context.Context, l *lease) {
 	defer close(l.renewed)
-	next := time.NewTimer(renewal)
+	next := time.NewTimer(min(renewal, time.Until(l.until)))
 	defer next.Stop()
+	failed := false // a renewal, since the last one that did not
 	for {
 		select {
 		case <-ctx.Done():
@@ -222,8 +225,19 @@ func (s *Store) renew(ctx context.Context, l *lease) {
 			return
 		case <-next.C:
 		}
+
+		// Renew it before its time is out. If that is past, try once more, for as long as from one renewal to the next.
 		asked := time.Now()
-		attempt, cancel := context.WithDeadline(ctx, l.until)
+		late := !asked.Before(l.until)
+		if late && failed {
+			l.lose()
+			return
+		}
+		end := l.until
+		if late {
+			end = asked.Add(renewal)
+		}
+		attempt, cancel := context.WithDeadline(ctx, end)
 		var cancelled bool
 		err := s.pool.QueryRow(attempt, `
 			UPDATE plughook_sessions SET lease = clock_timestamp() + interval '3 s'
@@ -232,16 +246,18 @@ func (s *Store) renew(ctx context.Context, l *lease) {
 		switch {
 		case ctx.Err() != nil:
 			return
+		case none(err), err != nil && late: // it is another's by now, or may be
+			l.lose()
+			return
 		case err == nil:
 			if cancelled {
 				l.ask()
 			}
+			failed = false
 			l.until = asked.Add(leaseTime)
 			next.Reset(renewal)
-		case none(err), time.Until(l.until) <= 0: // it is another's by now, or may be
-			l.lose()
-			return
 		default:
+			failed = time.Since(l.until) < retry // else this process stood still, and not the database
 			next.Reset(min(retry, time.Until(l.until)))
 		}
 	}

@@ -96,6 +96,53 @@ func handedOn(t *testing.T, from, to session.Service, key session.Key) time.Dura
 	return took
 }
 
+// A holder who stood still until the lease's time was out has it still, if nobody took it meanwhile. Here it stands
+// still between asking for the lease and getting it.
+func TestLeaseOfAHolderWhoIsLate(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	s := open(t, url)
+	k := newTalk(t, s, "s", nil)
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	defer conn.Close(context.Background())
+	n := 0
+	keeps(t, func() bool {
+		tx, err := conn.Begin(t.Context())
+		require.NoError(t, err)
+		_, err = tx.Exec(t.Context(), "SELECT FROM plughook_sessions FOR UPDATE")
+		require.NoError(t, err)
+		taken := make(chan *session.Lease)
+		go func() {
+			lease, err := s.Lease(t.Context(), k.at.Key, "")
+			if err != nil {
+				t.Error(err)
+			}
+			taken <- lease
+		}()
+		time.Sleep(3200 * time.Millisecond) // more than a lease lasts
+		require.NoError(t, tx.Rollback(t.Context()))
+		lease := <-taken
+		require.NotNil(t, lease)
+		defer lease.Release()
+		until := func() (until time.Time) {
+			require.NoError(t, conn.QueryRow(t.Context(), "SELECT lease FROM plughook_sessions").Scan(&until))
+			return until
+		}
+		for first := until(); until().Equal(first); {
+			select {
+			case <-lease.Lost:
+				return false
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+		n++
+		k.at.Fence = lease.Fence
+		k.append(t, said(n))
+		return true
+	})
+}
+
 // A caller who leaves while the lease is being taken leaves no lease behind.
 func TestLeaseOfACallerWhoLeft(t *testing.T) {
 	t.Parallel()

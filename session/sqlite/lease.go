@@ -33,7 +33,8 @@ type lease struct {
 // Lease implements session.Service. In this process callers queue up; while another process holds the
 // lease, the first of them looks again every few milliseconds. A lease lasts for three seconds and is
 // renewed every second; its Lost is closed when that failed for three seconds, when another took the lease,
-// when the session was deleted, or when the store was closed.
+// when the session was deleted, or when the store was closed. A process that stood still for longer keeps its lease
+// if nobody took it meanwhile.
 func (s *Store) Lease(ctx context.Context, key session.Key, holder string) (*session.Lease, error) {
 	if err := session.CheckHolder(holder); err != nil {
 		return nil, err
@@ -127,13 +128,16 @@ func (l *lease) take(ctx context.Context) (until time.Time, err error) {
 }
 
 // keep renews the lease until life ends, or the lease is lost. It asks the holder to end when another process
-// wants that.
+// wants that. A process that stood still until the lease's time was out looks whether the lease is still its own:
+// it is if nobody took it meanwhile.
 func (l *lease) keep(life context.Context, until time.Time) {
 	defer close(l.ended)
-	tick := time.NewTicker(l.s.ttl / 3)
+	pause := l.s.ttl / 3
+	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	out := time.NewTimer(time.Until(until))
 	defer out.Stop()
+	failed := false // a renewal, since the last one that did not
 	for {
 		select {
 		case <-life.Done():
@@ -141,27 +145,39 @@ func (l *lease) keep(life context.Context, until time.Time) {
 		case <-l.lost: // taken away in this process
 			return
 		case <-out.C:
-			l.lose()
-			return
 		case <-tick.C:
 		}
+
+		// Renew it before its time is out. If that is past, try once more, for as long as from one renewal to the next.
 		asked := time.Now()
-		ctx, cancel := context.WithDeadline(life, until)
+		late := !asked.Before(until)
+		if late && failed {
+			l.lose()
+			return
+		}
+		end := until
+		if late {
+			end = asked.Add(pause)
+		}
+		ctx, cancel := context.WithDeadline(life, end)
 		mine, cancelled, err := l.renew(ctx)
 		cancel()
 		switch {
 		case life.Err() != nil:
 			return
-		case err == nil && !mine:
+		case err == nil && !mine, err != nil && late:
 			l.lose()
 			return
 		case err == nil:
 			if cancelled {
 				l.ask()
 			}
+			failed = false
 			until = asked.Add(l.s.ttl)
-			out.Reset(time.Until(until))
+		default:
+			failed = time.Since(until) < pause/10 // else this process stood still, and not the store
 		}
+		out.Reset(time.Until(until))
 	}
 }
 

@@ -143,6 +143,51 @@ func TestLeaseLost(t *testing.T) {
 	}
 }
 
+// A holder who stood still until the lease's time was out has it still, if nobody took it meanwhile. Here it stands
+// still between asking for the lease and getting it.
+func TestLeaseOfAHolderWhoIsLate(t *testing.T) {
+	t.Parallel()
+	s, at := fresh(t, 3*time.Second, patient)
+	keeps := func() bool {
+		writing := make(chan struct{})
+		written := make(chan error)
+		go func() {
+			written <- s.write(t.Context(), 0, func(*conn) error {
+				close(writing)
+				time.Sleep(s.ttl + 100*time.Millisecond)
+				return nil
+			})
+		}()
+		<-writing
+		lease, err := s.Lease(t.Context(), at.Key, "")
+		require.NoError(t, err)
+		defer lease.Release()
+		require.NoError(t, <-written)
+		until := func() (until int64) {
+			require.NoError(t, s.view(t.Context(), func(c *conn) error {
+				r, err := find(c, at.Key)
+				until = r.lease.until
+				return err
+			}))
+			return until
+		}
+		for first := until(); until() == first; {
+			select {
+			case <-lease.Lost:
+				return false
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+		at.Fence = lease.Fence
+		at.After, err = s.Append(t.Context(), at, event1K())
+		require.NoError(t, err)
+		return true
+	}
+	for n := 1; !keeps(); n++ { // what it asks then has to be answered within a second
+		require.Less(t, n, 10, "the lease was lost, in every attempt")
+	}
+}
+
 // After Close the lease is free for other processes at once.
 func TestLeaseClosed(t *testing.T) {
 	t.Parallel()
