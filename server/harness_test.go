@@ -54,7 +54,7 @@ func serve(t *testing.T, do run, change func(*server.Options), plugins ...*plugi
 	require.NoError(t, err)
 	o := server.Options{
 		Apps:   []server.App{{Name: "desk", Runner: r, Sessions: sessions, Agent: a, Plugins: plugins}},
-		Limits: server.Limits{Heartbeat: 50 * time.Millisecond},
+		Limits: server.Limits{Heartbeat: 50 * time.Millisecond, Patience: 5 * time.Minute}, // a test may stop reading for a while
 	}
 	if change != nil {
 		change(&o)
