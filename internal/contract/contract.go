@@ -18,6 +18,8 @@ type Case[T any] struct {
 	Rule string
 	// Run tests the rule.
 	Run func(T)
+	// Around returns what is called in place of Run, and calls it. Nil is Run itself.
+	Around func(run func(T)) func(T)
 }
 
 // Run runs each case in a subtest of its own. start makes what the case works with; what it opens, it
@@ -30,7 +32,11 @@ func Run[T any](t *testing.T, cases []Case[T], start func(*testing.T) T) {
 					t.Logf("The rule: %s (%s)", c.Rule, c.source())
 				}
 			}()
-			c.Run(start(t))
+			run := c.Run
+			if c.Around != nil {
+				run = c.Around(run)
+			}
+			run(start(t))
 		})
 	}
 }

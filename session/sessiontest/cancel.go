@@ -45,8 +45,8 @@ func closesWithin(d time.Duration, c <-chan struct{}) bool {
 // tries is how often a case does again what takes the time it should only if the machine is not busy.
 const tries = 20
 
-// held takes a lease as holder, which is released at the end of the case at the latest.
-func (t *tester) held(key session.Key, holder string) *session.Lease {
+// holds takes a lease as holder, which is released at the end of the case at the latest.
+func (t *tester) holds(key session.Key, holder string) *session.Lease {
 	t.Helper()
 	lease, err := t.Lease(t.Soon(), key, holder)
 	t.Must(err)
@@ -62,7 +62,7 @@ func (t *tester) cancels(svc session.Service, key session.Key, holder string) <-
 	return done
 }
 
-var cancelCases = []testCase{
+var holderCases = []testCase{
 	{
 		Name: "holder/shown",
 		Rule: "Get shows to every process who holds the session's lease, and nobody once it is given back. " +
@@ -78,7 +78,7 @@ var cancelCases = []testCase{
 				}
 			}
 			shown("")
-			lease := t.held(key, "first 🦊")
+			lease := t.holds(key, "first 🦊")
 			shown("first 🦊")
 			for s, err := range t.List(t.Context(), t.App, "") {
 				t.Must(err)
@@ -86,10 +86,10 @@ var cancelCases = []testCase{
 			}
 			lease.Release()
 			shown("")
-			lease = t.held(key, "")
+			lease = t.holds(key, "")
 			shown("")
 			lease.Release()
-			t.held(key, "second")
+			t.holds(key, "second")
 			shown("second")
 		},
 	},
@@ -103,9 +103,12 @@ var cancelCases = []testCase{
 				t.Is(err, session.ErrInvalid)
 				t.Is(t.Cancel(t.Soon(), key, holder), session.ErrInvalid)
 			}
-			t.held(key, strings.Repeat("x", 512)).Release()
+			t.holds(key, strings.Repeat("x", 512)).Release()
 		},
 	},
+}
+
+var cancelCases = []testCase{
 	{
 		Name: "cancel/asked",
 		Rule: "Cancel asks the holder to end, at once in its process and soon from another one, and returns when " +
@@ -115,7 +118,7 @@ var cancelCases = []testCase{
 			// what has to happen at once was done in time.
 			asked := func(svc session.Service, atOnce time.Duration) bool {
 				key := t.createKey(t.Key("ann", ""), nil)
-				lease := t.held(key, "run")
+				lease := t.holds(key, "run")
 				defer lease.Release()
 				if closed(lease.Cancelled) {
 					t.Fatalf("the holder is asked to end before anybody wants that")
@@ -176,7 +179,7 @@ var cancelCases = []testCase{
 				t.Must(svc.Cancel(t.Soon(), key, "run"))
 				t.Must(svc.Cancel(t.Soon(), key, ""))
 			}
-			lease := t.held(key, "run 2")
+			lease := t.holds(key, "run 2")
 			for _, svc := range []session.Service{t, t.other} {
 				for _, holder := range []string{"run", "run 22", "Run 2", ""} {
 					t.Must(svc.Cancel(t.Soon(), key, holder))
@@ -196,11 +199,11 @@ var cancelCases = []testCase{
 		Run: func(t *tester) {
 			key := t.create("s")
 			for range 2 {
-				lease := t.held(key, "run")
+				lease := t.holds(key, "run")
 				done := t.cancels(t.other, key, "run")
 				t.closes(lease.Cancelled, "the holder is asked to end")
 				lease.Release()
-				next := t.held(key, "run")
+				next := t.holds(key, "run")
 				t.Must(<-done)
 				time.Sleep(1200 * time.Millisecond)
 				if closed(next.Cancelled) || closed(next.Lost) {
@@ -215,7 +218,7 @@ var cancelCases = []testCase{
 		Rule: "Cancel may be called many times at once, and again when it is done.",
 		Run: func(t *tester) {
 			key := t.create("s")
-			lease := t.held(key, "run")
+			lease := t.holds(key, "run")
 			var all sync.WaitGroup
 			errs := make([]error, 8)
 			for i := range errs {
@@ -228,7 +231,7 @@ var cancelCases = []testCase{
 			t.Must(errors.Join(errs...))
 			t.Must(t.Cancel(t.Soon(), key, "run"))
 			t.Must(t.other.Cancel(t.Soon(), key, "run"))
-			t.held(key, "run")
+			t.holds(key, "run")
 		},
 	},
 	{
@@ -253,7 +256,7 @@ var cancelCases = []testCase{
 					key:  t.createKey(t.Key("ann", ""), nil),
 					next: make(chan answer, 1),
 				}
-				a.lease = t.held(a.key, "run")
+				a.lease = t.holds(a.key, "run")
 				ctx := t.Soon()
 				go func() {
 					next, err := t.Lease(ctx, a.key, "next")
@@ -295,10 +298,10 @@ var cancelCases = []testCase{
 			"holder of the same name.",
 		Run: func(t *tester) {
 			key := t.create("s")
-			old := t.held(key, "run")
+			old := t.holds(key, "run")
 			t.Must(t.other.Cancel(t.Soon(), key, "run")) // takes it away after CancelGrace
 			t.closes(old.Lost, "the holder learns that the lease is lost")
-			next, err := t.other.Lease(t.Soon(), key, "run")
+			next, err := t.held.take(t.Soon(), t.other, key, "run")
 			t.Must(err)
 			defer next.Release()
 			done := t.cancels(t, key, "run")
@@ -313,7 +316,7 @@ var cancelCases = []testCase{
 			"the lease.",
 		Run: func(t *tester) {
 			key := t.create("s")
-			lease := t.held(key, "run")
+			lease := t.holds(key, "run")
 			for n := 1; ; n++ { // it may not come to ask in so short a time
 				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 				err := t.other.Cancel(ctx, key, "run")
@@ -335,7 +338,7 @@ var cancelCases = []testCase{
 		Rule: "Cancel ends when the session is deleted.",
 		Run: func(t *tester) {
 			key := t.create("s")
-			lease := t.held(key, "run")
+			lease := t.holds(key, "run")
 			done := t.cancels(t, key, "run")
 			t.closes(lease.Cancelled, "the holder is asked to end")
 			t.Must(t.Delete(t.Context(), key))
@@ -351,7 +354,7 @@ var cancelCases = []testCase{
 		Rule: "Close ends a call of Cancel that waits, with ErrClosed.",
 		Run: func(t *tester) {
 			key := t.create("s")
-			lease := t.held(key, "run")
+			lease := t.holds(key, "run")
 			done := t.cancels(t, key, "run")
 			t.closes(lease.Cancelled, "the holder is asked to end")
 			t.Must(t.Close())
@@ -361,7 +364,7 @@ var cancelCases = []testCase{
 					t.Is(err, session.ErrClosed)
 				}
 			case <-time.After(session.CancelGrace - time.Second):
-				t.Fatalf("Cancel goes on after Close")
+				t.late("Cancel goes on after Close")
 			}
 		},
 	},

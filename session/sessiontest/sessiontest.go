@@ -23,7 +23,7 @@ type testCase = contract.Case[*tester]
 //
 // open is called at the beginning of each case and returns a service that works; Run closes it. The
 // services may share what they keep their sessions in, or not: every case uses an app of its own. So open
-// may call t.Parallel too.
+// may call t.Parallel too. It is called again when a case begins anew, because a lease may have run out.
 func Run(t *testing.T, open func(t *testing.T) session.Service) {
 	cases := slices.Concat(
 		identityCases, createCases, numberCases, listCases, searchCases, deleteCases,
@@ -31,26 +31,28 @@ func Run(t *testing.T, open func(t *testing.T) session.Service) {
 		readCases, copyCases, jsonCases,
 		stateCases, incrementCases, boundCases,
 		compactionCases, rewindCases, viewCases,
-		leaseCases, fenceCases, cancelCases, watchCases,
+		holding(usual, leaseCases), holding(usual, fenceCases),
+		holding(usual, holderCases), holding(longest, cancelCases), watchCases,
 		concurrentCases, endCases, machineCases,
 	)
-	contract.Run(t, cases, func(t *testing.T) *tester {
+	run(t, cases, func(t *testing.T) (one, other session.Service) {
 		svc := open(t)
-		t.Cleanup(func() { _ = svc.Close() }) // a case may have closed it: its error says nothing
-		return &tester{
-			Tester:  contract.NewTester(t, t),
-			Service: svc,
-			other:   svc,
-		}
+		return svc, svc
 	})
 }
 
 // RunShared tests what a store owes to processes that share their sessions: Run's cases about numbers,
 // watching and cancelling, with two services. open returns two that have the same sessions; RunShared closes them.
 func RunShared(t *testing.T, open func(t *testing.T) (one, other session.Service)) {
-	contract.Run(t, slices.Concat(numberCases, cancelCases, watchCases), func(t *testing.T) *tester {
+	run(t, slices.Concat(numberCases, holding(usual, holderCases), holding(longest, cancelCases), watchCases), open)
+}
+
+// run runs cases, each with a tester of the services that open returns.
+func run(t *testing.T, cases []testCase, open func(t *testing.T) (one, other session.Service)) {
+	var start func(t *testing.T) *tester
+	start = func(t *testing.T) *tester {
 		one, other := open(t)
-		t.Cleanup(func() {
+		t.Cleanup(func() { // a case may have closed them: their errors say nothing
 			_ = one.Close()
 			_ = other.Close()
 		})
@@ -58,6 +60,9 @@ func RunShared(t *testing.T, open func(t *testing.T) (one, other session.Service
 			Tester:  contract.NewTester(t, t),
 			Service: one,
 			other:   other,
+			held:    &holds{},
+			start:   start,
 		}
-	})
+	}
+	contract.Run(t, cases, start)
 }

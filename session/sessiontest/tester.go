@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"testing"
 
 	"google.golang.org/genai"
 
@@ -20,6 +21,10 @@ type tester struct {
 	// other is another service on the same sessions, as another process would have it. It is Service itself if
 	// the store is tested with one service at a time.
 	other session.Service
+	// held has the leases that the case has taken.
+	held *holds
+	// start makes another tester, for a case that begins anew in a subtest.
+	start func(*testing.T) *tester
 }
 
 // equal expects values that are the same as JSON, numbers to the digit, nil and empty alike.

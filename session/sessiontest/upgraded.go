@@ -18,7 +18,7 @@ import (
 // session.Export, and a line with the positions of its live view and its state,
 // {"live":[1,2],"state":{"a":1}}. Each needs an event.
 func Upgraded(t *testing.T, s session.Service, golden []byte) {
-	u := &tester{Tester: contract.NewTester(t, t), Service: s, other: s}
+	u := &tester{Tester: contract.NewTester(t, t), Service: s, other: s, held: &holds{}}
 	var keys []session.Key
 	for m, err := range s.List(t.Context(), "", "") {
 		u.Must(err)
