@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 
-	"github.com/plughook/plughook/internal/debuglog"
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
@@ -17,8 +17,9 @@ import (
 // newGuardrail makes the plugin of the kind guardrail.
 func newGuardrail(pc *pluginConfig, d dependencies) (*plugin.Plugin, error) {
 	c := *pc.Guardrail
-	c.Name = pc.Name            // the keys of its state begin with it
-	c.Log = debuglog.New(d.log) // its decisions are on the events, too
+	c.Name = pc.Name // the keys of its state begin with it
+	c.Log = d.log
+	c.Level = slog.LevelDebug // decisions are on the events, too
 	c.File = policyName(c.File, d.path)
 	if c.Decisions != "" {
 		c.Decisions = d.path(c.Decisions)

@@ -16,7 +16,7 @@ import (
 // Options say how a configuration is opened. The zero Options open all that the file names.
 type Options struct {
 	// Log gets the records of plugins; nil discards them. The guardrail and the compaction log what
-	// they do at debug level, since their events say it too.
+	// they do at debug level, since their events say it too. Which policy is in force is logged at info level.
 	Log *slog.Logger
 	// Store is used in place of the file's store:, if it is not empty. OpenStore says what it can be.
 	Store string

@@ -30,7 +30,7 @@ type Config struct {
 	Name string `yaml:"-" json:"-"`
 
 	File      string `yaml:"file" json:"file,omitempty" jsonschema:"the policy's file, or its address (https://…); without one, secrets and personal data are redacted"`
-	Reload    bool   `yaml:"reload" json:"reload,omitempty" jsonschema:"looks, as a run begins, whether the file has changed, or asks the address, at most every half minute; a policy that is wrong leaves the one before it in force"`
+	Reload    bool   `yaml:"reload" json:"reload,omitempty" jsonschema:"looks, as a run begins, whether the file has changed, or asks the address, at most every half minute, and waits a second for it; a policy that is wrong leaves the one before it in force"`
 	KeyEnv    string `yaml:"key_env" json:"key_env,omitempty" jsonschema:"the environment variable with the key for fingerprints, hashes and the vault, 16 bytes or more; without one, a key is made up for this process"`
 	Decisions string `yaml:"decisions" json:"decisions,omitempty" jsonschema:"a file to which each decision is appended as a line of JSON"`
 
@@ -47,8 +47,11 @@ type Config struct {
 	// Now is the clock by which judges' answers grow old; nil is time.Now.
 	Now func() time.Time `yaml:"-" json:"-"`
 	// Log takes a record of each decision, and errors; nil is slog.Default. No record has anything
-	// of a text.
+	// of a text. If Reload is set, records say which policy is in force: as the plugin is made, and
+	// when that changes.
 	Log *slog.Logger `yaml:"-" json:"-"`
+	// Level is the level of the records of decisions; the zero Level is slog.LevelInfo.
+	Level slog.Level `yaml:"-" json:"-"`
 	// Found, unless it is nil, is called with each finding and the text that it is in, for programs
 	// that show texts to people who may see them. The event of a request to a model has no id. Found
 	// may be called by several goroutines at once.
@@ -119,6 +122,13 @@ func New(c Config) (*plugin.Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Reload {
+		g.Log.Info("guardrail: the policy is in force",
+			slog.String("file", g.File),
+			slog.String("revision", p.Revision()),
+			slog.String("release", p.Release()),
+		)
+	}
 	return &plugin.Plugin{
 		Name:        c.Name,
 		StateName:   c.Name,
@@ -128,6 +138,7 @@ func New(c Config) (*plugin.Plugin, error) {
 		BeforeModel: g.beforeModel,
 		AfterRun:    g.afterRun,
 		Close: func(ctx context.Context) error {
+			g.stop()
 			return errors.Join(g.judges.Close(ctx), g.decisions.close())
 		},
 	}, nil
@@ -147,9 +158,11 @@ type guard struct {
 
 	decisions *decisionLog
 
-	reading sync.Mutex // held while the policy is read again
-	from    *source    // nil if the policy comes from no file
-	stale   bool       // what was read last was no policy
+	reading sync.Mutex      // held while the policy is read again
+	from    *source         // nil if the policy comes from no file
+	wrong   string          // why what was read last is not in force; "" if it is
+	asking  context.Context // until Close, for requests to the policy's address
+	stop    context.CancelFunc
 }
 
 // newGuard returns the plugin without a policy.
@@ -166,6 +179,7 @@ func newGuard(c Config) *guard {
 	if g.secret == nil {
 		g.secret = vault.RandomSecret()
 	}
+	g.asking, g.stop = context.WithCancel(context.Background())
 	return g
 }
 
@@ -223,7 +237,7 @@ func (g *guard) use(p *policy.Policy) error {
 func (g *guard) onEvent(ctx context.Context, inv *session.Invocation,
 	e *session.Event) (out plugin.Outcome, err error) {
 	defer g.recovering(&err)
-	r := g.run(inv, e.Author == session.User || e.Partial)
+	r := g.run(ctx, inv, e.Author == session.User || e.Partial)
 	if e.Partial {
 		return g.partial(ctx, inv, r, e), nil
 	}

@@ -28,7 +28,7 @@ const maxClean = 4096
 func (g *guard) beforeModel(ctx context.Context, inv *session.Invocation,
 	req *model.Request) (out plugin.Outcome, err error) {
 	defer g.recovering(&err)
-	r := g.run(inv, true)
+	r := g.run(ctx, inv, true)
 	p := r.policy
 	if !p.prompt && !p.PinsTools() {
 		r.offered(req)

@@ -218,7 +218,7 @@ func (g *guard) report(ctx context.Context, ev *evaluation, event string) {
 			slog.Any("fingerprints", r.Fingerprints),
 			slog.Duration("took", took),
 		)
-		g.Log.LogAttrs(ctx, slog.LevelInfo, "guardrail", attrs...)
+		g.Log.LogAttrs(ctx, g.Level, "guardrail", attrs...)
 	}
 	if ev.err != nil {
 		g.metrics.errors.Add(ctx, 1)

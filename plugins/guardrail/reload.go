@@ -3,6 +3,7 @@ package guardrail
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -10,19 +11,21 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
+// askWait is how long a run waits for the answer of an address.
+const askWait = time.Second
+
 // reload reads the policy again if it has changed. One that is wrong, or gone, leaves the policy before
-// it in force. The log says once what is wrong, and with each look that it still is. Runs that have begun
-// keep their policy. One run reads at a time, so that no older policy replaces a newer one; runs that
-// begin meanwhile do not wait, and get the one in force. No run waits for an address: it is asked on a
-// goroutine that Close waits for, and at most every half minute.
-func (g *guard) reload() {
+// it in force. Runs that have begun keep their policy. One run reads at a time, so that no older policy
+// replaces a newer one; runs that begin meanwhile do not wait, and get the one in force. An address is
+// asked at most every half minute, on a goroutine that Close ends. The run that asks waits a second for
+// the answer. A later answer is for the next run.
+func (g *guard) reload(ctx context.Context) {
 	if !g.Reload || !g.reading.TryLock() {
 		return
 	}
 	if !g.from.remote {
 		defer g.reading.Unlock()
-		p, err := g.from.read(context.Background())
-		g.take(p, err)
+		g.take(g.from.read(ctx))
 		return
 	}
 	now := g.Now()
@@ -31,42 +34,59 @@ func (g *guard) reload() {
 		return
 	}
 	g.from.asked = now
+	done := make(chan struct{})
 	g.judges.Go(func() {
+		defer close(done)
 		defer g.reading.Unlock()
-		p, err := g.from.read(g.judges.Context())
-		g.take(p, err)
+		p, err := g.from.read(g.asking)
+		if g.asking.Err() == nil { // the plugin is not being closed
+			g.take(p, err)
+		}
 	})
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
 }
 
-// take puts a policy in force that was read again, nil if it was not changed.
+// take puts a policy in force that was read again, nil if it was not changed. The log says which policy is
+// in force when that changes, and with each look what is wrong with the one that is not.
 func (g *guard) take(p *policy.Policy, err error) {
-	before := g.policy.Load()
-	attrs := []any{
-		slog.String("file", g.File),
-		slog.String("revision", before.Revision()),
-		slog.String("release", before.Release()),
+	inForce := g.policy.Load()
+	if p != nil && p.Revision() == inForce.Revision() {
+		p = nil // whoever serves it has not said that it is the same
 	}
-	if p == nil && err == nil {
-		if g.stale {
-			g.Log.Warn("guardrail: the policy's file is wrong, or gone; the policy before it is in force", attrs...)
-		}
-		return
-	}
-	if err == nil {
+	if p != nil && err == nil {
 		err = g.use(p)
 	}
-	g.stale = err != nil
-	g.metrics.reloads.Add(context.Background(), 1,
-		metric.WithAttributes(attribute.Bool("ok", err == nil)))
+	before := g.wrong
+	g.wrong = ""
 	if err != nil {
-		g.Log.Error("guardrail: the policy was not reloaded; the one before it stays in force",
-			append(attrs, slog.String("error", err.Error()))...)
-		return
+		g.wrong = err.Error()
+		g.from.forget()
 	}
-	g.Log.Info("guardrail: the policy was reloaded",
+	if p != nil || err != nil {
+		g.metrics.reloads.Add(context.Background(), 1,
+			metric.WithAttributes(attribute.Bool("ok", err == nil)))
+	}
+	attrs := []any{
 		slog.String("file", g.File),
-		slog.String("before", before.Revision()),
-		slog.String("revision", p.Revision()),
-		slog.String("release", p.Release()),
-	)
+		slog.String("revision", g.policy.Load().Revision()),
+		slog.String("release", g.policy.Load().Release()),
+	}
+	switch {
+	case err != nil && g.wrong == before:
+		g.Log.Warn("guardrail: the policy is still wrong, or gone; the one before it is in force",
+			append(attrs, slog.String("error", g.wrong))...)
+	case err != nil:
+		g.Log.Error("guardrail: the policy was not reloaded; the one before it stays in force",
+			append(attrs, slog.String("error", g.wrong))...)
+	case p != nil:
+		g.Log.Info("guardrail: the policy was reloaded",
+			append(attrs, slog.String("before", inForce.Revision()))...)
+	case before != "":
+		g.Log.Info("guardrail: the policy that is in force can be read again", attrs...)
+	}
 }

@@ -61,7 +61,7 @@ func TestReloadSaysWhichPolicyHolds(t *testing.T) {
 	}{
 		{func() {}, ``, "user: [WORD]"},
 		{func() { write("") }, `there are no rules, so the policy would let everything pass`, "user: [WORD]"},
-		{func() {}, `the policy's file is wrong, or gone; the policy before it is in force`, "user: [WORD]"},
+		{func() {}, `the policy is still wrong, or gone; the one before it is in force`, "user: [WORD]"},
 		{func() { require.NoError(t, os.Remove(file)) }, `the one before it stays in force`, "user: [WORD]"},
 		{func() { write(`rules: [{id: a, detect: {words: [two]}, action: redact}]`) }, `the policy was reloaded`, "user: one"},
 	} {
@@ -70,4 +70,23 @@ func TestReloadSaysWhichPolicyHolds(t *testing.T) {
 		require.Equal(t, c.want, s.run("one")[0])
 		require.Contains(t, s.log.String(), c.says)
 	}
+}
+
+// A file that is included anew and is wrong is looked at again, though the policy's own file stays as it is.
+func TestReloadOfAFileThatIsIncludedAnew(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "p.yaml")
+	write := func(name, text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	write("p.yaml", `rules: [{id: a, detect: {words: [one]}, action: redact}]`)
+	s := stage(t, guardrail.Config{File: file, Reload: true}, "1", "2", "3")
+	require.Equal(t, "user: [WORD] two", s.run("one two")[0])
+
+	write("more.yaml", `rules: [{id: b, detect: {words: [two]}, actoin: redact}]`)
+	write("p.yaml", `{include: [more.yaml], rules: [{id: a, detect: {words: [one]}, action: redact}]}`)
+	require.Equal(t, "user: [WORD] two", s.run("one two")[0])
+
+	write("more.yaml", `rules: [{id: b, detect: {words: [two]}, action: redact}]`)
+	require.Equal(t, "user: [WORD] [WORD]", s.run("one two")[0])
 }

@@ -30,7 +30,7 @@ func runOf(inv *session.Invocation) runKey { return runKey{session: inv.Key, id:
 // run returns what is kept of a run. begins says that what is at hand can begin a run: its input, a
 // partial event, or the call of a model. What comes after AfterRun, from the background work of
 // others, begins none, and is not kept.
-func (g *guard) run(inv *session.Invocation, begins bool) *runState {
+func (g *guard) run(ctx context.Context, inv *session.Invocation, begins bool) *runState {
 	key := runOf(inv)
 	g.mu.Lock()
 	r := g.runs[key]
@@ -39,7 +39,7 @@ func (g *guard) run(inv *session.Invocation, begins bool) *runState {
 		return r
 	}
 	if begins {
-		g.reload()
+		g.reload(ctx)
 	}
 	r = &runState{
 		policy:   g.policy.Load(),

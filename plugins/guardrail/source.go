@@ -94,6 +94,13 @@ func stampsOf(files []string) (stamps []stamp) {
 	return stamps
 }
 
+// forget lets the next read read everything, whatever was there before. It is for a policy that cannot be
+// used: what is there once it is mended may look as it did.
+func (s *source) forget() {
+	s.files = nil
+	s.etag = ""
+}
+
 // read reads the policy. It returns nil if nothing has changed since it was read last. An address is
 // asked whether it has.
 func (s *source) read(ctx context.Context) (*policy.Policy, error) {
@@ -140,10 +147,12 @@ func (s *source) fetch(ctx context.Context) (*policy.Policy, error) {
 		return nil, fmt.Errorf("guardrail: the policy cannot be loaded: %w", err)
 	}
 	defer resp.Body.Close()
-	switch resp.StatusCode {
-	case http.StatusNotModified:
+	switch {
+	case resp.StatusCode == http.StatusNotModified && s.etag != "":
 		return nil, nil
-	case http.StatusOK:
+	case resp.StatusCode == http.StatusOK:
+	case resp.Header.Get("Location") != "":
+		return nil, fmt.Errorf("guardrail: the policy cannot be loaded: %s redirects to another address (HTTP status %d); name the address where the policy is", s.name, resp.StatusCode)
 	default:
 		return nil, fmt.Errorf("guardrail: the policy cannot be loaded: %s answered with HTTP status %d", s.name, resp.StatusCode)
 	}

@@ -7,9 +7,11 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,12 +42,14 @@ func newShelf(t *testing.T, text string) *shelf {
 			w.WriteHeader(http.StatusBadGateway)
 			return
 		}
-		if r.Header.Get("If-None-Match") == s.tag {
+		if s.tag != "" && r.Header.Get("If-None-Match") == s.tag {
 			s.unread++
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
-		w.Header().Set("ETag", s.tag)
+		if s.tag != "" {
+			w.Header().Set("ETag", s.tag)
+		}
 		_, _ = w.Write([]byte(s.text))
 	}))
 	t.Cleanup(s.Close)
@@ -106,11 +110,90 @@ func TestPolicyFromAnAddress(t *testing.T) {
 		later()
 		require.Equal(t, "user: a heron, an [WORD]", run("a heron, an egret"))
 	}
+
+	// Once the address answers again, and with no tag, nothing is wrong any more.
+	shelf.put(two, "")
+	for range 3 {
+		later()
+	}
 	require.NoError(t, s.runner.Close(ctx)) // it waits for who asks
-	log := s.log.String()
-	require.Contains(t, log, `"release":"two"`)
-	require.Contains(t, log, "HTTP status 502")
-	require.Contains(t, log, "the one before it stays in force")
+	require.Equal(t, []string{
+		"INFO one the policy is in force",
+		"INFO two the policy was reloaded",
+		"ERROR two the policy was not reloaded; the one before it stays in force: HTTP status 502",
+		"ERROR two the policy was not reloaded; the one before it stays in force: unknown key \"actoin\"",
+		"INFO two the policy that is in force can be read again",
+	}, policyRecords(t, s.log.String()))
+}
+
+// policyRecords returns what a log says of the policy that is in force: level, release and message, with the
+// part of an error that a reader looks for. What is said again is said once.
+func policyRecords(t *testing.T, log string) (list []string) {
+	reason := regexp.MustCompile(`HTTP status \d+|unknown key "\w+"|context deadline exceeded`)
+	for line := range strings.Lines(log) {
+		var r struct{ Level, Msg, Release, Revision, Error string }
+		require.NoError(t, json.Unmarshal([]byte(line), &r))
+		if r.Revision == "" || !strings.Contains(r.Msg, "policy") {
+			continue
+		}
+		said := r.Level + " " + r.Release + strings.TrimPrefix(r.Msg, "guardrail:")
+		if r.Error != "" {
+			said += ": " + reason.FindString(r.Error)
+		}
+		if r.Level != "WARN" {
+			list = append(list, said)
+		}
+	}
+	return list
+}
+
+// The run that asks an address has the policy that it finds there.
+func TestTheRunThatAsksWaits(t *testing.T) {
+	shelf := newShelf(t, `rules: [{id: a, detect: {words: [heron]}, action: redact}]`)
+	now := time.Now()
+	s := stage(t, guardrail.Config{File: shelf.URL, Reload: true, Now: func() time.Time { return now }}, "1", "2")
+	require.Equal(t, "user: a [WORD]", s.run("a heron")[0])
+	shelf.put(`rules: [{id: a, detect: {words: [egret]}, action: redact}]`, `"2"`)
+	now = now.Add(time.Minute)
+	require.Equal(t, "user: an [WORD]", s.run("an egret")[0])
+}
+
+// Nobody waits for an address that does not answer, neither a run nor the end of the program.
+func TestAnAddressThatHangs(t *testing.T) {
+	hangs := make(chan struct{})
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1) > 1 {
+			<-hangs
+		}
+		_, _ = w.Write([]byte(`rules: [{id: a, detect: {words: [heron]}, action: redact}]`))
+	}))
+	defer server.Close()
+	defer close(hangs)
+	now := time.Now()
+	s := stage(t, guardrail.Config{File: server.URL, Reload: true, Now: func() time.Time { return now }}, "1", "2")
+	now = now.Add(time.Minute)
+	require.Equal(t, "user: a [WORD]", s.run("a heron")[0])
+	require.NoError(t, s.runner.Close(ctx))
+	require.Equal(t, []string{"INFO  the policy is in force"}, policyRecords(t, s.log.String()))
+}
+
+// An address that says "not modified" to somebody who has nothing, or that points elsewhere, has no policy.
+func TestAddressesWithoutAPolicy(t *testing.T) {
+	for status, want := range map[int]string{
+		http.StatusNotModified: "HTTP status 304",
+		http.StatusFound:       "redirects to another address",
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if status == http.StatusFound {
+				w.Header().Set("Location", "/there")
+			}
+			w.WriteHeader(status)
+		}))
+		_, err := guardrail.New(guardrail.Config{File: server.URL})
+		require.ErrorContains(t, err, want)
+		server.Close()
+	}
 }
 
 func TestAddressesThatAreRefused(t *testing.T) {

@@ -189,15 +189,17 @@ func (p *commands) local(pol *policy.Policy) *policy.Policy {
 	return pol.Local()
 }
 
-func readPolicy(ctx context.Context, file string) (*policy.Policy, error) {
+// readPolicy returns the policy of a file, or of an address.
+func readPolicy(ctx context.Context, file string) (pol *policy.Policy, err error) {
 	if strings.Contains(file, "://") {
-		return nil, exit.Usage.Errorf("%s: the commands for policies read files: store what is at the address in one, as in curl -o policy.yaml %s", file, file)
+		pol, err = guardrail.Load(ctx, file)
+	} else {
+		data, failed := input.ReadFile(ctx, file, maxPolicy)
+		if failed != nil {
+			return nil, exit.Usage.As(failed)
+		}
+		pol, err = policy.Parse(file, data)
 	}
-	data, err := input.ReadFile(ctx, file, maxPolicy)
-	if err != nil {
-		return nil, exit.Usage.As(err)
-	}
-	pol, err := policy.Parse(file, data)
 	if err != nil { // an editor finds the place by what a line begins with
 		return nil, exit.Usage.As(errors.New(strings.TrimPrefix(err.Error(), "guardrail: ")))
 	}
