@@ -83,6 +83,24 @@ func (v View) Original(start, end int) (int, int) {
 	return start, end
 }
 
+// At returns where in the view's text a byte of the original stands, or the first one behind it that
+// the view shows.
+func (v *View) At(original int) int {
+	if v.parent == nil {
+		return original
+	}
+	from := v.parent.At(original)
+	i := sort.Search(len(v.pieces), func(i int) bool { return v.pieces[i].to > from })
+	if i == len(v.pieces) {
+		return len(v.Text)
+	}
+	p := &v.pieces[i]
+	if p.same {
+		return p.at + max(0, from-p.from)
+	}
+	return p.at
+}
+
 // Changes calls yield with the start and the end of each part of the view's text that is not as in
 // the view before it. Where something was taken out, the part is empty.
 func (v *View) Changes(yield func(start, end int) bool) {
