@@ -12,19 +12,21 @@ type Part struct{ Start, End int }
 // FindAround appends the findings of Find that some parts of a text may decide about: the text is
 // another one in which only these parts were changed, such as escapes that were decoded, and all
 // that is found in the other one is known. It may append findings that no part decides about, too.
-// Long is that of FindWithLong in the other text, by where it stands in this one.
-func FindAround(d Detector, found []Finding, text string, parts, long []Part) []Finding {
+// Long is that of FindWithLong in the other text, by where it stands in this one; it returns what is
+// long around these parts.
+func FindAround(d Detector, found []Finding, text string, parts, long []Part,
+) (all []Finding, longer []Part) {
 	look := lookBack(d)
 	if look == 0 {
-		return d.Find(found, text)
+		return FindWithLong(d, found, text)
 	}
-	places := placesAround(look, text, parts, long)
+	places := placesAround(look, text, parts, apart(long))
 	around := 0
 	for _, p := range places {
 		around += p.changed.End - p.start + 2*look
 	}
 	if around > len(text) {
-		return d.Find(found, text)
+		return FindWithLong(d, found, text)
 	}
 	for len(places) > 0 {
 		p := places[0]
@@ -34,42 +36,50 @@ func FindAround(d Detector, found []Finding, text string, parts, long []Part) []
 			if len(places) > 0 {
 				end = places[0].start
 			}
-			near, reach, settled := p.find(d, look, text, end, more)
+			near, long, settled := p.find(d, look, text, end, more)
 			if settled {
 				found = append(found, near...)
+				longer = append(longer, long...)
 				break
 			}
 
 			// Something goes on. All of it counts as changed, and the next places with it that are near.
-			p.changed.End = max(p.changed.End, reach)
+			for _, l := range long {
+				p.changed.End = max(p.changed.End, l.End)
+			}
 			for len(places) > 0 && places[0].start <= p.changed.End+look+2*more {
 				p.changed.End = max(p.changed.End, places[0].changed.End)
 				places = places[1:]
 			}
 		}
 	}
-	return found
+	return found, longer
 }
 
 // FindWithLong appends the findings of Find. Long are the parts of the text that decide about what stands
-// in them for longer than LookBack, such as a long list of passwords, in order and apart from each other.
+// in them for longer than LookBack, such as a long list of passwords.
 func FindWithLong(d Detector, found []Finding, text string) (all []Finding, long []Part) {
 	if d, ok := d.(*secrets); ok {
 		s := d.begin(text)
 		defer s.end()
 		s.all()
-		slices.SortFunc(s.long, func(a, b Part) int { return cmp.Compare(a.Start, b.Start) })
-		for _, part := range s.long {
-			last := len(long) - 1
-			if last >= 0 && part.Start <= long[last].End {
-				long[last].End = max(long[last].End, part.End)
-			} else {
-				long = append(long, part)
-			}
-		}
-		return settleAll(found, s.found), long
+		return settleAll(found, s.found), slices.Clone(s.long)
 	}
 	return d.Find(found, text), nil
+}
+
+// apart returns parts in order, without overlaps. It changes their order.
+func apart(parts []Part) (all []Part) {
+	slices.SortFunc(parts, func(a, b Part) int { return cmp.Compare(a.Start, b.Start) })
+	for _, p := range parts {
+		last := len(all) - 1
+		if last >= 0 && p.Start <= all[last].End {
+			all[last].End = max(all[last].End, p.End)
+		} else {
+			all = append(all, p)
+		}
+	}
+	return all
 }
 
 // lookBack returns how many bytes before a finding may decide about it; 0 if that is not known.
@@ -128,10 +138,9 @@ func placesAround(look int, text string, parts, long []Part) (places []place) {
 }
 
 // find returns what is found around a place, before the byte end. It is not settled if what follows the
-// place by so many bytes more than usual could change it, or if something goes on from there that decides
-// about what follows: up to reach.
+// place by so many bytes more than usual could change it, or if something long goes on from there.
 func (p *place) find(d Detector, look int, text string, end, more int,
-) (found []Finding, reach int, settled bool) {
+) (found []Finding, long []Part, settled bool) {
 	from := 0
 	if p.start > 0 {
 		from = p.start + look
@@ -146,13 +155,17 @@ func (p *place) find(d Detector, look int, text string, end, more int,
 	to += look
 	if to+more >= end && end == len(text) {
 		to = end
-		found = d.Find(nil, text[p.start:])
+		found, long = FindWithLong(d, nil, text[p.start:])
 		settled = true
 	} else {
 		var open int
-		found, open, reach = findSettled(d, text[p.start:min(end, to+more)])
-		reach += p.start
-		settled = p.start+open >= to && reach <= p.changed.End
+		found, open, long = findSettled(d, text[p.start:min(end, to+more)])
+		settled = p.start+open >= to &&
+			!slices.ContainsFunc(long, func(l Part) bool { return p.start+l.End > p.changed.End })
+	}
+	for i := range long {
+		long[i].Start += p.start
+		long[i].End += p.start
 	}
 	for i := range found {
 		found[i].Start += p.start
@@ -162,19 +175,19 @@ func (p *place) find(d Detector, look int, text string, end, more int,
 		return found[i].Start >= from || found[i].End > p.changed.Start
 	})
 	last := sort.Search(len(found), func(i int) bool { return found[i].Start >= to })
-	return found[first:max(first, last)], reach, settled
+	return found[first:max(first, last)], long, settled
 }
 
 // findSettled returns what is found in the beginning of a text and does not change however the text goes
-// on, how much of the text that is about, and up to where something goes on for longer than LookBack.
-func findSettled(d Detector, text string) (found []Finding, open, reach int) {
+// on, how much of the text that is about, and what is long in it.
+func findSettled(d Detector, text string) (found []Finding, open int, long []Part) {
 	s, ok := d.(scanner)
 	if !ok {
 		found, open = d.Reader().Read(nil, text)
-		return found, open, 0
+		return found, open, nil
 	}
-	all, open, reach := s.scan(text)
+	all, open, long := s.scan(text)
 	open = uncut(all, open)
 	n := sort.Search(len(all), func(i int) bool { return all[i].Start >= open })
-	return settleAll(nil, all[:n]), open, reach
+	return settleAll(nil, all[:n]), open, long
 }

@@ -65,7 +65,7 @@ func TestFindAround(t *testing.T) {
 				placed = append(placed, detect.Part{Start: at(l.Start), End: at(l.End)})
 			}
 			all := d.Find(nil, after.String())
-			near := detect.FindAround(d, nil, after.String(), parts, placed)
+			near, _ := detect.FindAround(d, nil, after.String(), parts, placed)
 			for _, f := range near {
 				require.Contains(t, all, f, "%s %d", name, seed)
 			}
@@ -110,7 +110,7 @@ func TestFindAroundInARunWithoutBlanks(t *testing.T) {
 			old[f] = true
 		}
 		after := head + " " + run + tail
-		near := detect.FindAround(pii, nil, after, []detect.Part{{Start: len(head), End: len(head) + 1}}, nil)
+		near, _ := detect.FindAround(pii, nil, after, []detect.Part{{Start: len(head), End: len(head) + 1}}, nil)
 		for _, f := range pii.Find(nil, after) {
 			require.True(t, old[f] || slices.Contains(near, f), "%s: %v", piece, f)
 		}

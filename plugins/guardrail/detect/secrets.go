@@ -203,14 +203,11 @@ func (d *secrets) Find(found []Finding, text string) []Finding {
 func (d *secrets) Reader() Reader { return &tailReader{scanner: d} }
 
 // scan implements scanner.
-func (d *secrets) scan(text string) (all []Finding, open, reach int) {
+func (d *secrets) scan(text string) (all []Finding, open int, long []Part) {
 	s := d.begin(text)
 	defer s.end()
 	s.tail(s.all())
-	for _, l := range s.long {
-		reach = max(reach, l.End)
-	}
-	return slices.Clone(s.found), s.open, reach
+	return slices.Clone(s.found), s.open, slices.Clone(s.long)
 }
 
 // all finds everything in the text, and returns the automaton's state at its end.

@@ -66,7 +66,7 @@ type search struct {
 
 	used     []bool // by a detector's number: whether a rule uses it
 	changes  [maxViews][]detect.Part
-	long     []detect.Part           // in a view
+	long     []detect.Part           // what is long in the text, or in a view of it, for one detector
 	literals [maxViews]literalsFound // in the text, and then in its views
 }
 
@@ -131,14 +131,13 @@ func (a *Active) search(s *search, window, text string) {
 			continue
 		}
 		raw := len(s.hits)
-		var long []detect.Part
-		s.found, long = s.find(s.found[:0], number, detector, text)
+		s.found, s.long = s.find(s.found[:0], number, detector, text)
 		for _, f := range s.found {
 			h := hit{Finding: f, view: view.RawView, detector: number}
 			s.hits = append(s.hits, h.afterEscape(text))
 		}
 		for i, shown := range views {
-			s.found = s.findInView(s.found[:0], number, i, detector, &shown, long)
+			s.found = s.findInView(s.found[:0], number, i, detector, &shown)
 			for _, f := range s.found {
 				f.Start, f.End = shown.Original(f.Start, f.End)
 				if f.Start < f.End {
@@ -168,15 +167,20 @@ func (s *search) find(found []detect.Finding, number int, d detect.Detector, tex
 
 // findInView is find in a view. What is found far from what is changed there was found before.
 func (s *search) findInView(found []detect.Finding, number, i int, d detect.Detector, v *view.View,
-	long []detect.Part) []detect.Finding {
+) []detect.Finding {
 	if l, ok := d.(lines); ok && l.filtered {
 		return l.findAt(found, v.Text, s.literals[i+1].from(number, 0))
 	}
-	s.long = s.long[:0]
-	for _, part := range long {
-		s.long = append(s.long, detect.Part{Start: v.At(part.Start), End: v.At(part.End)})
+	var long []detect.Part
+	for _, part := range s.long {
+		long = append(long, detect.Part{Start: v.At(part.Start), End: v.At(part.End)})
 	}
-	return detect.FindAround(d, found, v.Text, s.changes[i], s.long)
+	found, long = detect.FindAround(d, found, v.Text, s.changes[i], long)
+	for _, part := range long {
+		start, end := v.Original(part.Start, part.End)
+		s.long = append(s.long, detect.Part{Start: start, End: end})
+	}
+	return found
 }
 
 // uses reports of each detector, by its number, whether one of the rules that count uses it. It
