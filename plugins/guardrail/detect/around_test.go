@@ -50,10 +50,22 @@ func TestFindAround(t *testing.T) {
 			before.WriteString(p[0])
 			after.WriteString(becomes)
 		}
+		at := func(place int) int { // in the text that was changed
+			for _, s := range shifts {
+				if place < s[0]+s[2] {
+					return s[1] + max(0, place-s[0])
+				}
+			}
+			return after.Len()
+		}
 		for name, d := range map[string]detect.Detector{"pii": pii, "secrets": detect.Secrets(), "injection": detect.Injection(), "words": words} {
-			old, reach := detect.FindWithReach(d, nil, before.String())
+			old, long := detect.FindWithLong(d, nil, before.String())
+			var placed []detect.Part
+			for _, l := range long {
+				placed = append(placed, detect.Part{Start: at(l.Start), End: at(l.End)})
+			}
 			all := d.Find(nil, after.String())
-			near := detect.FindAround(d, nil, after.String(), parts, reach)
+			near, _ := detect.FindAround(d, nil, after.String(), parts, placed)
 			for _, f := range near {
 				require.Contains(t, all, f, "%s %d", name, seed)
 			}
@@ -98,7 +110,7 @@ func TestFindAroundInARunWithoutBlanks(t *testing.T) {
 			old[f] = true
 		}
 		after := head + " " + run + tail
-		near := detect.FindAround(pii, nil, after, []detect.Part{{Start: len(head), End: len(head) + 1}}, 0)
+		near, _ := detect.FindAround(pii, nil, after, []detect.Part{{Start: len(head), End: len(head) + 1}}, nil)
 		for _, f := range pii.Find(nil, after) {
 			require.True(t, old[f] || slices.Contains(near, f), "%s: %v", piece, f)
 		}

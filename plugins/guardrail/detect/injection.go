@@ -42,9 +42,9 @@ func (injection) Find(found []Finding, text string) []Finding {
 func (d injection) Reader() Reader { return &tailReader{scanner: d} }
 
 // scan implements scanner.
-func (injection) scan(text string) (all []Finding, open, reach int) {
+func (injection) scan(text string) (all []Finding, open int, long []Part) {
 	all, open = injectionTables().scan(text)
-	return all, open, 0
+	return all, open, nil
 }
 
 var injectionTables = sync.OnceValue(func() *phrases { return must(newPhrases()) })

@@ -1,21 +1,21 @@
 package detect
 
 import (
+	"slices"
 	"sort"
 	"unicode/utf8"
 )
 
 // LookBack is how many bytes before a finding may decide about it, with the detectors that [Secrets],
 // [Injection] and [Words] return. Where more than that decides, such as the beginning of a long list of
-// passwords, the reach of a scan says so.
+// passwords, a scan says so.
 const LookBack = 896
 
 // A scanner is a detector with LookBack.
 type scanner interface {
 	// scan returns what is found, ordered by Start; findings may overlap. It also returns from
-	// where on the text is open, and up to where something goes on that decides about what follows
-	// it: 0 if nothing does.
-	scan(text string) (all []Finding, open, reach int)
+	// where on the text is open, and what decides about what stands in it for longer than LookBack.
+	scan(text string) (all []Finding, open int, long []Part)
 }
 
 // A tailReader reads the end of a text: what is new, and at least LookBack before it.
@@ -37,7 +37,7 @@ func (r *tailReader) Clone() Reader {
 
 func (r *tailReader) Read(found []Finding, text string) ([]Finding, int) {
 	r.read = len(text)
-	all, open, reach := r.scan(text[r.from:])
+	all, open, long := r.scan(text[r.from:])
 	open = max(uncut(all, open)+r.from, r.open)
 
 	// What is settled now and was not before. No finding reaches over either place.
@@ -64,7 +64,7 @@ func (r *tailReader) Read(found []Finding, text string) ([]Finding, int) {
 	for at > r.from && !utf8.RuneStart(text[at]) {
 		at--
 	}
-	if at-r.from > reach {
+	if !slices.ContainsFunc(long, func(l Part) bool { return at-r.from <= l.End }) {
 		r.from = at
 	}
 	return found, open

@@ -164,7 +164,7 @@ type scan struct {
 	text  string
 	found []Finding // overlapping ones too
 	open  int       // nothing that begins before is undecided
-	reach int       // up to where a long header of cookies, list of secrets or key goes on; 0 if there is none
+	long  []Part    // long headers of cookies, lists of secrets, and keys
 	run   part      // the last run of unquotedSet, so that it is not read from each of its places
 
 	named  part       // the last name that something is assigned to
@@ -181,13 +181,13 @@ var scans = sync.Pool{New: func() any { return new(scan) }}
 // begin returns a scan of a text, for which end is to be called.
 func (d *secrets) begin(text string) *scan {
 	s := scans.Get().(*scan)
-	*s = scan{secrets: d, text: text, found: s.found[:0], open: len(text)}
+	*s = scan{secrets: d, text: text, found: s.found[:0], long: s.long[:0], open: len(text)}
 	return s
 }
 
 // end puts the scan back, without its text.
 func (s *scan) end() {
-	*s = scan{found: s.found}
+	*s = scan{found: s.found, long: s.long}
 	if cap(s.found) <= maxCluster {
 		scans.Put(s)
 	}
@@ -203,11 +203,11 @@ func (d *secrets) Find(found []Finding, text string) []Finding {
 func (d *secrets) Reader() Reader { return &tailReader{scanner: d} }
 
 // scan implements scanner.
-func (d *secrets) scan(text string) (all []Finding, open, reach int) {
+func (d *secrets) scan(text string) (all []Finding, open int, long []Part) {
 	s := d.begin(text)
 	defer s.end()
 	s.tail(s.all())
-	return slices.Clone(s.found), s.open, s.reach
+	return slices.Clone(s.found), s.open, slices.Clone(s.long)
 }
 
 // all finds everything in the text, and returns the automaton's state at its end.
@@ -263,8 +263,14 @@ func (s *scan) hold(at int) { s.open = min(s.open, at) }
 // isLong notes what goes on from one place to another, and decides about what stands there, if it is
 // so long that LookBack is too short for it.
 func (s *scan) isLong(start, end int) {
-	if end-start > LookBack/2 {
-		s.reach = max(s.reach, end)
+	if end-start <= LookBack/2 {
+		return
+	}
+	last := len(s.long) - 1
+	if last >= 0 && s.long[last].Start == start {
+		s.long[last].End = max(s.long[last].End, end)
+	} else {
+		s.long = append(s.long, Part{Start: start, End: end})
 	}
 }
 

@@ -84,7 +84,7 @@ func (d *words) Find(found []Finding, text string) []Finding {
 func (d *words) Reader() Reader { return &tailReader{scanner: d} }
 
 // scan implements scanner.
-func (d *words) scan(text string) (found []Finding, open, reach int) {
+func (d *words) scan(text string) (found []Finding, open int, long []Part) {
 	state := uint32(0)
 	blank := 0 // how many bytes of white space have been read without a break
 	end := len(text) - cutRune(text)
@@ -142,7 +142,7 @@ func (d *words) scan(text string) (found []Finding, open, reach int) {
 		open = start
 		return false
 	})
-	return found, open, 0
+	return found, open, nil
 }
 
 // length is how many characters a word has that ends at a state: the word is one of the state's

@@ -66,6 +66,7 @@ type search struct {
 
 	used     []bool // by a detector's number: whether a rule uses it
 	changes  [maxViews][]detect.Part
+	long     []detect.Part           // what is long in the text, or in a view of it, for one detector
 	literals [maxViews]literalsFound // in the text, and then in its views
 }
 
@@ -130,14 +131,13 @@ func (a *Active) search(s *search, window, text string) {
 			continue
 		}
 		raw := len(s.hits)
-		reach := 0
-		s.found, reach = s.find(s.found[:0], number, detector, text)
+		s.found, s.long = s.find(s.found[:0], number, detector, text)
 		for _, f := range s.found {
 			h := hit{Finding: f, view: view.RawView, detector: number}
 			s.hits = append(s.hits, h.afterEscape(text))
 		}
 		for i, shown := range views {
-			s.found = s.findInView(s.found[:0], number, i, detector, shown.Text, reach)
+			s.found = s.findInView(s.found[:0], number, i, detector, &shown)
 			for _, f := range s.found {
 				f.Start, f.End = shown.Original(f.Start, f.End)
 				if f.Start < f.End {
@@ -153,25 +153,34 @@ func (a *Active) search(s *search, window, text string) {
 }
 
 // find appends what a detector finds in the text. It looks for a regular expression only where one
-// of its literals is. Reach is that of detect.FindWithReach.
+// of its literals is. Long is that of detect.FindWithLong.
 func (s *search) find(found []detect.Finding, number int, d detect.Detector, text string,
-) (all []detect.Finding, reach int) {
+) (all []detect.Finding, long []detect.Part) {
 	if l, ok := d.(lines); ok && l.filtered {
-		return l.findAt(found, text, s.literals[0].from(number, 0)), 0
+		return l.findAt(found, text, s.literals[0].from(number, 0)), nil
 	}
 	if len(s.changes[0]) == 0 {
-		return d.Find(found, text), 0
+		return d.Find(found, text), nil
 	}
-	return detect.FindWithReach(d, found, text)
+	return detect.FindWithLong(d, found, text)
 }
 
 // findInView is find in a view. What is found far from what is changed there was found before.
-func (s *search) findInView(found []detect.Finding, number, view int, d detect.Detector, text string,
-	reach int) []detect.Finding {
+func (s *search) findInView(found []detect.Finding, number, i int, d detect.Detector, v *view.View,
+) []detect.Finding {
 	if l, ok := d.(lines); ok && l.filtered {
-		return l.findAt(found, text, s.literals[view+1].from(number, 0))
+		return l.findAt(found, v.Text, s.literals[i+1].from(number, 0))
 	}
-	return detect.FindAround(d, found, text, s.changes[view], reach)
+	var long []detect.Part
+	for _, part := range s.long {
+		long = append(long, detect.Part{Start: v.At(part.Start), End: v.At(part.End)})
+	}
+	found, long = detect.FindAround(d, found, v.Text, s.changes[i], long)
+	for _, part := range long {
+		start, end := v.Original(part.Start, part.End)
+		s.long = append(s.long, detect.Part{Start: start, End: end})
+	}
+	return found
 }
 
 // uses reports of each detector, by its number, whether one of the rules that count uses it. It

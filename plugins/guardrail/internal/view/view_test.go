@@ -2,6 +2,7 @@ package view_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -168,6 +169,78 @@ func TestWhatViewsCost(t *testing.T) {
 		require.Positive(t, n)
 		require.Equal(t, n, testing.AllocsPerRun(10, func() { views.Of(text) }), text[:40])
 	}
+}
+
+// What no change of a view is about stands in the view that it is likest to, in the same order, and comes from
+// the same bytes of the original.
+func TestChangesOfViews(t *testing.T) {
+	type shown struct {
+		byte
+		start, end int
+	}
+	bytesOf := func(v view.View) (all []shown) {
+		for at := range len(v.Text) {
+			start, end := v.Original(at, at+1)
+			all = append(all, shown{v.Text[at], start, end})
+		}
+		return all
+	}
+	skipped := 0
+	rapid.Check(t, func(t *rapid.T) {
+		text := texts.Draw(t, "text") + rapid.SampledFrom([]string{"", "\u202edlrow\u202c", "\U000e0061"}).Draw(t, "hidden") + texts.Draw(t, "more")
+		text = strings.ToValidUTF8(text, "?")
+		views := append([]view.View{view.Raw(text)}, new(view.Views).Of(text)...)
+		for i, v := range views[1:] {
+			like := map[string]string{view.HiddenView: view.NormalisedView, view.HiddenDecoded: view.DecodedView}[v.Name]
+			before := views[i]
+			for _, other := range views {
+				if other.Name == like {
+					before = other
+				}
+			}
+			all := bytesOf(v)
+			old := bytesOf(before)
+			at := 0
+			same := func(start, end int) {
+				for at < start {
+					n := 0
+					for n < len(old) && !(n+start-at <= len(old) && slices.Equal(old[n:n+start-at], all[at:start])) {
+						n++
+					}
+					require.Less(t, n, len(old), "%s: %q is not in %q", v.Name, v.Text[at:start], before.Text)
+					old = old[n+start-at:]
+					skipped += start - at
+					at = start
+				}
+				at = end
+			}
+			for start, end := range v.Changes {
+				same(start, end)
+			}
+			same(len(v.Text), len(v.Text))
+		}
+	})
+	require.Positive(t, skipped)
+}
+
+// A place of the original is found in a view: what is before it there comes from before it.
+func TestAt(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.ToValidUTF8(texts.Draw(t, "text"), "?")
+		for _, v := range new(view.Views).Of(text) {
+			for place := range len(text) + 1 {
+				at := v.At(place)
+				if at < len(v.Text) {
+					_, end := v.Original(at, at+1)
+					require.Greater(t, end, place)
+				}
+				if at > 0 {
+					start, _ := v.Original(at-1, at)
+					require.Less(t, start, place)
+				}
+			}
+		}
+	})
 }
 
 // What views are made of is nothing of the text before, and nothing is kept of one that is forgotten.

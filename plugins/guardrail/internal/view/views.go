@@ -47,8 +47,18 @@ func (s *Views) look(text string) {
 		last = folded
 	}
 	s.decodings(last, DecodedView, DecodedTwiceView)
-	if hidden(text) {
-		s.decodings(s.fold(true), HiddenDecoded)
+	if !hidden(text) {
+		return
+	}
+	secret := s.fold(true)
+	secret.like = folded
+	decoded := s.decode(secret)
+	if decoded == nil {
+		return
+	}
+	decoded.Name = HiddenDecoded
+	if s.made[1].Name == DecodedView {
+		decoded.like = &s.made[1]
 	}
 }
 
