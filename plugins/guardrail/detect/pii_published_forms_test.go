@@ -188,7 +188,9 @@ func checksOf() map[string]map[int][]*checkdigit.Rule {
 		size := len(letterOrDigit(f.Form))
 		rules[f.Kind][size] = append(rules[f.Kind][size], f.Rule)
 	}
-	delete(rules, "DE_KFZ") // only some of its forms are checked
+	for _, kind := range []string{"DE_KFZ", "PH_PASSPORT"} { // only some of their forms are checked
+		delete(rules, kind)
+	}
 	return rules
 }
 
