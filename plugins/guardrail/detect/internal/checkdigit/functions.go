@@ -245,10 +245,13 @@ func britishDriving(n number) bool {
 		(isLetter(code[11]) || code[11] == '9')
 }
 
-// vehicle is the number of a vehicle that was made for North America (49 CFR part 565): the ninth
-// character is the remainder of a sum by 11, X for ten.
+// vehicle is the number of a vehicle that was made for North America (49 CFR part 565): the first
+// three characters are the maker, and the ninth is the remainder of a sum by 11, X for ten.
 func vehicle(n number) bool {
 	code := n.code()
+	if code[0] == '0' || !isLetter(code[1]) && !isLetter(code[2]) {
+		return false
+	}
 	weights := [17]int{8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2}
 	const letters = "12345678-12345-7-923456789" // what A to Z count; I, O and Q are not used
 	sum := 0
