@@ -47,7 +47,7 @@ func (f *finder) consider(l *lone, w *written, id *idForm) {
 // values, or whether nothing speaks for its type but a check digit, and one of another type as much.
 func (l *lone) isAmbiguous(w *written) bool {
 	return l.fewer > 0 && l.fewer < l.id.values() ||
-		w.k <= w.plain && l.rule == "checked" && l.next > 0 && 2*l.id.values() > l.next
+		l.rule == "checked" && l.next > 0 && 3*l.id.values() > l.next
 }
 
 // isUnusual tells whether little is written as the number is: it changes three times between letters
