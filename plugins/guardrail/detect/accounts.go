@@ -105,7 +105,7 @@ func (f *finder) card(v *numeral) {
 		case issued && total > 13 && !long && !v.link:
 			f.add("CREDIT_CARD", "luhn", v.start, g.end, 1)
 		case issued && short && !v.link && !v.hangs() && !v.isOther():
-			f.add("CREDIT_CARD", "luhn", v.start, g.end, .65)
+			f.add("CREDIT_CARD", "luhn", v.start, g.end, .55)
 		case issued && total > 14 && !long:
 			f.add("CREDIT_CARD", "luhn", v.start, g.end, .9)
 		default:

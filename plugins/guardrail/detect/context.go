@@ -65,58 +65,110 @@ func (v *numeral) saidBeside(l list, end int) saying {
 	if v.after == end {
 		return saying{}
 	}
-	near, ok = v.saidAfter(l, end)
-	return saying{near: near, long: 1, list: l, ok: ok}
+	return v.saidAfter(l, end)
 }
 
-// saidAfter tells whether a list's word follows a place: after a comma or a parenthesis, or after a
-// word that links it.
-func (v *numeral) saidAfter(l list, i int) (distance int, ok bool) {
-	var buf [2 * wordBytes]byte
+// saidAfter tells whether a list's word or phrase follows a place: after a comma or a parenthesis, or after words
+// that link it. One that counts only right before a number must follow such a word, or stand alone in parentheses.
+func (v *numeral) saidAfter(l list, i int) saying {
 	end := i
-	links := false
-	for distance = range 4 {
+	links := false  // something links the number to the next word
+	linked := false // a word does
+	opened := false // a parenthesis is open
+	passed := false // one word was passed over that says nothing: is my old passport
+	for distance := range 5 {
 		// What stands before the word.
-		for n := 0; n < 3; n++ {
+		for range 3 {
 			switch v.at(i) {
 			case '(', ',', '[', '-':
 				links = true
+				opened = opened || v.at(i) == '(' || v.at(i) == '['
 				i++
-			case ' ':
+			case ' ', '\'':
 				i++
 			}
 		}
 
-		// The word in small letters.
+		// A word or phrase that begins here.
 		start := i
-		for isLetter(v.at(i)) || v.at(i) >= utf8.RuneSelf {
-			i++
-			if i-start > 40 {
-				return 0, false
-			}
-		}
-		if i == start || !links && !isListed(linkingWords, v.text[start:i]) {
+		i = v.wordEnd(start)
+		link := i > start && isListed(linkingWords, v.text[start:i])
+		if i == start || !links && !link {
 			if distance == 0 && !v.past {
 				v.after = end
 			}
-			return 0, false
+			return saying{}
 		}
-		word := buf[:0]
-		for _, c := range v.text[start:i] {
-			word = utf8.AppendRune(word, unicode.ToLower(c))
-		}
-		for n := v.tables.words[string(word)]; n != 0; n = v.tables.mentions[n].next {
-			m := &v.tables.mentions[n]
-			if links && m.list == l && !m.nearest && m.rest == "" {
-				return distance, true
+		if links {
+			said := v.phraseFrom(l, start, linked, opened)
+			if said.ok {
+				said.near = distance
+				return said
 			}
 		}
-		if !isListed(linkingWords, v.text[start:i]) {
-			return 0, false
+		if !link && (passed || !linked) {
+			return saying{}
 		}
+		passed = passed || !link
 		links = true
+		linked = !passed
+		opened = false
 	}
-	return 0, false
+	return saying{}
+}
+
+// wordEnd returns where the word ends that begins at i; i if there is none, or a very long one.
+func (v *numeral) wordEnd(i int) int {
+	end := i
+	for isLetter(v.at(end)) || v.at(end) >= utf8.RuneSelf {
+		end++
+		if end-i > wordBytes {
+			return i
+		}
+	}
+	return end
+}
+
+// phraseFrom tells whether a list has a word or phrase that begins at a place in the text. One that counts only
+// right before a number counts here if a word links it, or if it is all that a parenthesis has.
+func (v *numeral) phraseFrom(l list, i int, linked, opened bool) saying {
+	const longest = 5 // words that a phrase has
+	var words [longest]part
+	var buf [3 * wordBytes]byte
+	for n := range words {
+		end := v.wordEnd(i)
+		if end == i {
+			return saying{}
+		}
+		words[longest-1-n] = part{i, end}
+		before := words[longest-n:] // the words of the phrase so far, the last one first
+		word := v.small(buf[:0], part{i, end})
+		for next := v.tables.words[string(word)]; next != 0; next = v.tables.mentions[next].next {
+			m := &v.tables.mentions[next]
+			if m.list != l || int(m.long) != n+1 || n > 0 && !v.reads(before, 0, m.rest) {
+				continue
+			}
+			if !m.nearest || linked || opened && (v.at(end) == ')' || v.at(end) == ']') {
+				return saying{long: int(m.long), list: l, ok: true}
+			}
+		}
+
+		for _, p := range v.tables.script { // scripts that put no spaces between words
+			if p.list == l && strings.Contains(v.text[i:end], p.text) {
+				return saying{long: 1, list: l, ok: true}
+			}
+		}
+
+		// The next word.
+		i = end
+		switch v.at(i) {
+		case ' ', '-', '\'':
+			i++
+		default:
+			return saying{}
+		}
+	}
+	return saying{}
 }
 
 // isOther tells whether a word near before the numeral says that it is an order's, a ticket's and

@@ -37,9 +37,13 @@ func (t *piiTables) isMonth(letters []byte) bool {
 }
 
 // date finds dates in figures: 2001-02-03 with or without a time of day (ISO 8601 and what people
-// make of it), 3/2/2001, 03.02.2001, with years of four digits; after a word such as born also of
-// two.
+// make of it), 3/2/2001, 03.02.2001, with years of four digits; after a word such as born, or as all
+// of a text, also of two, and 2/2001.
 func (f *finder) date(v *numeral) {
+	if v.n == 2 && v.groups[1].sep == '/' && v.groups[0].size() < 3 && v.isYear(&v.groups[1]) && !v.link &&
+		checkdigit.IsDay(v.value(0), 1) && !v.joinedLeft() && !v.joinedRight(v.groups[1].end) {
+		f.day(v, v.start, v.groups[1].end, false)
+	}
 	if v.n < 3 || v.joinedLeft() || v.link || v.groups[1].sep != v.groups[2].sep {
 		return
 	}
@@ -182,7 +186,7 @@ func (v *numeral) month(i int) int {
 }
 
 // dayFirst finds 3 February 2001, 3rd of Feb 2001, 3-Feb-2001, 3. Februar 2001, 3 de febrero de
-// 2001.
+// 2001, and 3-Feb after a word such as date or as all of a text.
 func (f *finder) dayFirst(v *numeral) {
 	i := v.start
 	for isDigit(v.at(i)) {
@@ -197,6 +201,9 @@ func (f *finder) dayFirst(v *numeral) {
 	end := v.month(i)
 	if end == 0 {
 		return
+	}
+	if v.text[i-1] == '-' && v.at(end) != '-' && !isAlnum(v.at(end)) { // 3-Feb
+		f.day(v, v.start, end, false)
 	}
 	parted := v.at(end) == '-'
 	end = v.skip(end, ", ", " de ", " ", "-")

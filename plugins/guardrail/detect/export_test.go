@@ -64,12 +64,13 @@ func Names() (all []string) {
 type IDForm struct {
 	Kind, Form string
 	Rule       *checkdigit.Rule // of its check; nil if there is none
+	Digits     bool             // the check is one of check digits
 }
 
 // IDForms are all forms of official numbers.
 func IDForms() (all []IDForm) {
 	add := func(form string, id idForm) {
-		f := IDForm{Kind: id.kind, Form: form}
+		f := IDForm{Kind: id.kind, Form: form, Digits: id.check.digits()}
 		if id.check.rule != nil {
 			f.Rule = id.check.rule()
 		}

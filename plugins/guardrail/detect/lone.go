@@ -12,6 +12,7 @@ type lone struct {
 	rule  string
 	score float64
 	next  float64 // how many values the type has that comes next; 0 if there is none
+	fewer float64 // how many the type has with the fewest that does not count; 0 if there is none
 }
 
 // consider notes a form that the number has, and whose check it passes. A form counts that was
@@ -24,25 +25,29 @@ func (f *finder) consider(l *lone, w *written, id *idForm) {
 		rule = "checked"
 		score = .4
 	case f.only != nil:
-	case w.lower || w.k < id.groups || !id.whole && !w.isUnusual():
+	case w.lower && !id.anywhere || w.k < id.groups || !id.whole && !w.isUnusual():
+		if l.fewer == 0 || id.values() < l.fewer {
+			l.fewer = id.values()
+		}
 		return
 	}
 	switch {
 	case l.id == nil:
-		*l = lone{id: id, rule: rule, score: score}
+		*l = lone{id: id, rule: rule, score: score, fewer: l.fewer}
 	case id.check.name == l.id.check.name && id.check.rule != nil && id.values() == l.id.values():
 		// of the same form and check, the first is as likely
 	case id.values() < l.id.values():
-		*l = lone{id: id, rule: rule, score: score, next: l.id.values()}
+		*l = lone{id: id, rule: rule, score: score, next: l.id.values(), fewer: l.fewer}
 	case l.next == 0 || id.values() < l.next:
 		l.next = id.values()
 	}
 }
 
-// isAmbiguous tells whether nothing speaks for the type but a check digit, and one of another type
-// as much.
+// isAmbiguous tells whether the number is rather of a type that does not count, because it has fewer such
+// values, or whether nothing speaks for its type but a check digit, and one of another type as much.
 func (l *lone) isAmbiguous(w *written) bool {
-	return w.k == 1 && l.rule == "checked" && l.next > 0 && 2*l.id.values() > l.next
+	return l.fewer > 0 && l.fewer < l.id.values() ||
+		l.rule == "checked" && l.next > 0 && 3*l.id.values() > l.next
 }
 
 // isUnusual tells whether little is written as the number is: it changes three times between letters

@@ -98,14 +98,14 @@ func (f *finder) official(w *written, known []idForm) {
 		switch {
 		case !passes:
 			if said.ok && said.near < 4 { // mistyped, or made up: it is still what it is said to be
-				f.addClaim(id.kind, "words", w.start, w.end, .5, said.claim(0))
+				f.addClaim(id.kind, "words", w.start, w.end, .5, said.claim(id.values()))
 			}
 			continue
 		case said.ok && checked:
 			f.addClaim(id.kind, "checked", w.start, w.end, 1, said.claim(id.values()))
 			continue
 		case said.ok:
-			f.addClaim(id.kind, "words", w.start, w.end, .85, said.claim(0))
+			f.addClaim(id.kind, "words", w.start, w.end, .85, said.claim(id.values()))
 			continue
 		}
 
@@ -128,6 +128,9 @@ func (f *finder) official(w *written, known []idForm) {
 		}
 	}
 	if lone.id != nil && (f.only != nil || !lone.isAmbiguous(w)) {
+		if lone.rule == "checked" && !lone.id.letters && w.k > 1 && w.groups[1].sep == ' ' {
+			lone.score = .75 // a telephone number's groups, but fewer numbers are right by chance
+		}
 		f.add(lone.id.kind, lone.rule, w.start, w.end, lone.score)
 	}
 }

@@ -175,20 +175,31 @@ func (m *maker) value(form string, rules []*checkdigit.Rule) string {
 	panic("no number of the form " + form)
 }
 
-// checksOf returns the check rules of types, by how many letters and digits they are about.
+// checksOf returns the check rules of types, by how many letters and digits they are about: those of check digits, if
+// there are any.
 func checksOf() map[string]map[int][]*checkdigit.Rule {
 	rules := map[string]map[int][]*checkdigit.Rule{}
-	for _, f := range detect.IDForms() {
-		if f.Rule == nil {
-			continue
+	for _, digits := range []bool{true, false} {
+		known := map[string]bool{}
+		for kind, sizes := range rules {
+			for size := range sizes {
+				known[fmt.Sprint(kind, size)] = true
+			}
 		}
-		if rules[f.Kind] == nil {
-			rules[f.Kind] = map[int][]*checkdigit.Rule{}
+		for _, f := range detect.IDForms() {
+			size := len(letterOrDigit(f.Form))
+			if f.Rule == nil || f.Digits != digits || known[fmt.Sprint(f.Kind, size)] {
+				continue
+			}
+			if rules[f.Kind] == nil {
+				rules[f.Kind] = map[int][]*checkdigit.Rule{}
+			}
+			rules[f.Kind][size] = append(rules[f.Kind][size], f.Rule)
 		}
-		size := len(letterOrDigit(f.Form))
-		rules[f.Kind][size] = append(rules[f.Kind][size], f.Rule)
 	}
-	delete(rules, "DE_KFZ") // only some of its forms are checked
+	for _, kind := range []string{"DE_KFZ", "PH_PASSPORT"} { // only some of their forms are checked
+		delete(rules, kind)
+	}
 	return rules
 }
 

@@ -40,8 +40,10 @@ func (a *claim) compare(b *claim) int {
 //	1         a word and a check digit, or a checksum in a form that only this type has
 //	.9, .95   a form that only this type has, or a word and the form of a telephone number
 //	.8, .85   a word and any form, or groups that hardly anything else is written in
+//	.75       groups with spaces and a check digit, if they are all of the text
 //	.6 to .7  a form, or a check digit, that hardly anything else has
-//	.5        a host without a path, or a code whose check letter is wrong, after its word
+//	.5, .55   a host without a path, a card's number of a length that few have, or a code whose check letter is
+//	          wrong, after its word
 //	.2 to .4  nothing but that it is all of the text; .4 with a check digit
 func (f *finder) add(kind, rule string, start, end int, score float64) {
 	f.addClaim(kind, rule, start, end, score, unsaid)

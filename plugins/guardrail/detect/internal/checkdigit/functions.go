@@ -17,6 +17,7 @@ var functions = map[string]func(number) bool{
 	"kr-business": koreanBusiness,
 	"tw-national": taiwaneseNational,
 	"uk-driving":  britishDriving,
+	"vin":         vehicle,
 }
 
 // A number is handed to functions as a value: if it were a slice, the compiler could not know that
@@ -92,11 +93,12 @@ func germanHealth(n number) bool {
 	return weighAcross(digits, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2)%10 == int(digits[10]-'0')
 }
 
+// germanSocial has the day of birth, which is 50 more where the day has no numbers left.
 func germanSocial(n number) bool {
 	code := n.code()
 	var buf [16]byte
 	digits := spell(buf[:0], code)
-	return IsDay(Decimal(code[4:6]), Decimal(code[2:4])) &&
+	return IsDay(Decimal(code[4:6]), Decimal(code[2:4])%50) &&
 		weighAcross(digits, 2, 1, 2, 5, 7, 1, 2, 1, 2, 1, 2, 1)%10 == int(digits[12]-'0')
 }
 
@@ -241,4 +243,27 @@ func britishDriving(n number) bool {
 	}
 	return len(name) > 0 && IsDay(Decimal(code[6:8])%50, Decimal(code[8:10])) &&
 		(isLetter(code[11]) || code[11] == '9')
+}
+
+// vehicle is the number of a vehicle that was made for North America (49 CFR part 565): the first
+// three characters are the maker, and the ninth is the remainder of a sum by 11, X for ten.
+func vehicle(n number) bool {
+	code := n.code()
+	if code[0] == '0' || !isLetter(code[1]) && !isLetter(code[2]) {
+		return false
+	}
+	weights := [17]int{8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2}
+	const letters = "12345678-12345-7-923456789" // what A to Z count; I, O and Q are not used
+	sum := 0
+	for i, c := range code {
+		value := c
+		if isLetter(c) {
+			value = letters[c-'A']
+		}
+		if value == '-' {
+			return false
+		}
+		sum += weights[i] * int(value-'0')
+	}
+	return "0123456789X"[sum%11] == code[8]
 }

@@ -46,9 +46,15 @@ func parseCondition(words []string) (condition, error) {
 	case "luhn":
 		c.op = opLuhn
 		if len(rest) > 0 {
-			if digits, ok := strings.CutSuffix(rest[0], "/"); ok && len(rest) == 1 {
+			digits, isPrefix := strings.CutSuffix(rest[0], "/")
+			switch {
+			case len(rest) > 1:
+				err = fmt.Errorf("it takes one place or one prefix")
+			case isPrefix:
 				c.prefix, err = prefixSum(digits)
-			} else {
+			case strings.Contains(rest[0], "+"):
+				c.at, c.size, err = parsePart(rest[0])
+			default:
 				c.at, err = oneNumber(rest)
 			}
 		}

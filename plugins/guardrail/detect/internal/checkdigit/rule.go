@@ -96,7 +96,11 @@ func (c *condition) holds(code []byte) bool {
 	case opDate:
 		return c.date(code[c.at : c.at+6])
 	case opLuhn:
-		return luhn(c.prefix, code[c.at:]) && vary(code[c.at:])
+		part := code[c.at:]
+		if c.size > 0 {
+			part = part[:c.size]
+		}
+		return luhn(c.prefix, part) && vary(part)
 	case opVerhoeff:
 		return verhoeff(code)
 	case opMod11and10:
