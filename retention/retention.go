@@ -70,8 +70,9 @@ func (s Store) session(ctx context.Context, key session.Key, report *Report) err
 	return fmt.Errorf("session %s is not deleted: runs begin on it again and again", key)
 }
 
-// leaseTime is how long to wait for a lease.
-const leaseTime = time.Second
+// leaseTime is how long to wait for a lease, which is free if no run began just now. A busy machine may need long to
+// take it.
+const leaseTime = 5 * time.Second
 
 // lease takes a session's lease, so that no run begins. It is nil if somebody has it.
 func (s Store) lease(ctx context.Context, key session.Key) (*session.Lease, error) {

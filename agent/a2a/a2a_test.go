@@ -295,20 +295,26 @@ func TestAPluginHereAnswersWhatThereIsAsked(t *testing.T) {
 }
 
 func TestACancelledRunCancelsTheTask(t *testing.T) {
-	w := connect(t, nil)
-	ctx, cancel := context.WithCancel(t.Context())
-	key := session.Key{App: "a", User: "u", ID: "s"}
-	var last error
-	for e, err := range w.here.Run(ctx, key, session.Message("wait"), session.RunConfig{Create: true, Streaming: session.SSE}) {
-		if last = err; err == nil && e.Partial {
-			cancel()
+	// The run waits two seconds for the remote agent to hear of it. A busy machine may need longer, but not each time.
+	for try := 1; ; try++ {
+		w := connect(t, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		key := session.Key{App: "a", User: "u", ID: "s"}
+		var last error
+		for e, err := range w.here.Run(ctx, key, session.Message("wait"), session.RunConfig{Create: true, Streaming: session.SSE}) {
+			if last = err; err == nil && e.Partial {
+				cancel()
+			}
 		}
+		cancel()
+		require.ErrorIs(t, last, context.Canceled)
+		there, err := w.remote.Get(t.Context(), session.Key{App: "desk", User: "here", ID: w.contexts()[0]})
+		require.NoError(t, err)
+		if there.Holder == "" {
+			return
+		}
+		require.Less(t, try, 10, "somebody works there still, in every attempt")
 	}
-	cancel()
-	require.ErrorIs(t, last, context.Canceled)
-	there, err := w.remote.Get(t.Context(), session.Key{App: "desk", User: "here", ID: w.contexts()[0]})
-	require.NoError(t, err)
-	require.Empty(t, there.Holder, "nobody works there any more")
 }
 
 // The remote agent takes all users here for one. So nobody goes on with another user's conversation
