@@ -9,6 +9,7 @@ import (
 
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/checkdigit"
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
+	"github.com/plughook/plughook/plugins/guardrail/detect/internal/table"
 )
 
 // NewSecrets makes the detector anew.
@@ -91,6 +92,16 @@ func IDForms() (all []IDForm) {
 		}
 	}
 	return all
+}
+
+// IDWords are the words and phrases of official numbers, by type. One with ^ before it counts only right beside a number.
+func IDWords() (map[string][]string, error) {
+	rows, err := rowsOf("ids.txt", "type", "forms", "check", "words")
+	all := map[string][]string{}
+	for _, row := range rows {
+		all[row.Cells[0]] = append(all[row.Cells[0]], table.List(row.Cells[3])...)
+	}
+	return all, err
 }
 
 // LastWords are the words that names of secrets end in.

@@ -1,6 +1,7 @@
 package detect_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -30,6 +31,20 @@ func TestNumbersThatAreAllOfAText(t *testing.T) {
 	}
 }
 
+// ofForm makes a value of a form of official numbers. A form that has letters or digits has a letter.
+func (m *maker) ofForm(form detect.IDForm) string {
+	var rules []*checkdigit.Rule
+	if form.Rule != nil {
+		rules = append(rules, form.Rule)
+	}
+	for {
+		value := m.value(strings.NewReplacer("9", "#", "A", "@", "*", "?").Replace(form.Form), rules)
+		if !strings.Contains(form.Form, "*") || strings.ToLower(value) != value {
+			return value
+		}
+	}
+}
+
 // A type that is named is found in each of its forms, whatever else the value could be: as all of a text, if
 // its check is right.
 func TestPIIOfEachFormIsFoundIfItsTypeIsNamed(t *testing.T) {
@@ -41,15 +56,35 @@ func TestPIIOfEachFormIsFoundIfItsTypeIsNamed(t *testing.T) {
 			require.NoError(t, err)
 			detectors[form.Kind] = d
 		}
-		var rules []*checkdigit.Rule
-		if form.Rule != nil {
-			rules = append(rules, form.Rule)
-		}
 		m := &maker{rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))}
-		value := m.value(strings.NewReplacer("9", "#", "A", "@", "*", "?").Replace(form.Form), rules)
+		value := m.ofForm(form)
 		found := detectors[form.Kind].Find(nil, value)
 		require.Len(t, found, 1, "%s %q", form.Kind, value)
 		require.Equal(t, value, value[found[0].Start:found[0].End])
+	})
+}
+
+// A type that is named is found in each of its forms beside each of its words and phrases, wherever they stand.
+func TestPIIOfEachFormIsFoundBesideEachOfItsWords(t *testing.T) {
+	detectors := map[string]detect.Detector{}
+	words, err := detect.IDWords()
+	require.NoError(t, err)
+	sentences := []string{"the %[1]s %[2]s then", "%[1]s: %[2]s", "My %[1]s is %[2]s.", "%[2]s is my %[1]s", "so %[2]s was the %[1]s that I had", "%[2]s (%[1]s)"}
+	rapid.Check(t, func(t *rapid.T) {
+		form := rapid.SampledFrom(detect.IDForms()).Draw(t, "form")
+		if detectors[form.Kind] == nil {
+			d, err := detect.PII(form.Kind)
+			require.NoError(t, err)
+			detectors[form.Kind] = d
+		}
+		word := strings.TrimPrefix(rapid.SampledFrom(words[form.Kind]).Draw(t, "word"), "^")
+		sentence := rapid.SampledFrom(sentences).Draw(t, "sentence")
+		m := &maker{rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))}
+		value := m.ofForm(form)
+		text := fmt.Sprintf(sentence, word, value)
+		found := detectors[form.Kind].Find(nil, text)
+		require.Len(t, found, 1, "%s in %q", form.Kind, text)
+		require.Equal(t, value, text[found[0].Start:found[0].End])
 	})
 }
 
@@ -86,10 +121,21 @@ func TestPIIHasTheTypeWithTheFewestValues(t *testing.T) {
 		"C01X00T47":  "DE_PASSPORT",
 		"L01X00T47":  "DE_ID_CARD",
 		"12XY34567":  "FR_PASSPORT",
+		"M2375756M":  "PH_PASSPORT",
+
+		"passport A12345678":            "ZA_PASSPORT", // South Africa's have four letters, the United States' all
+		"passport EB1234567":            "PH_PASSPORT",
+		"id number 4304221419197":       "ZA_ID_NUMBER", // cards of 13 digits have no date in them
+		"401 023 2137":                  "UK_NHS",       // so few telephone numbers fit its check digit
+		"driver's license 64555711ZOMI": "ZA_DRIVER_LICENSE",
 	} {
 		found := d.Find(nil, value)
 		require.Len(t, found, 1, value)
 		require.Equal(t, kind, found[0].Type, value)
+	}
+	// Nearly as many numbers fit the check digits of another type, or fewer are written as those of a type without.
+	for _, value := range []string{"105 150 874", "138935903", "YX7015002", "M54703636"} {
+		require.Empty(t, d.Find(nil, value), "%q", value)
 	}
 }
 
@@ -100,7 +146,7 @@ func TestPIIOfHarmlessValuesThatAreAllOfAText(t *testing.T) {
 	for _, form := range []string{
 		"#######", "## ###", "#,###,###", "ORD-#####", "ORD######", "INV-2024-####", "SO-#####", "[A-Z][A-Z]-######", "[A-Z][A-Z]#####",
 		"[A-Z][A-Z][A-Z]####", "[A-Z][A-Z][A-Z]-####", "[A-Z][A-Z][A-Z]#####", "####-####", "###-####", "2024-#####", "LH ####", "RTX ####", "M## PRO", "ISO ####",
-		"v#.#.#", "#.##.#", "Q[1-4] 2024", "[0-2]#:[0-5]#", "$###.##", "EUR ###", "[1-9][A-F]#[A-F]####", "[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]",
+		"v#.#.#", "#.##.#", "Q[1-4] 2024", "[0-2]#:[0-5]#", "$###.##", "EUR ###", "[1-9][A-F]#[A-F]####", "0x###########0000", "00#############A#", "[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]",
 	} {
 		for range 50 {
 			value := m.value(form, nil)
@@ -116,7 +162,7 @@ func TestNumbersAfterTheirWord(t *testing.T) {
 	for text, kind := range map[string]string{
 		"postcode SW1A 1AA": "UK_POSTCODE", "plaka 34 ABC 123": "TR_LICENSE_PLATE", "Kennzeichen B-AB 1234": "DE_KFZ",
 		"Steuernummer 181/815/08155": "DE_TAX_NUMBER", "LANR 123456601": "DE_LANR", "Führerschein B072RRE2I55": "DE_FUEHRERSCHEIN",
-		"postal code K1A 0B1": "CA_POSTAL_CODE", "plate ABC-123DE": "NG_VEHICLE_REGISTRATION", "PLZ 10115": "DE_PLZ", "BSNR 123456789": "DE_BSNR", "SSS 34-1234567-8": "PH_SSS",
+		"postal code K1A 0B1": "CA_POSTAL_CODE", "plate ABC-123DE": "NG_VEHICLE_REGISTRATION", "PLZ 10115": "DE_PLZ", "BSNR 123456789": "DE_BSNR", "SSS 34-1234567-8": "PH_SSS", "CLIA 11D2030122": "US_CLIA", "chassis WVWZZZ1KZAW000001": "VIN",
 	} {
 		found := d.Find(nil, text)
 		require.Len(t, found, 1, "%q", text)

@@ -76,6 +76,12 @@ func TestPIICheckDigits(t *testing.T) {
 		{"CL_RUT", "rut", "12.531.909-2"},
 		{"CO_NIT", "nit", "213.123.432-1"},
 		{"MX_CURP", "curp", "BOXW310820HNERXN09"},
+		{"PH_HEALTH_INSURANCE", "philhealth", "12-000015726-6"},
+		{"DE_SOCIAL_SECURITY", "RVNR", "15570649C104"},
+		{"DE_ID_CARD", "Personalausweis", "L01X00T44"},
+		{"DE_PASSPORT", "Reisepass", "C01X00T41"},
+		{"VIN", "vin", "1M8GDM9AXKP042788"},
+		{"IMEI", "imei", "49-015420-323751-8"},
 	} {
 		t.Run(c.kind, func(t *testing.T) {
 			d := pii(t, c.kind)

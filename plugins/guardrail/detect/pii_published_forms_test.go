@@ -32,6 +32,7 @@ var publishedForms = []published{
 	{"ABA_ROUTING_NUMBER", []string{"[0123]########", "[0123]###-####-#"}, []string{"aba", "routing", "abarouting", "bankrouting", "routing number"}},
 	{"US_NPI", []string{"[12]#########", "[12]###-###-###", "[12]### ### ###"}, []string{"NPI", "national provider", "provider", "npi number", "provider id", "provider identifier", "taxonomy"}},
 	{"US_MBI", []string{"[1-9][ACDEFGHJKMNPQRTUVWXY]?#[ACDEFGHJKMNPQRTUVWXY]?#[ACDEFGHJKMNPQRTUVWXY][ACDEFGHJKMNPQRTUVWXY]##", "[1-9][ACDEFG]?#-[ACDEFG]?#-[ACDEFG][ACDEFG]##"}, []string{"medicare", "MBI", "beneficiary", "cms", "medicaid", "hic", "hicn"}},
+	{"US_CLIA", []string{"11D#######", "45 D #######", "05-D-#######"}, []string{"CLIA", "clia number", "clia id", "laboratory", "clinical laboratory", "lab id", "lab number"}},
 	{"MEDICAL_LICENSE", []string{"[ABFGM]@#######", "[abfgm][a-z]#######", "[ABFGM]9#######"}, []string{"medical", "certificate", "DEA", "dea number"}},
 
 	{"UK_NHS", []string{"### ### ####", "###-###-####", "##########"}, []string{"NHS", "national health service", "health authority", "health services authority"}},
@@ -89,6 +90,7 @@ var publishedForms = []published{
 	{"PH_PASSPORT", []string{"P#######[A-Z]"}, []string{"passport", "passport number", "Philippine passport", "pasaporte", "dfa", "travel document"}},
 	{"PH_TIN", []string{"###-###-###", "###-###-###-000", "############"}, []string{"TIN", "taxpayer identification number", "BIR", "rdo", "revenue district office", "taxpayer id"}},
 	{"PH_UMID", []string{"0###-#######-#", "############"}, []string{"UMID", "CRN", "common reference number", "unified multi-purpose id", "GSIS", "pag-ibig", "umid card"}},
+	{"PH_HEALTH_INSURANCE", []string{"##-#########-#", "############"}, []string{"PhilHealth", "philhealth number", "philhealth id", "philhealth pin", "health insurance", "member data record"}},
 	{"NG_NIN", []string{"###########"}, []string{"NIN", "national identification number", "national identity number", "NIMC", "national identity", "nigeria id"}},
 	{"NG_VEHICLE_REGISTRATION", []string{"[A-Z][A-Z][A-Z]-###[A-Z][A-Z]", "[A-Z][A-Z][A-Z] ###[A-Z][A-Z]", "[A-Z][A-Z][A-Z]###[A-Z][A-Z]"}, []string{"plate number", "vehicle registration", "license plate", "number plate", "plate", "vehicle", "registration"}},
 
@@ -107,6 +109,11 @@ var publishedForms = []published{
 	{"ZA_COMPANY_REGISTRATION", []string{"19##/######/07", "20##/######/23", "CK19##/######", "CK2001/######"}, []string{"CIPC", "company registration", "registration number", "close corporation", "company reg", "enterprise number"}},
 	{"ZA_TRAFFIC_REGISTER_NUMBER", []string{"#############"}, []string{"traffic register", "traffic register number", "TRN", "enatis", "natis", "vehicle register"}},
 	{"ZA_LICENSE_PLATE", []string{"[B-Z][B-Z] ## [B-Z][B-Z] GP", "[B-Z][B-Z]##[B-Z][B-Z]GP", "[B-Z][B-Z][B-Z] ### GP", "[B-Z][B-Z][B-Z]###EC", "N[A-Z] ### ### ZN"}, []string{"licence plate", "license plate", "number plate", "registration", "vehicle registration", "plate number"}},
+
+	{"FR_NIR", []string{"[12]######[1-8]#######", "[12] ## 0[1-9] [1-8]# ### ### ##", "[12].##.0[1-9].[1-8]#.###.###.##"}, []string{"sécurité sociale", "NIR", "carte vitale", "assurance maladie", "numéro de sécurité sociale"}},
+	{"FR_SIRET", []string{"##############", "### ### ### #####", "######### #####"}, []string{"SIRET"}},
+	{"VIN", []string{"1HGCM8###4A######", "WVWZZZ1K#AW######", "JTD[B-H][B-H]##E##[0-9]######"}, []string{"VIN", "vehicle identification number", "chassis", "chassis number"}},
+	{"IMEI", []string{"49-######-######-#", "35 ###### ###### #"}, []string{"IMEI", "handset", "mobile device", "phone serial", "device serial"}},
 
 	{"CREDIT_CARD", []string{"4###############", "4### #### #### ####", "5[1-5]##-####-####-####", "3[47]## ###### #####", "6011############"}, []string{"credit", "card", "visa", "mastercard", "cc", "tarjeta", "amex"}},
 	{"DATE_TIME", []string{"20##-0[1-9]-1#", "1#/0[1-9]/20##", "0[1-9]/1#/20##", "1#.0[1-9].20##", "20##-0[1-9]-1#T1#:[0-5]#:[0-5]#Z", "1#-0[1-9]-20##", "0[1-9]/1#/##", "1#.0[1-9].##", "1#-MAY-20##", "1#-mar-##", "May-20##", "20##/0[1-9]/1#"}, []string{"date", "due date"}},
@@ -317,7 +324,7 @@ func TestPIIOfPublishedForms(t *testing.T) {
 	t.Logf("bare %.3f, other label %.3f; beside words %.3f; all other labels %.3f", float64(bareFound)/float64(bare),
 		float64(bareWrong)/float64(bare), float64(saidFound)/float64(said), float64(wrong)/float64(bare+said))
 	require.GreaterOrEqual(t, float64(bareFound)/float64(bare), .80)
-	require.LessOrEqual(t, float64(bareWrong)/float64(bare), .06)
+	require.LessOrEqual(t, float64(bareWrong)/float64(bare), .03)
 	require.GreaterOrEqual(t, float64(saidFound)/float64(said), .97)
 	require.LessOrEqual(t, float64(wrong)/float64(bare+said), .02)
 }
