@@ -49,6 +49,45 @@ func BenchmarkJudgeFiles(b *testing.B) {
 	}
 }
 
+// One text of 512 KB, as it is and with escapes.
+func BenchmarkJudgeLong(b *testing.B) {
+	p := policy.Default()
+	for _, of := range []string{"secrets-dev.jsonl.gz", "pii-dev.jsonl"} {
+		texts := detecttest.Texts(detecttest.Development(b, "guardrail/"+of))
+		var lines []string
+		for i, size := 0, 0; size < 512<<10; i++ {
+			line := texts[i%len(texts)]
+			lines = append(lines, line)
+			size += len(line) + 1
+		}
+		with := func(every int, escapes ...string) string { // one of them, in turn, in one of so many lines
+			var text strings.Builder
+			for i, line := range lines {
+				if i%every == 0 {
+					text.WriteString(escapes[i/every%len(escapes)])
+				}
+				text.WriteString(line + "\n")
+			}
+			return text.String()
+		}
+		for _, c := range []struct{ name, text string }{
+			{"plain", strings.Join(lines, "\n")},
+			{"few", with(100, "a&amp;b ")},
+			{"each", with(1, "a&amp;b ")},
+			{"tag", with(1, "a&amp;b ") + "\U000e0069"},
+			{"json", strings.NewReplacer(`"`, `\"`, "\n", `\n`).Replace(strings.Join(lines, "\n"))},
+			{"mixed", with(1, "a&amp;b ", "\U000e0069\U000e0067 ", "\u202edef ghi\u202c ", "%41%20 ", `\u0041 `, "aGVsbG8gd29ybGQ= ")},
+		} {
+			b.Run(of+"/"+c.name, func(b *testing.B) {
+				for b.Loop() {
+					p.Judge(policy.Input, policy.Scope{}, c.text)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/1000*1024/float64(b.N*len(c.text)), "µs/KB")
+			})
+		}
+	}
+}
+
 func BenchmarkJudgeShort(b *testing.B) {
 	p := policy.Default()
 	b.ReportAllocs()
