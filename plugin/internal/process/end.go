@@ -17,8 +17,8 @@ import (
 const (
 	// A plugin that is stopped has grace to answer what it has, release what it holds and end by
 	// itself. Then it gets SIGTERM, and termGrace later SIGKILL.
-	grace     = 400 * time.Millisecond
-	termGrace = 100 * time.Millisecond
+	grace     = 2 * time.Second
+	termGrace = 500 * time.Millisecond
 	// undead is how long a killed process may take to end.
 	undead = 10 * time.Second
 	// byTerm is the exit status of a program that handles SIGTERM as shells do.
