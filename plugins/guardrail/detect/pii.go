@@ -21,8 +21,8 @@ import (
 // nine before the number and not before an empty line, or behind it (is my passport), or the name
 // of its column in a table. If the number is all of the text, it needs no word if it fits a check
 // digit, if little else is written as it is (ABC-123DE), or if its type is named and some others are
-// not. Of several types that it fits, it is taken for the one with the fewest such numbers; digits
-// that fit the check digits of several types, equally few, are taken for none.
+// not. Of several types that it fits, it is taken for the one with the fewest such numbers. It is
+// taken for none if only its check digits speak for the type, and nearly as few fit the next.
 //
 // UUID, and types of one country's telephone numbers such as TR_PHONE_NUMBER, are found only where
 // they are named and some others are not.

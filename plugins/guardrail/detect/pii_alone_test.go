@@ -31,15 +31,18 @@ func TestNumbersThatAreAllOfAText(t *testing.T) {
 	}
 }
 
-// ofForm makes a value of a form of official numbers. A form that has letters or digits has a letter.
+// ofForm makes a value of a form of official numbers. If the form has places for either, it has letters and digits.
 func (m *maker) ofForm(form detect.IDForm) string {
 	var rules []*checkdigit.Rule
 	if form.Rule != nil {
 		rules = append(rules, form.Rule)
 	}
+	if form.Kind == "CN_RESIDENT_ID" { // of its last places few are right, and none but X is a letter
+		return m.value(strings.NewReplacer("9", "#", "*", "[0-9X]").Replace(form.Form), rules)
+	}
 	for {
 		value := m.value(strings.NewReplacer("9", "#", "A", "@", "*", "?").Replace(form.Form), rules)
-		if !strings.Contains(form.Form, "*") || strings.ToLower(value) != value {
+		if !strings.Contains(form.Form, "*") || strings.ToLower(value) != value && strings.ContainsAny(value, "0123456789") {
 			return value
 		}
 	}
