@@ -52,7 +52,7 @@ func (c *Config) Check(ctx context.Context, log *slog.Logger) (*Report, error) {
 		return nil, errors.Join(err, closePlugins(ctx, plugins))
 	}
 	r := &Report{Needs: b.needs()}
-	r.Warnings = slices.Concat(plugin.Advise(plugins...), c.file.uncheckedSummaries(), c.file.deafTriggers(), c.file.unreadable(), c.file.unguarded(), c.file.refunded(), c.file.unknownTools(), c.file.pinWarnings(a))
+	r.Warnings = slices.Concat(plugin.Warnings(plugins...), c.file.uncheckedSummaries(), c.file.deafTriggers(), c.file.unreadable(), c.file.unguarded(), c.file.refunded(), c.file.unknownTools(), c.file.pinWarnings(a))
 	if b.Agent == nil {
 		r.Warnings = append(r.Warnings, "no agent is configured, so nobody answers in run and chat")
 	} else {
@@ -65,7 +65,7 @@ func (c *Config) Check(ctx context.Context, log *slog.Logger) (*Report, error) {
 			r.NotStarted = append(r.NotStarted, c.file.Plugins[i].Name)
 		}
 	}
-	return r, PartPlugin.about(closePlugins(ctx, plugins))
+	return r, ComponentPlugin.about(closePlugins(ctx, plugins))
 }
 
 // needs lists what must be in the environment when the configuration that was built runs: the keys

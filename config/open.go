@@ -35,8 +35,8 @@ func (o *Options) log() *slog.Logger {
 	return o.Log
 }
 
-// Parts are what a configuration names, opened: everything that a Runner needs.
-type Parts struct {
+// Opened is what a configuration names, opened: everything that a Runner needs.
+type Opened struct {
 	Agent     agent.Agent // nil with Options.NoAgent
 	Plugins   []*plugin.Plugin
 	Sessions  session.Service
@@ -48,11 +48,11 @@ type Parts struct {
 // Open opens what the configuration names: the stores, the plugins, and the agent with its models,
 // tools and servers. Processes of plugins and servers are started, and the keys that they need must
 // be in the environment. If something fails, what was opened is closed again. Errors about the file
-// have its name, a line and a column; PartOf says what else an error is about.
+// have its name, a line and a column; ComponentOf says what else an error is about.
 //
-// The caller closes the Parts, after the Runner that is made of them.
-func (c *Config) Open(ctx context.Context, o Options) (*Parts, error) {
-	p := &Parts{}
+// The caller closes the Opened, after the Runner that is made of them.
+func (c *Config) Open(ctx context.Context, o Options) (*Opened, error) {
+	p := &Opened{}
 	err := c.open(ctx, o, p)
 	if err != nil {
 		return nil, errors.Join(err, p.Close(ctx))
@@ -60,7 +60,7 @@ func (c *Config) Open(ctx context.Context, o Options) (*Parts, error) {
 	return p, nil
 }
 
-func (c *Config) open(ctx context.Context, o Options, p *Parts) error {
+func (c *Config) open(ctx context.Context, o Options, p *Opened) error {
 	artifacts, closeArtifacts, err := c.OpenArtifacts()
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (c *Config) open(ctx context.Context, o Options, p *Parts) error {
 		if err != nil {
 			return err
 		}
-		p.close = append(p.close, func() error { return PartStore.about(p.Sessions.Close()) })
+		p.close = append(p.close, func() error { return ComponentStore.about(p.Sessions.Close()) })
 	}
 
 	plugins, err := c.file.plugins(ctx, dependencies{
@@ -105,9 +105,9 @@ func (c *Config) open(ctx context.Context, o Options, p *Parts) error {
 // Close closes the plugins, the servers and the stores. A Runner closes its plugins itself: then
 // Close, which comes after Runner.Close, does not close them again. The context bounds how long
 // plugins may take.
-func (p *Parts) Close(ctx context.Context) error {
+func (p *Opened) Close(ctx context.Context) error {
 	var errs []error
-	errs = append(errs, PartPlugin.about(closePlugins(ctx, p.Plugins)))
+	errs = append(errs, ComponentPlugin.about(closePlugins(ctx, p.Plugins)))
 	for _, f := range slices.Backward(p.close) {
 		errs = append(errs, f())
 	}
@@ -119,7 +119,7 @@ func (p *Parts) Close(ctx context.Context) error {
 type closers []func() error
 
 // closingOnce returns plugins of which each is closed once, whoever closes it first: a Runner, or
-// Parts.Close.
+// Opened.Close.
 func closingOnce(plugins []*plugin.Plugin) []*plugin.Plugin {
 	list := make([]*plugin.Plugin, len(plugins))
 	for i, p := range plugins {

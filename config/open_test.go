@@ -10,17 +10,17 @@ import (
 	"github.com/plughook/plughook/plugin"
 )
 
-// A plugin is closed once, by the Runner or by Parts.Close, and its error is reported by that one.
+// A plugin is closed once, by the Runner or by Opened.Close, and its error is reported by that one.
 func TestPluginsAreClosedOnce(t *testing.T) {
 	closed := 0
 	p := &plugin.Plugin{Name: "p", Close: func(context.Context) error {
 		closed++
 		return io.ErrUnexpectedEOF
 	}}
-	parts := &Parts{Plugins: closingOnce([]*plugin.Plugin{p, {Name: "nothing to close"}})}
+	parts := &Opened{Plugins: closingOnce([]*plugin.Plugin{p, {Name: "nothing to close"}})}
 	err := parts.Close(t.Context())
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
-	require.Equal(t, PartPlugin, PartOf(err))
+	require.Equal(t, ComponentPlugin, ComponentOf(err))
 	require.NoError(t, parts.Close(t.Context()))
 	require.Equal(t, 1, closed)
 }

@@ -82,11 +82,11 @@ func (c *file) start(ctx context.Context, i int, r remote.Config) (*remote.Host,
 	if err == nil {
 		return h, nil
 	}
-	part := PartPlugin
+	part := ComponentPlugin
 	for _, wrong := range configured {
 		// The socket of a plugin that is attached may just not be there yet.
 		if errors.Is(err, wrong) && (r.Attach == "" || wrong == remote.ErrSettings) {
-			part = PartFile
+			part = ComponentFile
 		}
 	}
 	return nil, part.about(c.placed(i, err))

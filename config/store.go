@@ -43,17 +43,17 @@ func OpenStore(ctx context.Context, where string, create bool) (session.Service,
 		return memory.New(), nil
 	case "sqlite":
 		if _, err := os.Stat(rest); !create && errors.Is(err, fs.ErrNotExist) {
-			return nil, PartStore.about(&noStoreError{rest})
+			return nil, ComponentStore.about(&noStoreError{rest})
 		}
 		svc, err := sqlite.Open(ctx, rest)
 		if err != nil {
-			return nil, PartStore.about(err)
+			return nil, ComponentStore.about(err)
 		}
 		return svc, nil
 	}
 	svc, err := postgres.Open(ctx, rest)
 	if err != nil {
-		return nil, PartStore.about(err)
+		return nil, ComponentStore.about(err)
 	}
 	return svc, nil
 }

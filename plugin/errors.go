@@ -124,10 +124,10 @@ func validName(name string) bool {
 	return name != "" && len(name) <= 64
 }
 
-// Advise returns what is allowed in a list of plugins and may not be meant: an observer that stands
+// Warnings returns what is allowed in a list of plugins and may not be meant: an observer that stands
 // before a plugin which may change or withhold what the observer has then seen already, and a plugin that
 // keeps every run from streaming.
-func Advise(plugins ...*Plugin) []string {
+func Warnings(plugins ...*Plugin) []string {
 	var advice []string
 	for i, p := range plugins {
 		if p.OnEvent != nil && !p.Observer && !p.Partials {

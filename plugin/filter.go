@@ -15,30 +15,30 @@ type Filter struct {
 	// ("plugin/*"). None selects everyone's.
 	Authors []string
 	// Has are things of which an event has at least one. None selects every event.
-	Has []Has
+	Has []EventFeature
 }
 
-// Has is something that an event can have.
-type Has string
+// An EventFeature is something that an event can have.
+type EventFeature string
 
 // What an event can have.
 const (
-	HasText         Has = "text"         // a part with text, thoughts too
-	HasCall         Has = "call"         // a function call
-	HasResponse     Has = "response"     // a function response
-	HasMedia        Has = "media"        // inline data or a file
-	HasState        Has = "state"        // a change of the state
-	HasError        Has = "error"        // an error code
-	HasConfirmation Has = "confirmation" // a question to a human, or an answer
-	HasTransfer     Has = "transfer"     // a hand-over to another agent
-	HasMarker       Has = "marker"       // a compaction or a rewind
+	HasText         EventFeature = "text"         // a part with text, thoughts too
+	HasCall         EventFeature = "call"         // a function call
+	HasResponse     EventFeature = "response"     // a function response
+	HasMedia        EventFeature = "media"        // inline data or a file
+	HasState        EventFeature = "state"        // a change of the state
+	HasError        EventFeature = "error"        // an error code
+	HasConfirmation EventFeature = "confirmation" // a question to a human, or an answer
+	HasTransfer     EventFeature = "transfer"     // a hand-over to another agent
+	HasMarker       EventFeature = "marker"       // a compaction or a rewind
 )
 
-var hasAll = []Has{HasText, HasCall, HasResponse, HasMedia, HasState, HasError, HasConfirmation, HasTransfer, HasMarker}
+var hasAll = []EventFeature{HasText, HasCall, HasResponse, HasMedia, HasState, HasError, HasConfirmation, HasTransfer, HasMarker}
 
 // Match reports whether the filter selects an event. A nil Filter selects all.
 func (f *Filter) Match(e *session.Event) bool {
-	return f == nil || f.author(e.Author) && (len(f.Has) == 0 || slices.ContainsFunc(f.Has, func(h Has) bool { return has(e, h) }))
+	return f == nil || f.author(e.Author) && (len(f.Has) == 0 || slices.ContainsFunc(f.Has, func(h EventFeature) bool { return has(e, h) }))
 }
 
 func (f *Filter) author(author string) bool {
@@ -50,7 +50,7 @@ func (f *Filter) author(author string) bool {
 	return len(f.Authors) == 0
 }
 
-func has(e *session.Event, h Has) bool {
+func has(e *session.Event, h EventFeature) bool {
 	a := &e.Actions
 	switch h {
 	case HasState:

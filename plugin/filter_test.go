@@ -15,7 +15,7 @@ func TestFilter(t *testing.T) {
 	part := func(p *genai.Part) *session.Event {
 		return &session.Event{Author: "bot", Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{nil, p}}}
 	}
-	events := map[plugin.Has]*session.Event{
+	events := map[plugin.EventFeature]*session.Event{
 		plugin.HasText:         part(&genai.Part{Text: "hi"}),
 		plugin.HasCall:         part(&genai.Part{FunctionCall: &genai.FunctionCall{Name: "f"}}),
 		plugin.HasResponse:     part(&genai.Part{FunctionResponse: &genai.FunctionResponse{Name: "f"}}),
@@ -28,14 +28,14 @@ func TestFilter(t *testing.T) {
 	}
 	for has := range events {
 		for what, e := range events {
-			f := &plugin.Filter{Has: []plugin.Has{has}}
+			f := &plugin.Filter{Has: []plugin.EventFeature{has}}
 			require.Equal(t, has == what, f.Match(e), "%s of an event with %s", has, what)
 		}
 	}
 	hi := events[plugin.HasText]
 	for want, list := range map[bool][]*plugin.Filter{
-		true:  {nil, {}, {Authors: []string{"user", "bot"}}, {Authors: []string{"b*"}}, {Has: []plugin.Has{plugin.HasCall, plugin.HasText}}},
-		false: {{Authors: []string{"user"}}, {Authors: []string{"plugin/*"}}, {Authors: []string{"bo"}}, {Authors: []string{"bot"}, Has: []plugin.Has{plugin.HasCall}}},
+		true:  {nil, {}, {Authors: []string{"user", "bot"}}, {Authors: []string{"b*"}}, {Has: []plugin.EventFeature{plugin.HasCall, plugin.HasText}}},
+		false: {{Authors: []string{"user"}}, {Authors: []string{"plugin/*"}}, {Authors: []string{"bo"}}, {Authors: []string{"bot"}, Has: []plugin.EventFeature{plugin.HasCall}}},
 	} {
 		for _, f := range list {
 			require.Equal(t, want, f.Match(hi), "%+v", f)
@@ -44,5 +44,5 @@ func TestFilter(t *testing.T) {
 	look := func(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error) {
 		return plugin.Outcome{}, nil
 	}
-	require.ErrorContains(t, plugin.Validate(&plugin.Plugin{Name: "a", OnEvent: look, Filter: &plugin.Filter{Has: []plugin.Has{"texts"}}}), `"texts"`)
+	require.ErrorContains(t, plugin.Validate(&plugin.Plugin{Name: "a", OnEvent: look, Filter: &plugin.Filter{Has: []plugin.EventFeature{"texts"}}}), `"texts"`)
 }

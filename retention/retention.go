@@ -214,7 +214,7 @@ func (s Store) user(ctx context.Context, key session.Key, report *Report) error 
 	}
 	e := &session.Event{Author: session.User}
 	e.Actions.StateDelta = none
-	_, err = s.Sessions.Append(ctx, session.At{Key: key, After: door.Position}, e)
+	_, err = s.Sessions.Append(ctx, session.AppendTarget{Key: key, After: door.Position}, e)
 	return err
 }
 

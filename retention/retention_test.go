@@ -191,7 +191,7 @@ func TestASessionThatIsUsedAgainStays(t *testing.T) {
 				var err error
 				lease, err = sessions.Lease(t.Context(), ann, "a run")
 				require.NoError(t, err)
-				_, err = sessions.Append(t.Context(), session.At{Key: ann, Fence: lease.Fence}, &session.Event{Author: session.User})
+				_, err = sessions.Append(t.Context(), session.AppendTarget{Key: ann, Fence: lease.Fence}, &session.Event{Author: session.User})
 				require.NoError(t, err)
 				if ends {
 					lease.Release()

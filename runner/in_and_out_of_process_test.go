@@ -189,7 +189,7 @@ var ways = map[string]*way{
 		agent: says("=he", "=llo", "hello"), stream: true,
 		plugins: func() []*plugin.Plugin {
 			p := echoes("chunks")
-			p.Partials, p.Filter = true, &plugin.Filter{Authors: []string{"bot"}, Has: []plugin.Has{plugin.HasText}}
+			p.Partials, p.Filter = true, &plugin.Filter{Authors: []string{"bot"}, Has: []plugin.EventFeature{plugin.HasText}}
 			return []*plugin.Plugin{p}
 		},
 		say:  []string{"hi"},

@@ -95,7 +95,7 @@ func TestRule9_AnEventThatWasChangedAfterItsAppend(t *testing.T) {
 			s := stage(t, asks(3, &made), append(c.plugins, end)...)
 			before := session.Message("before")
 			before.ID = "before"
-			_, err := s.sessions.Append(ctx, session.At{Key: key}, before)
+			_, err := s.sessions.Append(ctx, session.AppendTarget{Key: key}, before)
 			require.NoError(t, err)
 			input := session.Message("hi")
 			input.ID = "input"
@@ -131,7 +131,7 @@ func TestAnEventThatWasChangedInALongSession(t *testing.T) {
 		for range events {
 			log = append(log, session.Message("before"))
 		}
-		_, err := s.sessions.Append(ctx, session.At{Key: key}, log...)
+		_, err := s.sessions.Append(ctx, session.AppendTarget{Key: key}, log...)
 		require.NoError(t, err)
 		_, err = s.run("hi")
 		return err
@@ -197,7 +197,7 @@ func TestStateThatWasChangedInPlace(t *testing.T) {
 					}
 					return plugin.Outcome{}, nil
 				}})
-				_, err := s.sessions.Append(ctx, session.At{Key: key}, &session.Event{Author: "bot",
+				_, err := s.sessions.Append(ctx, session.AppendTarget{Key: key}, &session.Event{Author: "bot",
 					Actions: session.Actions{StateDelta: map[string]any{"list": []any{"fine"}}}})
 				require.NoError(t, err)
 				_, err = s.run("hi")

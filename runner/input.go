@@ -92,7 +92,7 @@ func (x *run) checkDecisions(input *session.Event) error {
 			awaits := c.Response == nil && c.Held != nil && c.Decision == nil
 			if awaits && slices.ContainsFunc(responses, answers) {
 				return fmt.Errorf("runner: input: it responds to the call %q (%s), which waits for a yes or no: %w",
-					c.ID, c.Name, ErrDecision)
+					c.ID, c.Name, ErrNotWaiting)
 			}
 		}
 	}
@@ -119,7 +119,7 @@ func (x *run) checkDecisions(input *session.Event) error {
 		what = "those that do: " + strings.Join(waiting, ", ")
 	}
 	asked := slices.Sorted(maps.Keys(decisions))
-	return fmt.Errorf("runner: input: it approves or declines %q: %w; %s", asked, ErrDecision, what)
+	return fmt.Errorf("runner: input: it approves or declines %q: %w; %s", asked, ErrNotWaiting, what)
 }
 
 // yieldIfRepeated reports whether the live view has the input already, or an event that names it because the input
@@ -170,7 +170,7 @@ func (x *run) yieldIfRepeated(input *session.Event) bool {
 
 	// Which events are steps of a workflow's run that has neither ended nor failed?
 	steps := map[*session.Event]bool{}
-	for _, w := range session.Nodes(live).Workflows() {
+	for _, w := range session.NewWorkflowRuns(live).Workflows() {
 		if !w.Open() || w.Failed() {
 			continue
 		}

@@ -81,7 +81,7 @@ func fillSession(t testing.TB, sessions session.Service, key session.Key, events
 		for i := range chunk {
 			chunk[i] = session.Message(text)
 		}
-		after, err = sessions.Append(ctx, session.At{Key: key, After: after}, chunk...)
+		after, err = sessions.Append(ctx, session.AppendTarget{Key: key, After: after}, chunk...)
 		require.NoError(t, err)
 	}
 }

@@ -111,7 +111,7 @@ func TestKeptViewsAreWhatAFreshReadShows(t *testing.T) {
 				append := func(key session.Key, events ...*session.Event) {
 					s, err := sessions.Get(ctx, key)
 					require.NoError(rt, err)
-					if _, err := sessions.Append(ctx, session.At{Key: key, After: s.Position}, events...); err != nil {
+					if _, err := sessions.Append(ctx, session.AppendTarget{Key: key, After: s.Position}, events...); err != nil {
 						require.ErrorIs(rt, err, session.ErrInvalid)
 					}
 				}
@@ -308,7 +308,7 @@ func TestKeptViewsAreBounded(t *testing.T) {
 			asks := &session.Event{Author: "bot", Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: call}}}}
 			log = append(log, asks, answer)
 		}
-		_, err := sessions.Append(ctx, session.At{Key: keys[i], After: 150}, log...)
+		_, err := sessions.Append(ctx, session.AppendTarget{Key: keys[i], After: 150}, log...)
 		require.NoError(t, err)
 	}
 	held := func(keptViews int64) int64 {
@@ -338,7 +338,7 @@ func TestKeptViewsAreBounded(t *testing.T) {
 	require.Greater(t, bytes, int64(limit*7/10))
 }
 
-// RunThen tells the session as the run leaves it, AfterRun's emissions included, and nothing of a session that it
+// RunWithFinal tells the session as the run leaves it, AfterRun's emissions included, and nothing of a session that it
 // could not read.
 func TestRunThenTellsWhatTheRunLeaves(t *testing.T) {
 	counts := &plugin.Plugin{Name: "counts", AfterRun: func(context.Context, *session.Invocation, plugin.End) (plugin.Outcome, error) {
@@ -347,7 +347,7 @@ func TestRunThenTellsWhatTheRunLeaves(t *testing.T) {
 	s := stage(t, says("hello"), counts)
 	for range 2 {
 		var left *session.Invocation
-		for _, err := range s.start().RunThen(ctx, key, session.Message("hi"), s.cfg, func(inv *session.Invocation) { left = inv }) {
+		for _, err := range s.start().RunWithFinal(ctx, key, session.Message("hi"), s.cfg, func(inv *session.Invocation) { left = inv }) {
 			require.NoError(t, err)
 			require.Nil(t, left, "it is told at the end")
 		}
@@ -358,7 +358,7 @@ func TestRunThenTellsWhatTheRunLeaves(t *testing.T) {
 		require.Equal(t, fresh.Position, left.Position)
 	}
 	nobody := session.Key{App: "app", User: "ann", ID: "nobody"}
-	for _, err := range s.start().RunThen(ctx, nobody, nil, s.cfg, func(*session.Invocation) { t.Error("told of a session that is not there") }) {
+	for _, err := range s.start().RunWithFinal(ctx, nobody, nil, s.cfg, func(*session.Invocation) { t.Error("told of a session that is not there") }) {
 		require.ErrorIs(t, err, session.ErrNotFound)
 	}
 }

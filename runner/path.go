@@ -249,7 +249,7 @@ func (x *run) entries(b *batch) []*session.Event {
 // append appends events under the lease and lets the view follow the log.
 func (x *run) append(ctx context.Context, b *batch, log []*session.Event) error {
 	x.stale = true // until it is known how the append ended
-	at := session.At{Key: x.key, After: x.view.Position(), Fence: x.lease.Fence}
+	at := session.AppendTarget{Key: x.key, After: x.view.Position(), Fence: x.lease.Fence}
 	if _, err := x.opt.Sessions.Append(ctx, at, log...); err != nil {
 		b.refused = errors.Is(err, session.ErrBound)
 		return b.blame(err)

@@ -31,7 +31,7 @@ func BenchmarkRequest(b *testing.B) {
 			said.Author = "bot"
 			log = append(log, e, asks, responds, said)
 		}
-		_, err := s.sessions.Append(ctx, session.At{Key: key}, log...)
+		_, err := s.sessions.Append(ctx, session.AppendTarget{Key: key}, log...)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -196,7 +196,7 @@ func TestVerdictsOnNothing(t *testing.T) {
 		yield(session.Reply("fine"), nil)
 	}), ask)
 	_, err := s.give(ctx, session.Decision(true, "c"))
-	require.ErrorIs(t, err, runner.ErrDecision)
+	require.ErrorIs(t, err, runner.ErrNotWaiting)
 	require.ErrorContains(t, err, `it approves or declines ["c"]: no such call waits for this answer; no call does`)
 	require.Empty(t, s.log())
 
@@ -204,19 +204,19 @@ func TestVerdictsOnNothing(t *testing.T) {
 	require.NoError(t, err)
 	before := s.log()
 	_, err = s.give(ctx, session.Decision(true, "d"))
-	require.ErrorIs(t, err, runner.ErrDecision)
+	require.ErrorIs(t, err, runner.ErrNotWaiting)
 	require.ErrorContains(t, err, `those that do: "c" (pay)`)
 	require.Equal(t, before, s.log())
 
 	_, err = s.give(ctx, session.Respond(&genai.FunctionCall{ID: "c", Name: "pay"}, map[string]any{"paid": true}))
-	require.ErrorIs(t, err, runner.ErrDecision, "the tool has not run")
+	require.ErrorIs(t, err, runner.ErrNotWaiting, "the tool has not run")
 	require.ErrorContains(t, err, `it responds to the call "c" (pay), which waits for a yes or no`)
 	require.Equal(t, before, s.log())
 
 	_, err = s.give(ctx, session.Decision(true, "d", "c"))
 	require.NoError(t, err)
 	_, err = s.give(ctx, session.Decision(false, "c"))
-	require.ErrorIs(t, err, runner.ErrDecision, "it was decided")
+	require.ErrorIs(t, err, runner.ErrNotWaiting, "it was decided")
 	given := session.Decision(true, "c")
 	given.Actions.StateDelta = map[string]any{"seen": true}
 	_, err = s.give(ctx, given)
@@ -246,7 +246,7 @@ func TestBackgroundWorkOfADeletedSession(t *testing.T) {
 	_, err = s.sessions.Create(ctx, key, nil)
 	require.NoError(t, err)
 	for range 3 {
-		_, err := s.sessions.Append(ctx, session.At{Key: key, After: int64(len(s.log()))}, session.Message("new"))
+		_, err := s.sessions.Append(ctx, session.AppendTarget{Key: key, After: int64(len(s.log()))}, session.Message("new"))
 		require.NoError(t, err)
 	}
 	close(gate)

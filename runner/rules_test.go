@@ -116,12 +116,12 @@ func TestRule2_ConfigurationSaysSo(t *testing.T) {
 	look := spy("audit", &seen)
 	look.Observer = true
 	change := on("redact", "x", func(*session.Event) plugin.Outcome { return plugin.Outcome{} })
-	require.Len(t, plugin.Advise(change), 1)
-	require.Contains(t, plugin.Advise(change)[0], `plugin "redact" takes no partial events, so no run streams`)
+	require.Len(t, plugin.Warnings(change), 1)
+	require.Contains(t, plugin.Warnings(change)[0], `plugin "redact" takes no partial events, so no run streams`)
 	change.Partials = true
-	require.Empty(t, plugin.Advise(change, look))
-	require.Len(t, plugin.Advise(look, change), 1)
-	require.Contains(t, plugin.Advise(look, change)[0], `observer "audit" stands before plugin "redact"`)
+	require.Empty(t, plugin.Warnings(change, look))
+	require.Len(t, plugin.Warnings(look, change), 1)
+	require.Contains(t, plugin.Warnings(look, change)[0], `observer "audit" stands before plugin "redact"`)
 }
 
 // Rule 3: a plugin sees the event as those before it left it; nobody is skipped because somebody
@@ -171,7 +171,7 @@ type failing struct {
 	fails func(events []*session.Event) error
 }
 
-func (f *failing) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+func (f *failing) Append(ctx context.Context, at session.AppendTarget, events ...*session.Event) (int64, error) {
 	if err := f.fails(events); err != nil {
 		return 0, err
 	}
@@ -539,8 +539,8 @@ func TestRule10_AnIDThatIsTaken(t *testing.T) {
 func TestRule10_AppendsNameThePosition(t *testing.T) {
 	s := stage(t, says("a", "b"))
 	mem := s.sessions
-	var at []session.At
-	s.sessions = &watching{mem, func(a session.At) { at = append(at, a) }}
+	var at []session.AppendTarget
+	s.sessions = &watching{mem, func(a session.AppendTarget) { at = append(at, a) }}
 	_, err := s.run("hi")
 	require.NoError(t, err)
 	require.Len(t, at, 3)
@@ -552,10 +552,10 @@ func TestRule10_AppendsNameThePosition(t *testing.T) {
 
 type watching struct {
 	session.Service
-	at func(session.At)
+	at func(session.AppendTarget)
 }
 
-func (w *watching) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+func (w *watching) Append(ctx context.Context, at session.AppendTarget, events ...*session.Event) (int64, error) {
 	w.at(at)
 	return w.Service.Append(ctx, at, events...)
 }
@@ -635,7 +635,7 @@ func (l *losing) Lease(ctx context.Context, key session.Key, holder string) (*se
 	return &session.Lease{Fence: turn.Fence, Lost: l.lost, Release: turn.Release}, nil
 }
 
-func (l *losing) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+func (l *losing) Append(ctx context.Context, at session.AppendTarget, events ...*session.Event) (int64, error) {
 	select {
 	case <-l.lost:
 		return 0, &session.PositionError{Key: at.Key, Want: at.Fence, Have: at.Fence + 1, Err: session.ErrFenced}

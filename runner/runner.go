@@ -61,10 +61,10 @@ func (e *AgentError) Unwrap() error { return e.Err }
 // ErrCommand is a command that no plugin has taken.
 var ErrCommand = errors.New("unknown command")
 
-// ErrDecision says that the input answers calls with what they do not wait for. It responds to a call that waits for a
+// ErrNotWaiting says that the input answers calls with what they do not wait for. It responds to a call that waits for a
 // yes or no, or it approves or declines calls that are not awaiting confirmation: they were decided before, or were
 // rewound, or never were.
-var ErrDecision = errors.New("no such call waits for this answer")
+var ErrNotWaiting = errors.New("no such call waits for this answer")
 
 // A Runner runs an agent on sessions. It may be used by many goroutines.
 type Runner struct {
@@ -132,7 +132,7 @@ func New(o Options) (*Runner, error) {
 // context whose cause is session.ErrCancelled), its event with session.Cancelled is yielded, and session.ErrCancelled; a nil
 // input goes on with it. Else the invocation goes on. Another input with the ID is session.ErrIDReused. A command without
 // content that no plugin withholds or stops at is ErrCommand; an input that does
-// nothing but approve or decline calls, none of which waits for that, is ErrDecision, and is not in the log.
+// nothing but approve or decline calls, none of which waits for that, is ErrNotWaiting, and is not in the log.
 //
 // If the run fails, the last pair yielded is a nil event and the error; it is a *plugin.Error if a
 // plugin failed, an *AgentError if the agent did, wraps a session error if the store did, and is the
@@ -148,14 +148,14 @@ func New(o Options) (*Runner, error) {
 // hook or a loop body of a run on the same session waits for a lease that is not given back: give it a
 // context that does.
 func (r *Runner) Run(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig) iter.Seq2[*session.Event, error] {
-	return r.RunThen(ctx, key, input, cfg, nil)
+	return r.RunWithFinal(ctx, key, input, cfg, nil)
 }
 
-// RunThen is Run. At the end, after AfterRun and while the session is still the run's alone, it calls then with the
+// RunWithFinal is Run. At the end, after AfterRun and while the session is still the run's alone, it calls then with the
 // session as the run leaves it: so nobody has to read it again to know, say, which calls wait. What then is given is
 // shared: treat it as read only. then is not called if the run did not get as far as the session, or if the log is
 // not known after an append that failed. It may be nil.
-func (r *Runner) RunThen(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig, then func(*session.Invocation)) iter.Seq2[*session.Event, error] {
+func (r *Runner) RunWithFinal(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig, then func(*session.Invocation)) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		task := "run of " + key.String()
 		if !r.tasks.Begin(task) {

@@ -139,7 +139,7 @@ func TestAClientReadsWhatTheServerHas(t *testing.T) {
 	require.Len(t, calls, 1)
 	require.True(t, calls[0].Waits())
 	require.NoError(t, run(session.Decision(true, "book-0")))
-	require.ErrorIs(t, run(session.Decision(true, "book-0")), runner.ErrDecision)
+	require.ErrorIs(t, run(session.Decision(true, "book-0")), runner.ErrNotWaiting)
 	require.NoError(t, run(rewind.Turns(1).Event()))
 	inv, err = session.Snapshot(t.Context(), c, key)
 	require.NoError(t, err)

@@ -190,7 +190,7 @@ func TestAWorkflowGoesOnByItsRoute(t *testing.T) {
 	for i, e := range []*session.Event{workflow.Answer("form@mon/name@1#q", "Ada"), workflow.Answer("form@mon/size@1#q", 42)} {
 		e.ID = fmt.Sprint("answer-", i)
 		e.InvocationID = "tue"
-		at.Position, err = s.sessions.Append(t.Context(), session.At{Key: key, After: at.Position}, e)
+		at.Position, err = s.sessions.Append(t.Context(), session.AppendTarget{Key: key, After: at.Position}, e)
 		require.NoError(t, err)
 	}
 	require.Equal(t, "Ada wears 42", s.post("/run", `{}`).output())

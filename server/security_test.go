@@ -305,7 +305,7 @@ func TestAReaderThatStopsIsCutOffOnEveryRoute(t *testing.T) {
 	// The log is not made by a request: the test itself may stop reading its answer for so long.
 	made, err := s.sessions.Create(t.Context(), session.Key{App: "desk", User: "user", ID: "a"}, nil)
 	require.NoError(t, err)
-	at := session.At{Key: made.Key}
+	at := session.AppendTarget{Key: made.Key}
 	for e, err := range flood(t.Context(), nil) {
 		require.NoError(t, err)
 		at.After, err = s.sessions.Append(t.Context(), at, e)

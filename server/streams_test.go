@@ -51,7 +51,7 @@ type timed struct {
 	appended *sync.Map // time by ID
 }
 
-func (s timed) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+func (s timed) Append(ctx context.Context, at session.AppendTarget, events ...*session.Event) (int64, error) {
 	position, err := s.Service.Append(ctx, at, events...)
 	now := time.Now()
 	for _, e := range events {

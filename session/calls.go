@@ -54,7 +54,7 @@ func (c *Call) Waits() bool {
 // or else in any, for ids repeat in real logs. People answer outside of branches: what a user says is about
 // the latest in any branch, and a decision about one that is held.
 func Calls(events []*Event) []Call {
-	var open OpenCalls
+	var open CallTracker
 	var all []*Call
 	for _, e := range events {
 		made, _ := open.Add(e)
@@ -67,13 +67,13 @@ func Calls(events []*Event) []Call {
 	return calls
 }
 
-// OpenCalls joins function calls with what becomes of them as Calls does, one event at a time. It holds the calls that
-// are open, and no others. The zero OpenCalls is that of an empty log.
-type OpenCalls struct{ of map[openKey][]*Call }
+// CallTracker joins function calls with what becomes of them as Calls does, one event at a time. It holds the calls that
+// are open, and no others. The zero CallTracker is that of an empty log.
+type CallTracker struct{ of map[openKey][]*Call }
 
 // Add takes in the log's next event. It returns the calls that the event makes, and those that it answers: they are open
 // no longer and do not change any more. A call that is open changes with each event that is about it.
-func (o *OpenCalls) Add(e *Event) (made, answered []*Call) {
+func (o *CallTracker) Add(e *Event) (made, answered []*Call) {
 	any := func(*Call) bool { return true }
 	for _, p := range e.parts() {
 		switch {
@@ -119,7 +119,7 @@ func (o *OpenCalls) Add(e *Event) (made, answered []*Call) {
 }
 
 // find returns which of the open calls with that key an event is about, nil if it is about none.
-func (o *OpenCalls) find(k openKey, e *Event, fits func(*Call) bool) (found *Call) {
+func (o *CallTracker) find(k openKey, e *Event, fits func(*Call) bool) (found *Call) {
 	outside := e.Author == User && e.Branch == ""
 	for _, c := range o.of[k] {
 		if !fits(c) {
@@ -133,7 +133,7 @@ func (o *OpenCalls) find(k openKey, e *Event, fits func(*Call) bool) (found *Cal
 }
 
 // close takes a call out of those that are open.
-func (o *OpenCalls) close(k openKey, closed *Call) {
+func (o *CallTracker) close(k openKey, closed *Call) {
 	o.of[k] = slices.DeleteFunc(o.of[k], func(c *Call) bool { return c == closed })
 	if len(o.of[k]) == 0 {
 		delete(o.of, k)
@@ -151,7 +151,7 @@ func callKey(id, name string) openKey {
 }
 
 // Decision returns an input with a human's yes or no to calls, by their ids. A run with it alone, of which no call waits for
-// one, is runner.ErrDecision.
+// one, is runner.ErrNotWaiting.
 func Decision(yes bool, calls ...string) *Event {
 	e := &Event{Author: User, Actions: Actions{RequestedToolConfirmations: map[string]Confirmation{}}}
 	for _, id := range calls {

@@ -237,7 +237,7 @@ func fill(ctx context.Context, svc Service, rec *Recording, lease *Lease, exists
 	}
 
 	// All events go in at once. Those that are there already are not appended again.
-	_, err = svc.Append(ctx, At{Key: rec.Key, Fence: lease.Fence}, rec.Events...)
+	_, err = svc.Append(ctx, AppendTarget{Key: rec.Key, Fence: lease.Fence}, rec.Events...)
 	switch {
 	case err == nil:
 		err = whole(rec)

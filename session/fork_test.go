@@ -60,7 +60,7 @@ func TestLawOfFork(t *testing.T) {
 
 				next := session.Message("on")
 				next.Actions.StateIncrement = map[string]float64{"user:count": 1}
-				_, err = svc.Append(context.Background(), session.At{Key: fork.Key, After: int64(n)}, next)
+				_, err = svc.Append(context.Background(), session.AppendTarget{Key: fork.Key, After: int64(n)}, next)
 				require.NoError(rt, err)
 				count, _ := was.State["user:count"].(float64)
 				for _, key := range []session.Key{rec.Key, fork.Key} {
@@ -107,7 +107,7 @@ func TestFork(t *testing.T) {
 	first.Actions.StateIncrement = map[string]float64{"user:n": 2}
 	_, err := svc.Create(t.Context(), key, map[string]any{"app:a": "was", "user:gone": 1})
 	require.NoError(t, err)
-	_, err = svc.Append(t.Context(), session.At{Key: key}, first, second)
+	_, err = svc.Append(t.Context(), session.AppendTarget{Key: key}, first, second)
 	require.NoError(t, err)
 
 	fork, err := session.Fork(t.Context(), svc, key, 1, "")

@@ -119,8 +119,8 @@ func (w *WorkflowRun) Failed() bool {
 	return !w.Ended && w.own != nil && w.own.Failures > 0 && !w.own.said && w.own.Last == w.Events[len(w.Events)-1]
 }
 
-// NodeRuns is what a log says of workflows. Nodes makes one, and Add takes in what comes after; the zero
-// NodeRuns is that of an empty log. It is not safe for use by several goroutines at once.
+// WorkflowRuns is what a log says of workflows. NewWorkflowRuns makes one, and Add takes in what comes after; the zero
+// WorkflowRuns is that of an empty log. It is not safe for use by several goroutines at once.
 //
 // Only positions count: each event is taken in for what it says, after those before it, whatever their invocation and
 // time. So a first run, an answer, a crash and a rewind lead to the same runs if they leave the same events.
@@ -128,12 +128,12 @@ func (w *WorkflowRun) Failed() bool {
 // An event of the user's, and an event without a path, belongs to no node run. After a run has ended, no event adds to
 // it. In another kit's log an output of a run that has one begins another run of that path, since some kits number every
 // run alike; but an output without OutputFor only repeats what was said.
-type NodeRuns struct {
+type WorkflowRuns struct {
 	runs      []*NodeRun
 	workflows []*WorkflowRun
 	latest    map[nodeKey]*NodeRun
 	byRoot    map[nodeKey]*WorkflowRun
-	calls     OpenCalls
+	calls     CallTracker
 	questions map[*genai.FunctionCall]*Question // that are open
 	inputs    map[string]*Event                 // the last input by branch
 }
@@ -142,11 +142,11 @@ type NodeRuns struct {
 // the alpha version of the Python kit gave to each run (execution).
 type nodeKey struct{ invocation, execution, path string }
 
-// Nodes returns what a live view, or a log without compactions and rewinds, says of workflows.
+// NewWorkflowRuns returns what a live view, or a log without compactions and rewinds, says of workflows.
 //
-// The law, for every log and every position n in it: Nodes(Live(log + rewind to n)) == Nodes(Live(log[:n])).
-func Nodes(events []*Event) *NodeRuns {
-	r := new(NodeRuns)
+// The law, for every log and every position n in it: NewWorkflowRuns(Live(log + rewind to n)) == NewWorkflowRuns(Live(log[:n])).
+func NewWorkflowRuns(events []*Event) *WorkflowRuns {
+	r := new(WorkflowRuns)
 	for _, e := range events {
 		r.Add(e)
 	}
@@ -154,20 +154,20 @@ func Nodes(events []*Event) *NodeRuns {
 }
 
 // List returns the node runs in the order in which the log first names them.
-func (r *NodeRuns) List() []*NodeRun { return r.runs }
+func (r *WorkflowRuns) List() []*NodeRun { return r.runs }
 
 // Workflows returns the runs of workflows in the order of their first events.
-func (r *NodeRuns) Workflows() []*WorkflowRun { return r.workflows }
+func (r *WorkflowRuns) Workflows() []*WorkflowRun { return r.workflows }
 
 // Run returns the node run with that path, nil if there is none. It finds runs of this module; of other kits' runs a
 // path does not say which.
-func (r *NodeRuns) Run(path string) *NodeRun { return r.latest[nodeKey{path: path}] }
+func (r *WorkflowRuns) Run(path string) *NodeRun { return r.latest[nodeKey{path: path}] }
 
 // Workflow returns the run of a workflow with that path, which has one element, nil if there is none.
-func (r *NodeRuns) Workflow(path string) *WorkflowRun { return r.byRoot[nodeKey{path: path}] }
+func (r *WorkflowRuns) Workflow(path string) *WorkflowRun { return r.byRoot[nodeKey{path: path}] }
 
 // Add takes in the next event.
-func (r *NodeRuns) Add(e *Event) {
+func (r *WorkflowRuns) Add(e *Event) {
 	// What it answers, and what it asks.
 	asked, answered := r.calls.Add(e)
 	for _, c := range answered {
@@ -259,7 +259,7 @@ func (r *NodeRuns) Add(e *Event) {
 // addInput notes an event if a workflow may begin with it: a message of the user's, or the request to an agent that another
 // one has called like a tool. Such a call has a branch of its own, in which the request is the only content with the role
 // user.
-func (r *NodeRuns) addInput(e *Event) {
+func (r *WorkflowRuns) addInput(e *Event) {
 	request := e.Content != nil && e.Content.Role == genai.RoleUser && isolated(e.Branch)
 	says := (e.Author == User || request) && e.Content != nil && slices.ContainsFunc(e.Content.Parts, func(p *genai.Part) bool {
 		return p != nil && p.FunctionResponse == nil
@@ -274,7 +274,7 @@ func (r *NodeRuns) addInput(e *Event) {
 }
 
 // key returns what distinguishes the run with that path from others, for an event that names the path.
-func (r *NodeRuns) key(e *Event, path string) nodeKey {
+func (r *WorkflowRuns) key(e *Event, path string) nodeKey {
 	key := nodeKey{path: path}
 	if !ownPath(path) {
 		key.invocation = e.InvocationID
@@ -294,7 +294,7 @@ func ownPath(path string) bool {
 }
 
 // workflow returns the run of the workflow that an event with that key belongs to. It makes one if the event is the first.
-func (r *NodeRuns) workflow(e *Event, key nodeKey) *WorkflowRun {
+func (r *WorkflowRuns) workflow(e *Event, key nodeKey) *WorkflowRun {
 	root, _, _ := strings.Cut(key.path, "/")
 	rootKey := nodeKey{invocation: key.invocation, path: root}
 	if w := r.byRoot[rootKey]; w != nil {
@@ -328,7 +328,7 @@ func isolated(branch string) bool {
 
 // run returns the run with that key. It makes one if the log has not named it yet, or if another kit's event has an output
 // or a route for a run that has one already.
-func (r *NodeRuns) run(w *WorkflowRun, key nodeKey, e *Event, output any, n *NodeInfo) *NodeRun {
+func (r *WorkflowRuns) run(w *WorkflowRun, key nodeKey, e *Event, output any, n *NodeInfo) *NodeRun {
 	run := r.latest[key]
 	again := false
 	if run != nil && !ownPath(key.path) {

@@ -90,7 +90,7 @@ func TestNodesOfOtherKits(t *testing.T) {
 		require.NotNil(t, rec, want.Session)
 		seen++
 		t.Run(want.Session, func(t *testing.T) {
-			require.Equal(t, want.Runs, told(session.Nodes(session.Live(rec.Events)).List()))
+			require.Equal(t, want.Runs, told(session.NewWorkflowRuns(session.Live(rec.Events)).List()))
 			require.Equal(t, want.State, session.State(rec.State, rec.Events))
 		})
 	}
@@ -149,16 +149,16 @@ func TestNodesFoldByPosition(t *testing.T) {
 		log := drawnLog(rt)
 		at := rapid.IntRange(0, len(log)).Draw(rt, "at")
 		rewound := append(log[:len(log):len(log)], &session.Event{Seq: int64(len(log)) + 1, Actions: session.Actions{Rewind: &session.Rewind{To: int64(at)}}})
-		require.Equal(rt, session.Nodes(session.Live(log[:at])), session.Nodes(session.Live(rewound)))
+		require.Equal(rt, session.NewWorkflowRuns(session.Live(log[:at])), session.NewWorkflowRuns(session.Live(rewound)))
 
 		live := session.Live(log)
 		part := rapid.IntRange(0, len(live)).Draw(rt, "part")
-		fold := session.Nodes(live[:part])
-		require.Equal(rt, session.Nodes(live[:part]).List(), fold.List())
+		fold := session.NewWorkflowRuns(live[:part])
+		require.Equal(rt, session.NewWorkflowRuns(live[:part]).List(), fold.List())
 		for _, e := range live[part:] {
 			fold.Add(e)
 		}
-		require.Equal(rt, session.Nodes(live), fold)
+		require.Equal(rt, session.NewWorkflowRuns(live), fold)
 
 		// What holds for every fold.
 		ended := map[string]bool{}
@@ -198,11 +198,11 @@ func FuzzNodes(f *testing.F) {
 			e.Seq = int64(len(log)) + 1
 			log = append(log, &e)
 		}
-		fold := new(session.NodeRuns)
+		fold := new(session.WorkflowRuns)
 		for i, e := range log {
 			fold.Add(e)
 			if i == at {
-				require.Equal(t, session.Nodes(log[:i+1]), fold)
+				require.Equal(t, session.NewWorkflowRuns(log[:i+1]), fold)
 			}
 		}
 		for _, r := range fold.List() {
@@ -222,7 +222,7 @@ func BenchmarkNodes(b *testing.B) {
 		}
 		b.Run(fmt.Sprint(ended), func(b *testing.B) {
 			for b.Loop() {
-				session.Nodes(log)
+				session.NewWorkflowRuns(log)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(ended), "ns/node")
 		})

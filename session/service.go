@@ -78,8 +78,8 @@ type Session struct {
 	Holder string
 }
 
-// At says where an append goes.
-type At struct {
+// An AppendTarget says where an append goes.
+type AppendTarget struct {
 	Key Key
 	// After is the position that the append follows. If it is not the log's last, nothing is appended
 	// and the error is ErrConflict.
@@ -152,7 +152,7 @@ type Service interface {
 	// State deltas and increments are applied in the same step. "temp:" keys are not stored. An append that
 	// leads a number beyond its StateBound is ErrBound. Compactions and rewinds that would break the live
 	// view are ErrInvalid: see store.CheckCompaction and store.CheckRewind.
-	Append(ctx context.Context, at At, events ...*Event) (int64, error)
+	Append(ctx context.Context, to AppendTarget, events ...*Event) (int64, error)
 	// Lease waits until the session is the caller's alone, honouring the context, and returns ErrNotFound
 	// if there is no such session. Within a process leases are given in the order of arrival; sessions
 	// never wait for each other. A lease whose holder died is free again a few seconds later. holder says who
@@ -202,7 +202,7 @@ const CancelGrace = 5 * time.Second
 
 // A Lease is the right to append to a session, alone.
 type Lease struct {
-	// Fence goes into At. It is greater than that of every lease before on the session, and on those that
+	// Fence goes into AppendTarget. It is greater than that of every lease before on the session, and on those that
 	// were deleted under its key: no old lease counts in a session that was made again.
 	Fence int64
 	// Lost is closed if the lease was lost before its release, or may have been: another has it, or the

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// A Status says what has become of an event of a log. The zero Status is that of a rewind in force: it is
+// An EventStatus says what has become of an event of a log. The zero EventStatus is that of a rewind in force: it is
 // not in the view, and nothing has voided it.
-type Status struct {
+type EventStatus struct {
 	// Live says that the event is in the live view.
 	Live bool
 	// Behind is the position of the compaction that stands for the event, 0 if none does. That one may stand
@@ -18,12 +18,12 @@ type Status struct {
 	Void int64
 }
 
-// Statuses tells what has become of each event of a log. Add takes in the whole log in order; after that,
+// EventStatuses tells what has become of each event of a log. Add takes in the whole log in order; after that,
 // Of answers. Only the places of compactions and rewinds are kept, so a long log can be read once for Add
-// and once more for Of. The zero Statuses is that of an empty log.
+// and once more for Of. The zero EventStatuses is that of an empty log.
 //
 // The law, for every log: an event is Live exactly if it is in Live(log).
-type Statuses struct {
+type EventStatuses struct {
 	marks    []mark
 	resolved bool
 	voids    []void // ascending, not overlapping
@@ -39,7 +39,7 @@ type mark struct {
 type void struct{ first, last, by int64 }
 
 // Add takes in the log's next event.
-func (s *Statuses) Add(e *Event) {
+func (s *EventStatuses) Add(e *Event) {
 	if r := e.Actions.Rewind; r != nil {
 		s.marks = append(s.marks, mark{seq: e.Seq, to: r.To})
 		s.resolved = false
@@ -50,7 +50,7 @@ func (s *Statuses) Add(e *Event) {
 }
 
 // resolve walks as Live does.
-func (s *Statuses) resolve() {
+func (s *EventStatuses) resolve() {
 	s.voids = nil
 	s.heads = nil
 	s.resolved = true
@@ -72,28 +72,28 @@ func (s *Statuses) resolve() {
 }
 
 // Of returns the status of an event that was added.
-func (s *Statuses) Of(e *Event) Status {
+func (s *EventStatuses) Of(e *Event) EventStatus {
 	if !s.resolved {
 		s.resolve()
 	}
 	i, _ := slices.BinarySearchFunc(s.voids, e.Seq, func(v void, seq int64) int { return cmp.Compare(v.last, seq) })
 	if i < len(s.voids) && s.voids[i].first <= e.Seq {
-		return Status{Void: s.voids[i].by}
+		return EventStatus{Void: s.voids[i].by}
 	}
 	if e.Actions.Rewind != nil {
-		return Status{}
+		return EventStatus{}
 	}
 	after, _ := slices.BinarySearchFunc(s.heads, e.Seq+1, func(m mark, seq int64) int { return cmp.Compare(m.seq, seq) })
 	later := s.heads[after:]
 	if len(later) == 0 {
-		return Status{Live: true}
+		return EventStatus{Live: true}
 	}
 	if e.compaction() != nil {
-		return Status{Behind: later[0].seq}
+		return EventStatus{Behind: later[0].seq}
 	}
 	covers := func(m mark) bool { return e.Seq <= m.c.Through && !slices.Contains(m.c.Keep, e.Seq) }
 	if !covers(later[len(later)-1]) {
-		return Status{Live: true}
+		return EventStatus{Live: true}
 	}
-	return Status{Behind: later[slices.IndexFunc(later, covers)].seq}
+	return EventStatus{Behind: later[slices.IndexFunc(later, covers)].seq}
 }

@@ -16,7 +16,7 @@ import (
 func TestStatuses(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		log := logtest.Draw(rt, 40)
-		var fates session.Statuses
+		var fates session.EventStatuses
 		survivors := [][]int64{{}} // after each position, by the definition of a rewind; markers included
 		for i, e := range log {
 			fates.Add(e)
@@ -48,12 +48,12 @@ func TestStatuses(t *testing.T) {
 				}
 				require.True(rt, at.Live, "%d leads to the head of the view", e.Seq)
 			}
-			require.Equal(rt, e.Actions.Rewind != nil && fate.Void == 0, fate == session.Status{}, "the fate of %d", e.Seq)
+			require.Equal(rt, e.Actions.Rewind != nil && fate.Void == 0, fate == session.EventStatus{}, "the fate of %d", e.Seq)
 		}
 	})
 }
 
-func lives(fates *session.Statuses, log []*session.Event) []int64 {
+func lives(fates *session.EventStatuses, log []*session.Event) []int64 {
 	return logtest.Positions(slices.DeleteFunc(slices.Clone(log), func(e *session.Event) bool { return !fates.Of(e).Live }))
 }
 

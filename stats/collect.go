@@ -28,7 +28,7 @@ type collector struct {
 	// of the session that is being read
 	key   session.Key
 	runs  map[string]*run // by their invocation
-	calls session.OpenCalls
+	calls session.CallTracker
 	open  map[*session.Call]bool
 }
 
@@ -54,7 +54,7 @@ type run struct {
 func (c *collector) addSession(ctx context.Context, from session.Reader, key session.Key) error {
 	c.key = key
 	c.runs = map[string]*run{}
-	c.calls = session.OpenCalls{}
+	c.calls = session.CallTracker{}
 	c.open = map[*session.Call]bool{}
 	before := c.report.Events
 	for e, err := range from.Read(ctx, key, session.Selection{}) {

@@ -56,7 +56,7 @@ func Read(s *session.Session, events iter.Seq2[*session.Event, error], c Config)
 
 	// Reduce each event when it comes. Which events count is known only after the last one.
 	clean := c.cleaner()
-	var statuses session.Statuses
+	var statuses session.EventStatuses
 	var log []*entry
 	last := int64(0)
 	for e, err := range events {

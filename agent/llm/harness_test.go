@@ -142,7 +142,7 @@ func (b *bench) says(input any, want ...string) {
 func (b *bench) decidesNothing(verdict *session.Event) {
 	b.t.Helper()
 	got, err := b.run(verdict)
-	require.ErrorIs(b.t, err, runner.ErrDecision)
+	require.ErrorIs(b.t, err, runner.ErrNotWaiting)
 	require.Empty(b.t, got)
 }
 

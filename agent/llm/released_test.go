@@ -70,7 +70,7 @@ func TestAPluginDecidesAboutCallsThatAYesReleases(t *testing.T) {
 				}
 				require.Equal(t, c.waiting, waiting)
 				if waiting == 0 {
-					require.ErrorIs(t, run(session.Decision(true, "c1", "c2")), runner.ErrDecision)
+					require.ErrorIs(t, run(session.Decision(true, "c1", "c2")), runner.ErrNotWaiting)
 				}
 			})
 		}

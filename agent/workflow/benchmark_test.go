@@ -95,7 +95,7 @@ func BenchmarkNode(b *testing.B) {
 				for j := range n + 1 {
 					e := event(j)
 					e.InvocationID = key.ID
-					_, err := svc.Append(b.Context(), session.At{Key: key, After: int64(j), Fence: lease.Fence}, e)
+					_, err := svc.Append(b.Context(), session.AppendTarget{Key: key, After: int64(j), Fence: lease.Fence}, e)
 					require.NoError(b, err)
 				}
 				lease.Release()

@@ -19,7 +19,7 @@ import (
 // A child that has ended is not run again: Do returns what its end in the log says. Calls with the
 // same name at the same time share one run. A child that waits makes Do return ErrWaits. A child that
 // has failed, after its own Retry, makes Do return an *Error, which the caller may go on after. A
-// child that is an agent, or has one in it, must be one of Graph.Callees.
+// child that is an agent, or has one in it, must be one of Graph.Children.
 func Do[Out any](ctx context.Context, r *Run, n *Node, name string, in any) (out Out, err error) {
 	return do[Out](ctx, r, n, name, in, false)
 }
@@ -119,7 +119,7 @@ func (r *Run) checkDo(n *Node, name string, delegate bool) error {
 	}
 	switch {
 	case r.site.graph.called[n.Name] != n && len(n.kind.agents()) > 0:
-		return fmt.Errorf("Do: the node %s is an agent or has one in it; list it in Graph.Callees", n.Name)
+		return fmt.Errorf("Do: the node %s is an agent or has one in it; list it in Graph.Children", n.Name)
 	case delegate && r.site.node.Once:
 		return errors.New("Delegate: the output of a node with Once is its own; use Do")
 	case name != "" && (strings.Trim(name, "0123456789") == "" || strings.ContainsAny(name, "/@#")):

@@ -32,17 +32,17 @@ func TestDelegatedOutput(t *testing.T) {
 	require.Equal(t, []string{inner, "wf@m/outer@1"}, live[2].NodeInfo.OutputFor)
 	require.Equal(t, inner, live[3].NodeInfo.OutputOf)
 	require.Equal(t, "text", live[3].Actions.StateDelta["out"])
-	require.Equal(t, "text", session.Nodes(live).Run("wf@m/outer@1").Output)
+	require.Equal(t, "text", session.NewWorkflowRuns(live).Run("wf@m/outer@1").Output)
 
 	// A child that asks is waited for, and one that an agent is said something by the agent.
 	s = newStage(t)
 	g = newGraph(t, chain(start, delegates("p", asker[string]("c", "q")), takes("next")))
 	s.steps(g, message("m"))
-	require.Equal(t, session.Unclear, session.Nodes(append(s.live(), &session.Event{Author: "wf", NodeInfo: &session.NodeInfo{Path: "wf@m/p@1"}})).Run("wf@m/p@1").Status())
+	require.Equal(t, session.Unclear, session.NewWorkflowRuns(append(s.live(), &session.Event{Author: "wf", NodeInfo: &session.NodeInfo{Path: "wf@m/p@1"}})).Run("wf@m/p@1").Status())
 	require.Equal(t, []string{`p@1/c@1: ["yes"]`, "p@1: null", `next@1: ["yes"]`, `wf: ["yes"]`}, s.steps(g, answer("p@1/c@1#q", "yes")))
 
 	talker := workflow.Agent(says("talker", "hi"))
-	g, err := workflow.New(workflow.Graph{Name: "wf", Edges: chain(start, delegates("p", talker), takes("next")), Callees: []*node{talker}})
+	g, err := workflow.New(workflow.Graph{Name: "wf", Edges: chain(start, delegates("p", talker), takes("next")), Children: []*node{talker}})
 	require.NoError(t, err)
 	steps := newStage(t).steps(g, message("m"))
 	require.Equal(t, []string{`p@1/talker@1: "hi"`, "p@1: null", `next@1: "hi"`, `wf: "hi"`}, steps[2:])

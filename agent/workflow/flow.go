@@ -110,7 +110,7 @@ func (g *graph) pathsOf(w *work, host *agent.Host, outer string) []string {
 // made events of, or any if it has no input.
 func (g *graph) open(host *agent.Host) bool {
 	inv := host.Now()
-	for _, run := range session.Nodes(inv.Live).Workflows() {
+	for _, run := range session.NewWorkflowRuns(inv.Live).Workflows() {
 		name, _ := element(run.Path)
 		if name != g.Name() || !run.Open() || !agent.Sees(host.Branch, run.Events[0].Branch) {
 			continue

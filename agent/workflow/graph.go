@@ -23,9 +23,9 @@ type Graph struct {
 	// Edges are the edges, the first ones from Start. Where one end leads to several nodes, these get
 	// it in this order.
 	Edges []Edge
-	// Callees lists the nodes that are on no edge and that functions run with Do. A node that is an
+	// Children lists the nodes that are on no edge and that functions run with Do. A node that is an
 	// agent, or has one in it, must be listed here; others may be.
-	Callees []*Node
+	Children []*Node
 	// Limit is how many nodes may run at the same time; 0 is without limit. A node that waits for a
 	// person does not count.
 	Limit int
@@ -69,7 +69,7 @@ func Chain(nodes ...*Node) []Edge {
 type graph struct {
 	Graph
 	nodes  map[string]*Node   // those on edges, by name
-	called map[string]*Node   // Callees by name
+	called map[string]*Node   // Children by name
 	out    map[*Node][]Edge   // in the order of Edges
 	before map[*Node][]*Node  // the nodes with an edge to it, each once, in the order of Edges
 	names  map[*Node][]string // of the nodes in before
@@ -109,9 +109,9 @@ func New(description Graph) (agent.Agent, error) {
 		report("Limit and Runs must not be less than 0")
 	}
 	g.addEdges(report)
-	for _, n := range g.Callees {
+	for _, n := range g.Children {
 		if n == nil {
-			report("a node in Callees is nil")
+			report("a node in Children is nil")
 			continue
 		}
 		g.addNode(n, g.called, report)

@@ -60,7 +60,7 @@ func twenty(wrong func(string)) agent.Agent {
 	step := func() *node {
 		names++
 		return workflow.Func(fmt.Sprint("n", names), func(ctx ctx, r *run, in any) (any, error) {
-			if own := session.Nodes(r.Invocation().Live).Run(r.Path); own != nil && own.Ended() {
+			if own := session.NewWorkflowRuns(r.Invocation().Live).Run(r.Path); own != nil && own.Ended() {
 				wrong(r.Path + " has ended, and runs again")
 			}
 			select {
@@ -153,7 +153,7 @@ func workOn(where string) error {
 			if err != nil {
 				continue
 			}
-			if w := session.Nodes(inv.Live).Workflow("wf@mon"); w != nil && w.Ended {
+			if w := session.NewWorkflowRuns(inv.Live).Workflow("wf@mon"); w != nil && w.Ended {
 				ended[m.Key] = true
 				continue
 			}
@@ -290,7 +290,7 @@ func killProcesses(t *testing.T, where string) {
 	open := func() (n int) { // how many runs have not ended
 		for _, key := range keys {
 			if !ends[key] {
-				w := session.Nodes(logOf(key)).Workflow("wf@mon")
+				w := session.NewWorkflowRuns(logOf(key)).Workflow("wf@mon")
 				ends[key] = w != nil && w.Ended
 			}
 			if !ends[key] {

@@ -10,7 +10,7 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A ledger is what the live view says of workflows' runs: the fold session.Nodes, with what running a
+// A ledger is what the live view says of workflows' runs: the fold session.NewWorkflowRuns, with what running a
 // graph asks of it. It follows the log: update takes in what is new. It may be used by several
 // goroutines.
 type ledger struct {
@@ -20,7 +20,7 @@ type ledger struct {
 	// version counts how often the fold was made anew, since a compaction or a rewind has come.
 	version int
 
-	runs    *session.NodeRuns
+	runs    *session.WorkflowRuns
 	entries map[string]*entry // by path
 	// calls are the function calls of runs, by id, the latest one with it; open are those without a
 	// response.
@@ -72,7 +72,7 @@ func (l *ledger) update(inv *session.Invocation) {
 	if l.runs == nil || inv.Frontier != l.frontier {
 		// A compaction or a rewind has changed what counts.
 		l.version++
-		l.runs = new(session.NodeRuns)
+		l.runs = new(session.WorkflowRuns)
 		l.entries = map[string]*entry{}
 		l.calls = map[string]*call{}
 		l.open = map[string]*call{}

@@ -317,7 +317,7 @@ type fragile struct {
 
 var errCrash = errors.New("crash")
 
-func (f *fragile) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+func (f *fragile) Append(ctx context.Context, at session.AppendTarget, events ...*session.Event) (int64, error) {
 	how := f.fails()
 	if how == 1 {
 		return 0, errCrash
@@ -377,7 +377,7 @@ func (m *machine) result() (outputs map[string]string, state string) {
 	whole := false
 	for range 400 {
 		live := m.live()
-		runs := session.Nodes(live)
+		runs := session.NewWorkflowRuns(live)
 		w := runs.Workflow("wf@mon")
 		if w != nil && w.Ended {
 			break
@@ -400,7 +400,7 @@ func (m *machine) result() (outputs map[string]string, state string) {
 		if s, err := m.svc.Get(context.Background(), m.key); err == nil && s.Position > 3 && m.disturb(10) {
 			c := &session.Compaction{Through: 2, Frontier: s.Frontier, Content: genai.NewContentFromText("before", genai.RoleUser)}
 			e := &session.Event{Author: "plugin/compaction", Actions: session.Actions{Compaction: c}}
-			_, err := m.svc.Append(context.Background(), session.At{Key: m.key, After: s.Position}, e)
+			_, err := m.svc.Append(context.Background(), session.AppendTarget{Key: m.key, After: s.Position}, e)
 			if err != nil {
 				require.ErrorIs(m.t, err, session.ErrInvalid, "there is one already")
 			}
@@ -410,13 +410,13 @@ func (m *machine) result() (outputs map[string]string, state string) {
 		if s, err := m.svc.Get(context.Background(), m.key); err == nil && s.Position > 3 && m.disturb(6) {
 			to := 3 + m.rand.Int64N(s.Position-2)
 			back := &session.Event{Author: "plugin/rewind", Actions: session.Actions{Rewind: &session.Rewind{To: to}}}
-			_, err := m.svc.Append(context.Background(), session.At{Key: m.key, After: s.Position}, back)
+			_, err := m.svc.Append(context.Background(), session.AppendTarget{Key: m.key, After: s.Position}, back)
 			require.NoError(m.t, err)
 			whole = false
 		}
 	}
 	live := m.live()
-	w := session.Nodes(live).Workflow("wf@mon")
+	w := session.NewWorkflowRuns(live).Workflow("wf@mon")
 	require.NotNil(m.t, w)
 	if !w.Ended {
 		for _, e := range live {
@@ -529,7 +529,7 @@ func disturbed(rt *rapid.T, svc session.Service) {
 		m := &machine{t: rt, root: p.graph(limit), svc: svc, key: key, rand: rand.New(rand.NewPCG(seed, 7))}
 		_, err := svc.Create(context.Background(), key, nil)
 		require.NoError(rt, err)
-		_, err = svc.Append(context.Background(), session.At{Key: key}, session.Message("before"), &session.Event{Author: "wf", Content: session.Reply("yes").Content})
+		_, err = svc.Append(context.Background(), session.AppendTarget{Key: key}, session.Message("before"), &session.Event{Author: "wf", Content: session.Reply("yes").Content})
 		require.NoError(rt, err)
 		left := disturbances
 		m.disturb = func(n int) bool {

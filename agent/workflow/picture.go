@@ -30,7 +30,7 @@ type PictureNode struct {
 // A PictureEdge leads from one node, or from Start, to another. Label says when, "" is always.
 type PictureEdge struct{ From, To, Label string }
 
-// PictureOf returns the picture of an agent that New has made, nil for any other agent. Nodes in Callees
+// PictureOf returns the picture of an agent that New has made, nil for any other agent. Nodes in Children
 // are not in it.
 func PictureOf(a agent.Agent) *Picture {
 	g, ok := a.(*graph)
@@ -195,7 +195,7 @@ func progressOf(run *session.WorkflowRun) *progressIn {
 }
 
 // Mermaid writes the graph as a flowchart of Mermaid, which many pages and editors show as a picture. If
-// run is not nil, each node says how far that run of the workflow has come with it (session.Nodes).
+// run is not nil, each node says how far that run of the workflow has come with it (session.NewWorkflowRuns).
 func (p *Picture) Mermaid(w io.Writer, run *session.WorkflowRun) error {
 	var b strings.Builder
 	b.WriteString("flowchart TD\n")

@@ -71,7 +71,7 @@ func TestPictures(t *testing.T) {
 	require.Equal(t, "wf: NODE_FAILED", steps[len(steps)-1])
 	inv, err := session.Snapshot(t.Context(), s.svc, key)
 	require.NoError(t, err)
-	run := session.Nodes(inv.Live).Workflow("wf@m")
+	run := session.NewWorkflowRuns(inv.Live).Workflow("wf@m")
 	golden(t, "run.mmd", func(w io.Writer) error { return p.Mermaid(w, run) })
 	golden(t, "run.dot", func(w io.Writer) error { return p.DOT(w, run) })
 

@@ -274,8 +274,8 @@ func TestDo(t *testing.T) {
 	p = workflow.Func("p", func(ctx ctx, r *run, _ any) (string, error) { return workflow.Do[string](ctx, r, talker, "", nil) })
 	events, err := newStage(t).events(newGraph(t, chain(start, p)), message("m"))
 	require.NoError(t, err)
-	require.Contains(t, events[1].ErrorMessage, "list it in Graph.Callees")
-	g, err = workflow.New(workflow.Graph{Name: "wf", Edges: chain(start, p), Callees: []*node{talker}})
+	require.Contains(t, events[1].ErrorMessage, "list it in Graph.Children")
+	g, err = workflow.New(workflow.Graph{Name: "wf", Edges: chain(start, p), Children: []*node{talker}})
 	require.NoError(t, err)
 	require.Contains(t, newStage(t).steps(g, message("m")), `p@1: "hi"`)
 }
@@ -430,7 +430,7 @@ func TestOnce(t *testing.T) {
 		for _, e := range logged {
 			log = append(log, e.Clone())
 		}
-		_, err = s.svc.Append(t.Context(), session.At{Key: key}, log...)
+		_, err = s.svc.Append(t.Context(), session.AppendTarget{Key: key}, log...)
 		require.NoError(t, err)
 		require.Equal(t, want, s.steps(g, answer("a@1#call#cut-off#2", said)))
 		require.Empty(t, s.steps(g, nil))
@@ -473,7 +473,7 @@ func TestAgentNodes(t *testing.T) {
 	s.steps(g, message("m"))
 	inv, err := session.Snapshot(t.Context(), s.svc, key)
 	require.NoError(t, err)
-	require.Equal(t, 2, session.Nodes(inv.Live).Run("wf@m/bad@1/bad@1").Failures)
+	require.Equal(t, 2, session.NewWorkflowRuns(inv.Live).Run("wf@m/bad@1/bad@1").Failures)
 
 	// It waits for a human, and goes on when the human has answered.
 	s = newStage(t)
@@ -504,7 +504,7 @@ func TestOutputsOfAgents(t *testing.T) {
 	s := newStage(t)
 	g := newGraph(t, chain(start, workflow.Agent(team)))
 	s.steps(g, message("m"))
-	w := session.Nodes(s.live()).Workflow("wf@m")
+	w := session.NewWorkflowRuns(s.live()).Workflow("wf@m")
 	require.NotNil(t, w)
 	var question string
 	for _, n := range w.Nodes {
@@ -633,13 +633,13 @@ func TestGoingOn(t *testing.T) {
 
 	// Nothing runs after a rewind until somebody asks.
 	back := &session.Event{Author: "plugin/rewind", Actions: session.Actions{Rewind: &session.Rewind{To: 3}}}
-	_, err = s.svc.Append(t.Context(), session.At{Key: key, After: 5}, back)
+	_, err = s.svc.Append(t.Context(), session.AppendTarget{Key: key, After: 5}, back)
 	require.NoError(t, err)
 	require.Equal(t, []string{`c@1: "c"`, `wf: "c"`}, s.steps(g, nil))
 
 	// The input is in the log, and no node has begun.
 	back = &session.Event{Author: "plugin/rewind", Actions: session.Actions{Rewind: &session.Rewind{To: 1}}}
-	_, err = s.svc.Append(t.Context(), session.At{Key: key, After: 8}, back)
+	_, err = s.svc.Append(t.Context(), session.AppendTarget{Key: key, After: 8}, back)
 	require.NoError(t, err)
 	require.Equal(t, `a@1: "a"`, s.steps(g, nil)[0])
 }
@@ -663,7 +663,7 @@ func TestChangedGraph(t *testing.T) {
 	events, err = s.events(changed, workflow.Abandon("wf@m"))
 	require.NoError(t, err)
 	require.Equal(t, workflow.Abandoned, events[len(events)-1].ErrorCode)
-	w := session.Nodes(events).Workflow("wf@m")
+	w := session.NewWorkflowRuns(events).Workflow("wf@m")
 	require.True(t, w.Ended)
 	require.Empty(t, s.steps(changed, nil))
 	require.Equal(t, []string{`a@1: "hello"`, `c@1: "hello"`, `wf: "hello"`}, s.steps(changed, message("n")))

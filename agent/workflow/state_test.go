@@ -104,10 +104,10 @@ func TestStateIsCheckedWhenAGraphIsBuilt(t *testing.T) {
 	require.NoError(t, err)
 	listed := reads("listed")
 	_, err = workflow.New(workflow.Graph{
-		Name:    "wf",
-		State:   workflow.StateOf[letterState](),
-		Edges:   chain(start, reads("a"), keyed, lost, workflow.Each(called("w", reads("w")), 0), workflow.Agent(in)),
-		Callees: []*node{listed},
+		Name:     "wf",
+		State:    workflow.StateOf[letterState](),
+		Edges:    chain(start, reads("a"), keyed, lost, workflow.Each(called("w", reads("w")), 0), workflow.Agent(in)),
+		Children: []*node{listed},
 	})
 	for _, want := range []string{
 		`node a: the state key "tone": it is of type string, and must be of type integer`,

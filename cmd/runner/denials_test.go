@@ -32,8 +32,8 @@ func TestTheDenialThatCounts(t *testing.T) {
 			return plugin.Deny("No.", "closed"), nil
 		}}
 	}
-	on := func(name string, has plugin.Has, answer func(e *session.Event) plugin.Outcome) *plugin.Plugin {
-		return &plugin.Plugin{Name: name, Filter: &plugin.Filter{Authors: []string{"agent"}, Has: []plugin.Has{has}},
+	on := func(name string, has plugin.EventFeature, answer func(e *session.Event) plugin.Outcome) *plugin.Plugin {
+		return &plugin.Plugin{Name: name, Filter: &plugin.Filter{Authors: []string{"agent"}, Has: []plugin.EventFeature{has}},
 			OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
 				return answer(e), nil
 			}}

@@ -28,7 +28,7 @@ func deskPlugin() {
 		if c.Fail {
 			return nil, errors.New("it does not want to")
 		}
-		return &plugin.Plugin{Filter: &plugin.Filter{Authors: []string{session.User}, Has: []plugin.Has{plugin.HasText}},
+		return &plugin.Plugin{Filter: &plugin.Filter{Authors: []string{session.User}, Has: []plugin.EventFeature{plugin.HasText}},
 			OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
 				verb, rest, _ := strings.Cut(e.Text(), " ")
 				switch {

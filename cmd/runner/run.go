@@ -209,7 +209,7 @@ func (p *program) abandon(ctx context.Context, s *setup) error {
 		return err
 	}
 	abandoned := 0
-	for _, w := range session.Nodes(live).Workflows() {
+	for _, w := range session.NewWorkflowRuns(live).Workflows() {
 		if !w.Open() {
 			continue
 		}
@@ -223,7 +223,7 @@ func (p *program) abandon(ctx context.Context, s *setup) error {
 		if live, err = s.live(ctx); err != nil {
 			return err
 		}
-		if now := session.Nodes(live).Workflow(w.Path); now != nil && now.Open() {
+		if now := session.NewWorkflowRuns(live).Workflow(w.Path); now != nil && now.Open() {
 			return exit.Usage.Errorf("the run %s has not ended: only a workflow that is the configuration's agent ends it; rewind the session to before it",
 				w.Path)
 		}

@@ -37,7 +37,7 @@ type setup struct {
 // local is a configuration at work in this process.
 type local struct {
 	runner *runner.Runner
-	*config.Parts
+	*config.Opened
 }
 
 // setUpServer returns what runs the agent of a server.
@@ -106,24 +106,24 @@ func (p *program) setUp(ctx context.Context, c *config.Config) (*setup, error) {
 		o.ServerStderr = p.Err
 	}
 	s.inMemory = strings.HasPrefix(cmp.Or(p.StoreName, c.Store()), "memory")
-	parts, err := c.Open(ctx, o)
+	opened, err := c.Open(ctx, o)
 	if err != nil {
 		return nil, configError(c, err)
 	}
 	r, closeRunner, err := p.NewRunner(ctx, runner.Options{
-		Agent:     parts.Agent,
-		Sessions:  parts.Sessions,
-		Plugins:   parts.Plugins,
+		Agent:     opened.Agent,
+		Sessions:  opened.Sessions,
+		Plugins:   opened.Plugins,
 		KeptViews: c.KeptViews(),
 	})
 	if err != nil {
-		return nil, errors.Join(err, parts.Close(ctx))
+		return nil, errors.Join(err, opened.Close(ctx))
 	}
 	s.runner = r
-	s.sessions = parts.Sessions
-	s.local = &local{runner: r, Parts: parts}
+	s.sessions = opened.Sessions
+	s.local = &local{runner: r, Opened: opened}
 	s.close = func() error {
-		return errors.Join(closeRunner(), exit.OfConfig(parts.Close(ctx)))
+		return errors.Join(closeRunner(), exit.OfConfig(opened.Close(ctx)))
 	}
 	if fresh {
 		p.Note("session %s", s.key.ID)
@@ -192,7 +192,7 @@ func (s *setup) live(ctx context.Context) ([]*session.Event, error) {
 // hasFailed reports whether a workflow of the session has failed, and can go on.
 func (s *setup) hasFailed(ctx context.Context) bool {
 	live, err := s.live(ctx)
-	return err == nil && slices.ContainsFunc(session.Nodes(live).Workflows(), (*session.WorkflowRun).Failed)
+	return err == nil && slices.ContainsFunc(session.NewWorkflowRuns(live).Workflows(), (*session.WorkflowRun).Failed)
 }
 
 // asks reports whether the call is the question of a workflow's node.

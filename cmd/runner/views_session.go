@@ -63,7 +63,7 @@ func (s *viewed) append(ctx context.Context, e *session.Event) error {
 	if r := e.Actions.Rewind; r != nil && r.To < int64(len(s.at)) { // its position here is another one
 		e.Actions.Rewind = &session.Rewind{To: s.at[r.To]}
 	}
-	at, err := s.sessions.Append(ctx, session.At{Key: s.rec.Key, After: inv.Position}, e)
+	at, err := s.sessions.Append(ctx, session.AppendTarget{Key: s.rec.Key, After: inv.Position}, e)
 	s.at = append(s.at, at)
 	if err != nil {
 		return exit.Usage.Errorf("session %s: %w", s.rec.Key, err)
@@ -89,7 +89,7 @@ func (s *viewed) fit(ctx context.Context) (text string, why string, err error) {
 	e.Author = session.PluginPrefix + compaction.Name
 	e.InvocationID = inv.ID
 	e.Timestamp = inv.Live[len(inv.Live)-1].Timestamp
-	at := session.At{Key: s.rec.Key, After: inv.Position}
+	at := session.AppendTarget{Key: s.rec.Key, After: inv.Position}
 	if _, err := s.sessions.Append(ctx, at, e); err != nil {
 		return "", "", exit.Store.As(fmt.Errorf("the summary cannot be appended: %w", err))
 	}

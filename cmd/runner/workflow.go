@@ -77,7 +77,7 @@ func (p *program) latestRun(ctx context.Context, c *config.Config, name string) 
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range session.Nodes(live).Workflows() {
+	for _, w := range session.NewWorkflowRuns(live).Workflows() {
 		if strings.HasPrefix(w.Path, name+"@") {
 			run = w
 		}

@@ -160,7 +160,7 @@ func begin(ctx context.Context, svc session.Service) error {
 		e.Timestamp = at.Add(time.Duration(i) * time.Minute)
 		events = append(events, e)
 	}
-	_, err := svc.Append(ctx, session.At{Key: longKey}, events...)
+	_, err := svc.Append(ctx, session.AppendTarget{Key: longKey}, events...)
 	return err
 }
 

@@ -125,7 +125,7 @@ func (h *history) fence(keys []session.Key) {
 		for {
 			m, err := h.s.Get(h.t.Context(), key)
 			if err == nil {
-				_, err = h.s.Append(h.t.Context(), session.At{Key: key, After: m.Position}, b.events()...)
+				_, err = h.s.Append(h.t.Context(), session.AppendTarget{Key: key, After: m.Position}, b.events()...)
 			}
 			if errors.Is(err, session.ErrConflict) {
 				continue
@@ -149,7 +149,7 @@ func (h *history) again() {
 		}
 		m, err := h.s.Get(h.t.Context(), b.Key)
 		if err == nil {
-			_, err = h.s.Append(h.t.Context(), session.At{Key: b.Key, After: m.Position}, b.events()...)
+			_, err = h.s.Append(h.t.Context(), session.AppendTarget{Key: b.Key, After: m.Position}, b.events()...)
 		}
 		if err != nil {
 			h.t.Errorf("%s: batch %q again: %v", b.Key, name, err)

@@ -129,7 +129,7 @@ func (t task) meet(ctx context.Context, s session.Service) error {
 			return nil
 		}
 		// Appended once; again it changes nothing.
-		_, err = s.Append(ctx, session.At{Key: t.Meet, After: m.Position}, here)
+		_, err = s.Append(ctx, session.AppendTarget{Key: t.Meet, After: m.Position}, here)
 		if err != nil && !errors.Is(err, session.ErrConflict) {
 			return err
 		}

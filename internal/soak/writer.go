@@ -84,7 +84,7 @@ func (w *writer) append(ctx context.Context, key session.Key) error {
 			say(report{Try: b})
 			tried = true
 		}
-		_, err = w.Append(ctx, session.At{Key: key, After: m.Position}, events...)
+		_, err = w.Append(ctx, session.AppendTarget{Key: key, After: m.Position}, events...)
 		switch {
 		case err == nil && !rewind:
 			say(report{Ack: b.Name})
@@ -117,7 +117,7 @@ func (w *writer) lease(ctx context.Context, key session.Key) error {
 	if err != nil {
 		return err
 	}
-	at := session.At{Key: key, After: m.Position, Fence: l.Fence}
+	at := session.AppendTarget{Key: key, After: m.Position, Fence: l.Fence}
 	for nth := range 1 + rand.N(4) {
 		b := w.batch(key, l.Fence, nth)
 		say(report{Try: b})
@@ -150,7 +150,7 @@ func (w *writer) count(ctx context.Context, key session.Key) error {
 		counted := session.Message("counts")
 		counted.Actions.StateIncrement = map[string]float64{"app:spent": float64(by)}
 		counted.Actions.StateBound = map[string]float64{"app:spent": bound}
-		_, err = w.Append(ctx, session.At{Key: key, After: m.Position}, appended, counted)
+		_, err = w.Append(ctx, session.AppendTarget{Key: key, After: m.Position}, appended, counted)
 		switch {
 		case err == nil:
 			say(report{Added: by})

@@ -155,7 +155,7 @@ type refusing struct {
 	attempts int
 }
 
-func (s *refusing) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+func (s *refusing) Append(ctx context.Context, at session.AppendTarget, events ...*session.Event) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range events {

@@ -236,7 +236,7 @@ func BenchmarkNotCalled(b *testing.B) {
 		"unsubscribed": func() *plugin.Plugin { return pluginWith(nil, plugin.BeforeRun) },
 		"filtered": func() *plugin.Plugin {
 			p := pluginWith(nil, plugin.OnEvent)
-			p.Filter = &plugin.Filter{Authors: []string{"someone"}, Has: []plugin.Has{plugin.HasCall}}
+			p.Filter = &plugin.Filter{Authors: []string{"someone"}, Has: []plugin.EventFeature{plugin.HasCall}}
 			return p
 		},
 		"called": func() *plugin.Plugin { return &plugin.Plugin{OnEvent: asksNothing} },

@@ -240,7 +240,7 @@ func TestASummaryReachesAsFarAsTheOneBefore(t *testing.T) {
 	}
 	last := keep[len(keep)-1]
 	covers := append(append([]int64{}, keep[:3]...), keep[4:]...)
-	_, err := s.sessions.Append(ctx, session.At{Key: key, After: last}, &session.Event{Author: "plugin/other", Actions: session.Actions{
+	_, err := s.sessions.Append(ctx, session.AppendTarget{Key: key, After: last}, &session.Event{Author: "plugin/other", Actions: session.Actions{
 		Compaction: &session.Compaction{Through: last, Keep: covers, Frontier: frontierOf(s)}}})
 	require.NoError(t, err)
 	_, err = s.run(compaction.Now("").Event())

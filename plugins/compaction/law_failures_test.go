@@ -236,7 +236,7 @@ func TestANoteThatCannotBeReadIsIgnored(t *testing.T) {
 			if note != nil {
 				e.CustomMetadata = map[string]any{"compaction": note}
 			}
-			_, err := s.sessions.Append(ctx, session.At{Key: key, After: 4}, e)
+			_, err := s.sessions.Append(ctx, session.AppendTarget{Key: key, After: 4}, e)
 			require.NoError(t, err)
 			for i := range 30 {
 				s.say("question %d %s", i, filler(20))

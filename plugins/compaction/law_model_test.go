@@ -88,13 +88,13 @@ func (n *naive) covered(seq int64) (fresh []int64, prior int64) {
 	return fresh, before.head
 }
 
-// fate is what session.Statuses is to say.
-func (n *naive) fate(seq int64) session.Status {
+// fate is what session.EventStatuses is to say.
+func (n *naive) fate(seq int64) session.EventStatus {
 	v := n.now()
 	if seq == v.head || slices.Contains(v.raw, seq) {
-		return session.Status{Live: true}
+		return session.EventStatus{Live: true}
 	}
-	return session.Status{Behind: v.behind[seq]}
+	return session.EventStatus{Behind: v.behind[seq]}
 }
 
 // differs compares the whole of what a store says with the model.
@@ -114,7 +114,7 @@ func (n *naive) differs(s *session.Session, live []*session.Event) error {
 			return fmt.Errorf("state key %q is %v, want %v", key, s.State[key], want)
 		}
 	}
-	var fates session.Statuses
+	var fates session.EventStatuses
 	for _, e := range n.log {
 		fates.Add(e)
 	}

@@ -30,7 +30,7 @@ type life struct {
 	acked atomic.Bool // the last append is made, and nobody learns of it
 }
 
-func (l *life) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+func (l *life) Append(ctx context.Context, at session.AppendTarget, events ...*session.Event) (int64, error) {
 	if l.dead.Load() {
 		return 0, errCrash
 	}

@@ -169,7 +169,7 @@ func (p *scripted) begin() {
 		e.InvocationID = fmt.Sprint("past ", i)
 		past = append(past, e)
 	}
-	_, err = p.store.Append(p.t.Context(), session.At{Key: p.key}, past...)
+	_, err = p.store.Append(p.t.Context(), session.AppendTarget{Key: p.key}, past...)
 	require.NoError(p.t, err)
 }
 
@@ -317,7 +317,7 @@ func (p *scripted) otherKit(i int) {
 		e.Author = strings.Replace(e.Author, "desk", "solo", 1)
 		e.InvocationID = fmt.Sprint(kind, i, n/3)
 	}
-	_, err = p.store.Append(ctx, session.At{Key: p.key, After: s.Position}, events...)
+	_, err = p.store.Append(ctx, session.AppendTarget{Key: p.key, After: s.Position}, events...)
 	require.NoError(p.t, err)
 	p.open()
 }
@@ -351,7 +351,7 @@ func (p *scripted) laws() {
 	require.Equal(p.t, seqs(session.Live(log)), seqs(live))
 
 	// What is pinned last is in the view, or the summary has first lines of pins, and the tool recall reads it.
-	var statuses session.Statuses
+	var statuses session.EventStatuses
 	for _, e := range log {
 		statuses.Add(e)
 	}

@@ -96,7 +96,7 @@ func long(b *testing.B, sessions session.Service, events int) {
 			e := &session.Event{Author: "plugin/compaction", Actions: session.Actions{Compaction: &session.Compaction{Through: position, Frontier: frontier, Content: session.Message("What was said.").Content}}}
 			batch, frontier = append(batch, e), position+int64(len(batch))+1
 		}
-		position, err = sessions.Append(ctx, session.At{Key: key, After: position}, batch...)
+		position, err = sessions.Append(ctx, session.AppendTarget{Key: key, After: position}, batch...)
 		require.NoError(b, err)
 	}
 }

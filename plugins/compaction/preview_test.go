@@ -23,7 +23,7 @@ func TestTheTailAndTheGoalGiveWay(t *testing.T) {
 	svc := memory.New()
 	_, err := svc.Create(ctx, key, nil)
 	require.NoError(t, err)
-	at := session.At{Key: key}
+	at := session.AppendTarget{Key: key}
 	put := func(e *session.Event) {
 		at.After, err = svc.Append(ctx, at, e)
 		require.NoError(t, err)

@@ -83,7 +83,7 @@ type recaller struct {
 	sessions session.Service
 	call     *tool.Call
 	query    recallQuery
-	statuses session.Statuses
+	statuses session.EventStatuses
 	last     int64          // the last position of the log when the call began
 	cleared  map[int64]bool // the positions of live events that the prompt has only the beginning of
 }

@@ -66,7 +66,7 @@ func logged(t require.TestingT, events ...*session.Event) session.Service {
 	_, err := svc.Create(ctx, key, nil)
 	require.NoError(t, err)
 	for i, e := range events {
-		_, err := svc.Append(ctx, session.At{Key: key, After: int64(i)}, e)
+		_, err := svc.Append(ctx, session.AppendTarget{Key: key, After: int64(i)}, e)
 		require.NoError(t, err)
 	}
 	return svc
@@ -226,7 +226,7 @@ func TestRecallIsWhatIsCovered(t *testing.T) {
 			default:
 				e = says("desk", "", fmt.Sprint("said ", i))
 			}
-			if _, err := svc.Append(ctx, session.At{Key: key, After: int64(len(log))}, e); err != nil {
+			if _, err := svc.Append(ctx, session.AppendTarget{Key: key, After: int64(len(log))}, e); err != nil {
 				require.ErrorIs(t, err, session.ErrInvalid)
 				continue
 			}

@@ -20,7 +20,7 @@ func (d *decision) stayIfNeeded() {
 
 	// A workflow goes on with what the live view has of its run, so all of that stays until the run has ended.
 	unfinished := map[*session.Event]bool{}
-	for _, w := range session.Nodes(d.inv.Live).Workflows() {
+	for _, w := range session.NewWorkflowRuns(d.inv.Live).Workflows() {
 		if !w.Open() {
 			continue
 		}

@@ -143,7 +143,7 @@ func TestApprovalOfOneOfTwoCallsOfAnID(t *testing.T) {
 	asks := session.Decision(false, "1")
 	asks.Author = "plugin/guardrail"
 	later := &session.Event{Author: "bot", LongRunningToolIDs: []string{"1"}}
-	_, err = s.sessions.Append(ctx, session.At{Key: key}, calls("send"), asks, calls("fetch"), later)
+	_, err = s.sessions.Append(ctx, session.AppendTarget{Key: key}, calls("send"), asks, calls("fetch"), later)
 	require.NoError(t, err)
 	require.Equal(t, []string{"user: [1: ]", `bot: send={"declined":true,"error":"declined: a human has said no to this call","reason":"Not now."}`, "bot: done"}, s.run(session.Decision(true, "1")))
 	require.Empty(t, s.tools)
@@ -169,7 +169,7 @@ func TestApprovalInABranch(t *testing.T) {
 	locks := &session.Event{Author: "bot", Actions: session.Actions{StateDelta: map[string]any{"locked": true}}}
 	now, err := sessions.Get(ctx, key)
 	require.NoError(t, err)
-	_, err = sessions.Append(ctx, session.At{Key: key, After: now.Position}, locks)
+	_, err = sessions.Append(ctx, session.AppendTarget{Key: key, After: now.Position}, locks)
 	require.NoError(t, err)
 	lines := s.run(session.Decision(true, "c-send-helper_c-helper"))
 	require.Contains(t, lines, `plugin/guardrail: send={"error":"Not now."} [DENIED]`)
@@ -250,7 +250,7 @@ func TestApprovalAfterARewindIsJudgedByThePolicyInForce(t *testing.T) {
 			// The yes is rewound, so that the call waits again. Under the policy of now it is denied.
 			now, err := sessions.Get(ctx, key)
 			require.NoError(t, err)
-			_, err = sessions.Append(ctx, session.At{Key: key, After: now.Position}, &session.Event{Author: "plugin/rewind",
+			_, err = sessions.Append(ctx, session.AppendTarget{Key: key, After: now.Position}, &session.Event{Author: "plugin/rewind",
 				Actions: session.Actions{Rewind: &session.Rewind{To: held.Position}}})
 			require.NoError(t, err)
 			writes(denies, time.Hour)

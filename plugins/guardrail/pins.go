@@ -213,7 +213,7 @@ const maxHint = 2000
 // approvedAsIs reports whether a human has approved a call after having been shown the tool's declaration as
 // it is now. log ends with the input that approves the call.
 func (g *guard) approvedAsIs(log []*session.Event, c *session.Call, u *policy.Unpinned) bool {
-	var open session.OpenCalls
+	var open session.CallTracker
 	var call *session.Call // c, as the log goes on
 	for _, e := range log {
 		made, _ := open.Add(e)

@@ -84,12 +84,12 @@ func DryRun(initial map[string]any, log []*session.Event, c session.Command) (*P
 }
 
 // standing returns the statuses, by position, of the events of a log that no rewind has voided.
-func standing(log []*session.Event) map[int64]session.Status {
-	var statuses session.Statuses
+func standing(log []*session.Event) map[int64]session.EventStatus {
+	var statuses session.EventStatuses
 	for _, e := range log {
 		statuses.Add(e)
 	}
-	list := map[int64]session.Status{}
+	list := map[int64]session.EventStatus{}
 	for _, e := range log {
 		status := statuses.Of(e)
 		if status.Void == 0 {
@@ -99,7 +99,7 @@ func standing(log []*session.Event) map[int64]session.Status {
 	return list
 }
 
-func left(events []*session.Event, then map[int64]session.Status) []*session.Event {
+func left(events []*session.Event, then map[int64]session.EventStatus) []*session.Event {
 	return slices.DeleteFunc(slices.Clone(events), func(e *session.Event) bool {
 		_, stays := then[e.Seq]
 		return !stays
@@ -107,7 +107,7 @@ func left(events []*session.Event, then map[int64]session.Status) []*session.Eve
 }
 
 // events fills in what happens to events, given those that count now and those that would count then.
-func (p *Plan) events(log []*session.Event, now, then map[int64]session.Status) {
+func (p *Plan) events(log []*session.Event, now, then map[int64]session.EventStatus) {
 	shared := map[string]bool{} // state keys
 	kept := map[string]bool{}   // invocations that keep events
 	lost := map[string]bool{}   // invocations that lose events
@@ -169,7 +169,7 @@ func (p *Plan) state(now, then map[string]any) {
 }
 
 // calls fills in what happens to function calls, given those of now and those of then. stay has the events that stay.
-func (p *Plan) calls(now, then []session.Call, stay map[int64]session.Status) {
+func (p *Plan) calls(now, then []session.Call, stay map[int64]session.EventStatus) {
 	was := map[*genai.FunctionCall]session.Call{}
 	for _, c := range now {
 		was[c.FunctionCall] = c

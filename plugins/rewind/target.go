@@ -39,7 +39,7 @@ func viewed(inv *session.Invocation) *past {
 // whole returns the past as the log has it.
 func whole(log []*session.Event) *past {
 	p := &past{position: int64(len(log)), gone: map[string]int64{}}
-	var statuses session.Statuses
+	var statuses session.EventStatuses
 	for _, e := range log {
 		statuses.Add(e)
 	}

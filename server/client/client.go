@@ -95,7 +95,7 @@ func (e *Error) Is(target error) bool {
 		return e.Code == "cancelled"
 	case runner.ErrCommand:
 		return e.Code == "no_plugin"
-	case runner.ErrDecision:
+	case runner.ErrNotWaiting:
 		return e.Code == "not_waiting"
 	}
 	return false

@@ -12,7 +12,7 @@ import (
 )
 
 // Append implements session.Service.
-func (m *Service) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+func (m *Service) Append(ctx context.Context, at session.AppendTarget, events ...*session.Event) (int64, error) {
 	// Check and encode the events before anybody has to wait for this append.
 	records, err := store.Records(at.Key, events)
 	if err != nil {

@@ -21,7 +21,7 @@ func BenchmarkMemory(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			e := logtest.Kilobyte()
-			if position, err = svc.Append(ctx, session.At{Key: key, After: position}, e); err != nil {
+			if position, err = svc.Append(ctx, session.AppendTarget{Key: key, After: position}, e); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 
 // Append implements session.Service. When it fails because the connection broke or the context ended,
 // the events may be in the log; to append the same events again, with their IDs, is right then.
-func (s *Store) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+func (s *Store) Append(ctx context.Context, at session.AppendTarget, events ...*session.Event) (int64, error) {
 	// Check and encode the events.
 	records, err := store.Records(at.Key, events)
 	if err != nil {
@@ -106,7 +106,7 @@ func (c *columns) state(key session.Key, records []*store.Record) bool {
 
 // appendOnce appends in one round trip. It reports false, without an error, if the log is not at the
 // position, the lease is another's, the session is not there, or the schema is newer than this program.
-func (s *Store) appendOnce(ctx context.Context, at session.At, c *columns) (bool, error) {
+func (s *Store) appendOnce(ctx context.Context, at session.AppendTarget, c *columns) (bool, error) {
 	// A migration takes the leases away. So the fence tells, and at no cost, what else the version does.
 	known := schemaFits
 	if at.Fence != 0 {

@@ -14,7 +14,7 @@ import (
 // why an append was refused, tells a repetition from a reused ID, and appends what the fast statement
 // cannot: compactions, rewinds, increments with a bound. A refusal is the caller's affair, err the
 // database's; on either nothing was appended.
-func (s *Store) appendLocked(ctx context.Context, at session.At, records []*store.Record) (position int64, refusal, err error) {
+func (s *Store) appendLocked(ctx context.Context, at session.AppendTarget, records []*store.Record) (position int64, refusal, err error) {
 	var appended func()
 	err = pgx.BeginTxFunc(ctx, s.pool, readCommitted, func(tx pgx.Tx) error {
 		// refuse ends the transaction without effect, and appendLocked with this error.

@@ -35,13 +35,13 @@ func said(i int) *session.Event {
 // a talk appends to one session.
 type talk struct {
 	store *postgres.Store
-	at    session.At
+	at    session.AppendTarget
 }
 
 func newTalk(t testing.TB, s *postgres.Store, id string, state map[string]any) *talk {
 	c, err := s.Create(t.Context(), session.Key{App: "bench", User: "user", ID: id}, state)
 	require.NoError(t, err)
-	return &talk{s, session.At{Key: c.Key}}
+	return &talk{s, session.AppendTarget{Key: c.Key}}
 }
 
 func (k *talk) append(t testing.TB, e ...*session.Event) {

@@ -275,7 +275,7 @@ func TestServerGone(t *testing.T) {
 	again, err := s.Lease(t.Context(), k.at.Key, "")
 	require.NoError(t, err)
 	require.Greater(t, again.Fence, lease.Fence)
-	_, err = s.Append(t.Context(), session.At{Key: k.at.Key, After: 2, Fence: lease.Fence}, said(3))
+	_, err = s.Append(t.Context(), session.AppendTarget{Key: k.at.Key, After: 2, Fence: lease.Fence}, said(3))
 	require.ErrorIs(t, err, session.ErrFenced)
 	again.Release()
 }

@@ -119,7 +119,7 @@ func TestDeletedSessionsLeaveNoWords(t *testing.T) {
 					batch = append(batch, spoken(fmt.Sprint("word ", n)))
 				}
 				if err == nil {
-					_, err = s.Append(context.Background(), session.At{Key: key}, batch...)
+					_, err = s.Append(context.Background(), session.AppendTarget{Key: key}, batch...)
 				}
 				if err == nil {
 					err = s.Delete(context.Background(), key)

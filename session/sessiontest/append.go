@@ -77,7 +77,7 @@ var appendCases = []testCase{
 			part := say("part")
 			part.Partial = true
 			for _, events := range [][]*session.Event{nil, {part}, {part, part}} {
-				for _, at := range []session.At{
+				for _, at := range []session.AppendTarget{
 					{Key: key}, {Key: key, After: 2}, {Key: key, After: 77},
 					{Key: key, After: 1, Fence: 5},
 				} {
@@ -159,7 +159,7 @@ var appendCases = []testCase{
 						continue
 					}
 					e := session.Message("late")
-					_, err := t.Append(t.Context(), session.At{Key: key, After: after}, e)
+					_, err := t.Append(t.Context(), session.AppendTarget{Key: key, After: after}, e)
 					t.isPosition(err, session.ErrConflict, key, after, last)
 					if e.Seq != 0 || e.ID != "" || !e.Timestamp.IsZero() {
 						t.Fatalf("a refused append changed the caller's event: %s", brief(e))
@@ -214,7 +214,7 @@ var repeatCases = []testCase{
 			key := t.create("s")
 			t.put(key, say("a"), say("b"))
 			t.put(key, says(3)...)
-			for _, at := range []session.At{
+			for _, at := range []session.AppendTarget{
 				{Key: key, After: 5}, {Key: key}, {Key: key, After: 77},
 				{Key: key, After: 2, Fence: 9},
 			} {
@@ -229,7 +229,7 @@ var repeatCases = []testCase{
 			lease, err := t.Lease(t.Soon(), key, "")
 			t.Must(err)
 			defer lease.Release()
-			_, err = t.Append(t.Context(), session.At{Key: key}, say("a"))
+			_, err = t.Append(t.Context(), session.AppendTarget{Key: key}, say("a"))
 			t.Must(err)
 			t.equal("log", t.ids(t.log(key)), []string{"1:a", "2:b", "3:m1", "4:m2", "5:m3"})
 		},
@@ -261,9 +261,9 @@ var repeatCases = []testCase{
 		Run: func(t *tester) {
 			key := t.create("s")
 			t.put(key, say("a"), say("b"))
-			_, err := t.Append(t.Context(), session.At{Key: key, After: 0}, say("a"), say("b"), say("c"))
+			_, err := t.Append(t.Context(), session.AppendTarget{Key: key, After: 0}, say("a"), say("b"), say("c"))
 			t.isPosition(err, session.ErrConflict, key, 0, 2)
-			_, err = t.Append(t.Context(), session.At{Key: key, After: 2, Fence: 4}, say("a"), say("c"))
+			_, err = t.Append(t.Context(), session.AppendTarget{Key: key, After: 2, Fence: 4}, say("a"), say("c"))
 			t.Is(err, session.ErrFenced)
 			batch := []*session.Event{say("c"), say("a"), say("d"), say("b")}
 			t.equal("last position", t.put(key, batch...), 4)
@@ -302,7 +302,7 @@ var repeatCases = []testCase{
 			twice := session.Message("something else")
 			twice.ID = "c"
 			t.refused(key, session.ErrIDReused, "c", say("c"), twice)
-			_, err := t.Append(t.Context(), session.At{Key: key, After: 77, Fence: 7}, other)
+			_, err := t.Append(t.Context(), session.AppendTarget{Key: key, After: 77, Fence: 7}, other)
 			t.Is(err, session.ErrIDReused)
 		},
 	},
@@ -357,9 +357,9 @@ var repeatCases = []testCase{
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			batch := []*session.Event{say("a"), add("b", "app:n", 1)}
-			_, err := t.Append(ctx, session.At{Key: key}, batch...)
+			_, err := t.Append(ctx, session.AppendTarget{Key: key}, batch...)
 			t.Is(err, context.Canceled)
-			_, err = t.Append(t.Context(), session.At{Key: key, After: 1}, batch...)
+			_, err = t.Append(t.Context(), session.AppendTarget{Key: key, After: 1}, batch...)
 			t.Is(err, session.ErrConflict)
 			t.put(key, batch...)
 			t.equal("log", t.ids(t.log(key)), []string{"1:a", "2:b"})

@@ -129,7 +129,7 @@ var cancelCases = []testCase{
 				soon := closesWithin(atOnce, lease.Cancelled)
 				t.closes(lease.Cancelled, "the holder is asked to end")
 				for _, id := range []string{"a", "b"} {
-					_, err := t.Append(t.Context(), session.At{Key: key, After: t.get(key).Position, Fence: lease.Fence}, say(id))
+					_, err := t.Append(t.Context(), session.AppendTarget{Key: key, After: t.get(key).Position, Fence: lease.Fence}, say(id))
 					if errors.Is(err, session.ErrFenced) && !inTime() {
 						return false
 					}
@@ -189,7 +189,7 @@ var cancelCases = []testCase{
 			if closed(lease.Cancelled) || closed(lease.Lost) {
 				t.Fatalf("a holder whom nobody named was asked to end, or lost the lease")
 			}
-			_, err := t.Append(t.Context(), session.At{Key: key, Fence: lease.Fence}, say("a"))
+			_, err := t.Append(t.Context(), session.AppendTarget{Key: key, Fence: lease.Fence}, say("a"))
 			t.Must(err)
 		},
 	},
@@ -273,7 +273,7 @@ var cancelCases = []testCase{
 				if !closed(a.lease.Cancelled) {
 					t.Fatalf("the lease was taken away, and its holder was not asked to end")
 				}
-				old := session.At{Key: a.key, Fence: a.lease.Fence}
+				old := session.AppendTarget{Key: a.key, Fence: a.lease.Fence}
 				_, err := t.Append(t.Context(), old, say("x"))
 				t.Is(err, session.ErrFenced)
 				t.closes(a.lease.Lost, "the holder learns that the lease is lost")
@@ -285,7 +285,7 @@ var cancelCases = []testCase{
 				a.lease.Release()
 				_, err = t.Append(t.Context(), old, say("x"))
 				t.Is(err, session.ErrFenced)
-				_, err = t.Append(t.Context(), session.At{Key: a.key, Fence: next.Fence}, say("a"))
+				_, err = t.Append(t.Context(), session.AppendTarget{Key: a.key, Fence: next.Fence}, say("a"))
 				t.Must(err)
 				next.Release()
 				t.equal("log", t.ids(t.log(a.key)), []string{"1:a"})
@@ -329,7 +329,7 @@ var cancelCases = []testCase{
 					t.Fatalf("in %d attempts the holder was not asked to end", n)
 				}
 			}
-			_, err := t.Append(t.Context(), session.At{Key: key, Fence: lease.Fence}, say("a"))
+			_, err := t.Append(t.Context(), session.AppendTarget{Key: key, Fence: lease.Fence}, say("a"))
 			t.Must(err)
 		},
 	},

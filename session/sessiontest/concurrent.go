@@ -116,7 +116,7 @@ var concurrentCases = []testCase{
 			go func() {
 				var err error
 				for i := 0; i < 60 && err == nil; i += 2 {
-					_, err = t.Append(t.Context(), session.At{Key: key, After: int64(i)},
+					_, err = t.Append(t.Context(), session.AppendTarget{Key: key, After: int64(i)},
 						delta(fmt.Sprint("a", i), "a", i), delta(fmt.Sprint("b", i), "b", i))
 				}
 				done <- err
@@ -150,7 +150,7 @@ func (t *tester) persist(key session.Key, events ...*session.Event) error {
 		if err != nil {
 			return err
 		}
-		_, err = t.Append(t.Context(), session.At{Key: key, After: s.Position}, events...)
+		_, err = t.Append(t.Context(), session.AppendTarget{Key: key, After: s.Position}, events...)
 		if !errors.Is(err, session.ErrConflict) {
 			return err
 		}

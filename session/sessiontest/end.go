@@ -54,7 +54,7 @@ var endCases = []testCase{
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				go cancel()
-				last, err := t.Append(ctx, session.At{Key: key, After: int64(3 * i)}, batch...)
+				last, err := t.Append(ctx, session.AppendTarget{Key: key, After: int64(3 * i)}, batch...)
 				cancel()
 				s := t.get(key)
 				switch {
@@ -65,7 +65,7 @@ var endCases = []testCase{
 				case err != nil:
 					t.Is(err, context.Canceled)
 				}
-				_, err = t.Append(t.Context(), session.At{Key: key, After: int64(3 * i)}, batch...)
+				_, err = t.Append(t.Context(), session.AppendTarget{Key: key, After: int64(3 * i)}, batch...)
 				t.Must(err)
 			}
 			t.folds(key)
@@ -134,7 +134,7 @@ func (t *tester) all(ctx context.Context, key session.Key) []operation {
 		},
 		},
 		{"Append", func() error {
-			_, err := t.Append(ctx, session.At{Key: key, After: 1}, delta("x", "app:x", 1))
+			_, err := t.Append(ctx, session.AppendTarget{Key: key, After: 1}, delta("x", "app:x", 1))
 			return err
 		},
 		},

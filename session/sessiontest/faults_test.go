@@ -83,7 +83,7 @@ func TestFaults(t *testing.T) {
 
 type oneByOne struct{ session.Service }
 
-func (s oneByOne) Append(ctx context.Context, at session.At, events ...*session.Event) (last int64, err error) {
+func (s oneByOne) Append(ctx context.Context, at session.AppendTarget, events ...*session.Event) (last int64, err error) {
 	for _, e := range events {
 		if last, err = s.Service.Append(ctx, at, e); err != nil {
 			return last, err
@@ -95,7 +95,7 @@ func (s oneByOne) Append(ctx context.Context, at session.At, events ...*session.
 
 type anywhere struct{ session.Service }
 
-func (s anywhere) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+func (s anywhere) Append(ctx context.Context, at session.AppendTarget, events ...*session.Event) (int64, error) {
 	last, err := s.Service.Append(ctx, at, events...)
 	if pe := (*session.PositionError)(nil); errors.As(err, &pe) && errors.Is(err, session.ErrConflict) {
 		at.After = pe.Have
@@ -106,7 +106,7 @@ func (s anywhere) Append(ctx context.Context, at session.At, events ...*session.
 
 type plainErrors struct{ session.Service }
 
-func (s plainErrors) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+func (s plainErrors) Append(ctx context.Context, at session.AppendTarget, events ...*session.Event) (int64, error) {
 	last, err := s.Service.Append(ctx, at, events...)
 	if errors.Is(err, session.ErrConflict) {
 		err = session.ErrConflict
@@ -127,7 +127,7 @@ func (s oneUser) Get(ctx context.Context, key session.Key) (*session.Session, er
 
 type microseconds struct{ session.Service }
 
-func (s microseconds) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+func (s microseconds) Append(ctx context.Context, at session.AppendTarget, events ...*session.Event) (int64, error) {
 	for _, e := range events {
 		e.Timestamp = e.Timestamp.Truncate(time.Microsecond)
 	}
@@ -255,7 +255,7 @@ type readModifyWrite struct {
 	both meeting // of two who have read the same
 }
 
-func (s *readModifyWrite) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+func (s *readModifyWrite) Append(ctx context.Context, at session.AppendTarget, events ...*session.Event) (int64, error) {
 	before, err := s.Get(ctx, at.Key)
 	if err != nil {
 		return 0, err
@@ -277,7 +277,7 @@ func (s *readModifyWrite) Append(ctx context.Context, at session.At, events ...*
 // noBounds adds whatever the bound.
 type noBounds struct{ session.Service }
 
-func (s noBounds) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+func (s noBounds) Append(ctx context.Context, at session.AppendTarget, events ...*session.Event) (int64, error) {
 	events = withoutBounds(events)
 	return s.Service.Append(ctx, at, events...)
 }
@@ -300,7 +300,7 @@ type looksBefore struct {
 	atBound meeting // of who leads to the bound and who may pass it, or is refused
 }
 
-func (s *looksBefore) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+func (s *looksBefore) Append(ctx context.Context, at session.AppendTarget, events ...*session.Event) (int64, error) {
 	before, err := s.Get(ctx, at.Key)
 	if err != nil {
 		return 0, err

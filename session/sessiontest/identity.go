@@ -122,7 +122,7 @@ type operation struct {
 func (t *tester) reaching(key session.Key) []operation {
 	appends := func(events ...*session.Event) func() error {
 		return func() error {
-			_, err := t.Append(t.Soon(), session.At{Key: key}, events...)
+			_, err := t.Append(t.Soon(), session.AppendTarget{Key: key}, events...)
 			return err
 		}
 	}

@@ -53,7 +53,7 @@ var leaseCases = []testCase{
 					runtime.Gosched() // to whoever may think that it is theirs
 					e := session.Message("step")
 					e.InvocationID = name
-					at := session.At{Key: key, After: last, Fence: lease.Fence}
+					at := session.AppendTarget{Key: key, After: last, Fence: lease.Fence}
 					last, err = t.Append(t.Soon(), at, e)
 					if err != nil {
 						return err
@@ -187,9 +187,9 @@ var leaseCases = []testCase{
 			lease, err := t.Lease(ctx, key, "")
 			t.Must(err)
 			cancel()
-			_, err = t.Append(t.Context(), session.At{Key: key}, say("x"))
+			_, err = t.Append(t.Context(), session.AppendTarget{Key: key}, say("x"))
 			t.Is(err, session.ErrFenced)
-			_, err = t.Append(t.Context(), session.At{Key: key, Fence: lease.Fence}, say("a"))
+			_, err = t.Append(t.Context(), session.AppendTarget{Key: key, Fence: lease.Fence}, say("a"))
 			t.Must(err)
 			lease.Release()
 			t.lease(key)
@@ -207,12 +207,12 @@ var leaseCases = []testCase{
 			} {
 				t.createKey(other, nil)
 				lease := t.lease(other)
-				_, err := t.Append(t.Soon(), session.At{Key: other, Fence: lease.Fence}, say("a"))
+				_, err := t.Append(t.Soon(), session.AppendTarget{Key: other, Fence: lease.Fence}, say("a"))
 				t.Must(err)
 			}
 			t.get(key)
 			t.equal("log", t.ids(t.log(key)), nil)
-			_, err := t.Append(t.Soon(), session.At{Key: key, Fence: first.Fence}, say("a"))
+			_, err := t.Append(t.Soon(), session.AppendTarget{Key: key, Fence: first.Fence}, say("a"))
 			t.Must(err)
 			t.equal("log", t.ids(t.log(key)), []string{"1:a"})
 		},
@@ -228,7 +228,7 @@ var leaseCases = []testCase{
 			one.Release()
 			two := t.lease(key)
 			one.Release()
-			_, err := t.Append(t.Context(), session.At{Key: key, Fence: two.Fence}, say("a"))
+			_, err := t.Append(t.Context(), session.AppendTarget{Key: key, Fence: two.Fence}, say("a"))
 			t.Must(err)
 			ctx, cancel := context.WithCancel(t.Context())
 			waiting := make(chan error, 1)
@@ -267,7 +267,7 @@ var leaseCases = []testCase{
 				waiting <- err
 			}()
 			t.Must(t.Delete(t.Context(), key))
-			_, err = t.Append(t.Context(), session.At{Key: key, Fence: lease.Fence}, say("a"))
+			_, err = t.Append(t.Context(), session.AppendTarget{Key: key, Fence: lease.Fence}, say("a"))
 			t.Is(err, session.ErrNotFound)
 			lease.Release()
 			t.Is(<-waiting, session.ErrNotFound)
@@ -320,13 +320,13 @@ var fenceCases = []testCase{
 			for _, fence := range []int64{0, old.Fence, lease.Fence + 1, -1} {
 				for _, after := range []int64{2, 0} {
 					_, err := t.Append(t.Context(),
-						session.At{Key: key, After: after, Fence: fence}, say("x"))
+						session.AppendTarget{Key: key, After: after, Fence: fence}, say("x"))
 					t.isPosition(err, session.ErrFenced, key, fence, lease.Fence)
 				}
 			}
-			_, err := t.Append(t.Context(), session.At{Key: key, After: 0, Fence: lease.Fence}, say("x"))
+			_, err := t.Append(t.Context(), session.AppendTarget{Key: key, After: 0, Fence: lease.Fence}, say("x"))
 			t.isPosition(err, session.ErrConflict, key, 0, 2)
-			_, err = t.Append(t.Context(), session.At{Key: key, After: 2, Fence: lease.Fence}, say("a"))
+			_, err = t.Append(t.Context(), session.AppendTarget{Key: key, After: 2, Fence: lease.Fence}, say("a"))
 			t.Must(err)
 			t.equal("log", t.ids(t.log(key)), []string{"1:m1", "2:m2", "3:a"})
 		},
@@ -339,10 +339,10 @@ var fenceCases = []testCase{
 			key := t.create("s")
 			lease := t.lease(key)
 			lease.Release()
-			_, err := t.Append(t.Context(), session.At{Key: key, Fence: lease.Fence}, say("x"))
+			_, err := t.Append(t.Context(), session.AppendTarget{Key: key, Fence: lease.Fence}, say("x"))
 			t.Is(err, session.ErrFenced)
 			t.put(key, say("a"))
-			_, err = t.Append(t.Context(), session.At{Key: key, After: 1, Fence: lease.Fence + 1},
+			_, err = t.Append(t.Context(), session.AppendTarget{Key: key, After: 1, Fence: lease.Fence + 1},
 				say("x"))
 			t.Is(err, session.ErrFenced)
 			t.equal("log", t.ids(t.log(key)), []string{"1:a"})
@@ -357,14 +357,14 @@ var fenceCases = []testCase{
 			old := t.lease(key)
 			t.Must(t.Delete(t.Context(), key))
 			t.createKey(key, nil)
-			_, err := t.Append(t.Context(), session.At{Key: key, Fence: old.Fence}, say("x"))
+			_, err := t.Append(t.Context(), session.AppendTarget{Key: key, Fence: old.Fence}, say("x"))
 			t.Is(err, session.ErrFenced)
 			old.Release()
 			lease := t.lease(key)
-			_, err = t.Append(t.Context(), session.At{Key: key, Fence: old.Fence}, say("x"))
+			_, err = t.Append(t.Context(), session.AppendTarget{Key: key, Fence: old.Fence}, say("x"))
 			t.Is(err, session.ErrFenced)
 			old.Release()
-			_, err = t.Append(t.Context(), session.At{Key: key, Fence: lease.Fence}, say("a"))
+			_, err = t.Append(t.Context(), session.AppendTarget{Key: key, Fence: lease.Fence}, say("a"))
 			t.Must(err)
 			t.equal("log", t.ids(t.log(key)), []string{"1:a"})
 		},

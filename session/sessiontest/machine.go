@@ -157,7 +157,7 @@ func (m *machine) doDuplicate(rt *rapid.T) {
 }
 
 func (m *machine) try(rt *rapid.T, key session.Key, s *modelSession, batch []*session.Event) {
-	at := session.At{Key: key, After: int64(len(s.log)), Fence: s.fence}
+	at := session.AppendTarget{Key: key, After: int64(len(s.log)), Fence: s.fence}
 	switch rapid.IntRange(0, 15).Draw(rt, "at") {
 	case 0:
 		at.After += rapid.SampledFrom([]int64{-2, -1, 1}).Draw(rt, "off")

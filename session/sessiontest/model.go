@@ -78,7 +78,7 @@ func (m *model) state(key session.Key) map[string]any {
 }
 
 // append appends a batch if nothing is wrong with it, and returns what is: the error is one of these.
-func (m *model) append(at session.At, batch []*session.Event) (wrong []error) {
+func (m *model) append(at session.AppendTarget, batch []*session.Event) (wrong []error) {
 	s := m.sessions[at.Key]
 	if s == nil {
 		return []error{session.ErrNotFound}

@@ -134,7 +134,7 @@ var readCases = []testCase{
 				t.Must(err)
 				s, err := t.Get(t.Soon(), key)
 				t.Must(err)
-				_, err = t.Append(t.Soon(), session.At{Key: key, After: s.Position}, say("meanwhile"))
+				_, err = t.Append(t.Soon(), session.AppendTarget{Key: key, After: s.Position}, say("meanwhile"))
 				t.Must(err)
 				t.equal("position", e.Seq, 300)
 				break

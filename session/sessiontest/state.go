@@ -179,7 +179,7 @@ var incrementCases = []testCase{
 				add("bad", "app:n", 1))
 			t.refused(key, session.ErrInvalid, "bad", add("bad", "app:huge", 1.5e308)) // no float64 holds the sum
 			t.refused(key, session.ErrInvalid, "bad", add("bad", "app:n", math.Inf(1)))
-			_, err := t.Append(t.Context(), session.At{Key: key}, add("bad", "app:n", math.NaN()))
+			_, err := t.Append(t.Context(), session.AppendTarget{Key: key}, add("bad", "app:n", math.NaN()))
 			t.Is(err, session.ErrInvalid)
 			t.refused(key, session.ErrInvalid, "bad", add("bad", "n", 1))
 		},
@@ -203,7 +203,7 @@ var incrementCases = []testCase{
 						if err == nil {
 							e := &session.Event{}
 							e.Actions.StateIncrement = map[string]float64{"app:n": 1, "user:n": 2}
-							_, err = t.Append(t.Context(), session.At{Key: key, After: s.Position}, e)
+							_, err = t.Append(t.Context(), session.AppendTarget{Key: key, After: s.Position}, e)
 						}
 						errs[i] = errors.Join(errs[i], err)
 					}
@@ -276,7 +276,7 @@ var boundCases = []testCase{
 			"first, because whoever reads again may find room.",
 		Run: func(t *tester) {
 			key := t.createKey(t.Key("ann", "s"), map[string]any{"app:n": 4})
-			_, err := t.Append(t.Context(), session.At{Key: key}, bounded("a", "app:n", 1, 4))
+			_, err := t.Append(t.Context(), session.AppendTarget{Key: key}, bounded("a", "app:n", 1, 4))
 			t.Is(err, session.ErrBound)
 			for _, other := range []error{
 				session.ErrInvalid, session.ErrConflict, session.ErrFenced, session.ErrIDReused,
@@ -285,9 +285,9 @@ var boundCases = []testCase{
 					t.Fatalf("error %v is %v too", err, other)
 				}
 			}
-			_, err = t.Append(t.Context(), session.At{Key: key, After: 1}, bounded("a", "app:n", 1, 4))
+			_, err = t.Append(t.Context(), session.AppendTarget{Key: key, After: 1}, bounded("a", "app:n", 1, 4))
 			t.isPosition(err, session.ErrConflict, key, 1, 0)
-			_, err = t.Append(t.Context(), session.At{Key: key, Fence: 7}, bounded("a", "app:n", 1, 4))
+			_, err = t.Append(t.Context(), session.AppendTarget{Key: key, Fence: 7}, bounded("a", "app:n", 1, 4))
 			t.Is(err, session.ErrFenced)
 		},
 	},
@@ -319,7 +319,7 @@ var boundCases = []testCase{
 				t.refused(key, session.ErrInvalid, "bad", bad)
 				t.refused(key, session.ErrInvalid, "bad", bounded("good", "app:n", 1, 5), bad)
 			}
-			_, err := t.Append(t.Context(), session.At{Key: key}, bounded("bad", "app:n", 1, math.NaN()))
+			_, err := t.Append(t.Context(), session.AppendTarget{Key: key}, bounded("bad", "app:n", 1, math.NaN()))
 			t.Is(err, session.ErrInvalid)
 			t.equal("log", t.ids(t.log(key)), nil)
 		},
@@ -394,7 +394,7 @@ var boundCases = []testCase{
 							s, err := t.Get(t.Context(), key)
 							if err == nil {
 								_, err = t.Append(t.Context(),
-									session.At{Key: key, After: s.Position}, say(""),
+									session.AppendTarget{Key: key, After: s.Position}, say(""),
 									bounded("", k, 1, bound))
 							}
 							switch {

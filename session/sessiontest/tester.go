@@ -90,7 +90,7 @@ func (t *tester) get(key session.Key) *session.Session {
 // put appends after the last position, without a lease.
 func (t *tester) put(key session.Key, events ...*session.Event) int64 {
 	t.Helper()
-	last, err := t.Append(t.Context(), session.At{Key: key, After: t.get(key).Position}, events...)
+	last, err := t.Append(t.Context(), session.AppendTarget{Key: key, After: t.get(key).Position}, events...)
 	t.Must(err)
 	return last
 }
@@ -101,7 +101,7 @@ func (t *tester) refused(key session.Key, target error, id string, events ...*se
 	before := t.ids(t.log(key))
 	s := t.get(key)
 	mine := clones(events)
-	_, err := t.Append(t.Context(), session.At{Key: key, After: s.Position}, events...)
+	_, err := t.Append(t.Context(), session.AppendTarget{Key: key, After: s.Position}, events...)
 	t.Is(err, target)
 	var ee *session.EventError
 	if !errors.As(err, &ee) || ee.ID != id || ee.Key != key {

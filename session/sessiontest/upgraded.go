@@ -79,7 +79,7 @@ func (t *tester) goesOn(key session.Key) {
 	t.Must(err)
 	defer lease.Release()
 	before := t.log(key)
-	at := session.At{Key: key, After: int64(len(before)), Fence: lease.Fence}
+	at := session.AppendTarget{Key: key, After: int64(len(before)), Fence: lease.Fence}
 	appended := func(events ...*session.Event) {
 		t.Helper()
 		at.After, err = t.Append(t.Context(), at, events...)

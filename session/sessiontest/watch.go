@@ -158,7 +158,7 @@ var watchCases = []testCase{
 			w := t.watch(t, key)
 			t.put(key, say("a"))
 			t.tells(w, 2)
-			_, err := t.other.Append(t.Context(), session.At{Key: key, After: 2}, say("b"), say("c"))
+			_, err := t.other.Append(t.Context(), session.AppendTarget{Key: key, After: 2}, say("b"), say("c"))
 			t.Must(err)
 			t.tells(w, 4)
 			t.put(key, say("d"))
@@ -172,7 +172,7 @@ var watchCases = []testCase{
 				t.Fatalf("the watch told nothing after three appends")
 			}
 			t.put(t.create("another"), says(20)...)
-			_, err = t.Append(t.Context(), session.At{Key: key, After: 6}, say("f")) // a repetition
+			_, err = t.Append(t.Context(), session.AppendTarget{Key: key, After: 6}, say("f")) // a repetition
 			t.Must(err)
 			time.Sleep(settled)
 			select {
@@ -373,7 +373,7 @@ func appendAtEnd(ctx context.Context, svc session.Service, key session.Key, batc
 		if err != nil {
 			return err
 		}
-		_, err = svc.Append(ctx, session.At{Key: key, After: s.Position}, clones(batch)...)
+		_, err = svc.Append(ctx, session.AppendTarget{Key: key, After: s.Position}, clones(batch)...)
 		if !errors.Is(err, session.ErrConflict) {
 			return err
 		}

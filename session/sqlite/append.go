@@ -11,7 +11,7 @@ import (
 
 // Append implements session.Service. A context that is done while the append waits for others keeps it
 // from happening; one that is done later does not.
-func (s *Store) Append(ctx context.Context, at session.At, events ...*session.Event) (int64, error) {
+func (s *Store) Append(ctx context.Context, at session.AppendTarget, events ...*session.Event) (int64, error) {
 	// Check and encode the events before they are in anybody's way.
 	records, err := store.Records(at.Key, events)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Store) Append(ctx context.Context, at session.At, events ...*session.Ev
 
 // appending is an append in the making. It begins anew each time it runs.
 type appending struct {
-	at      session.At
+	at      session.AppendTarget
 	records []*store.Record
 	ttl     time.Duration
 	known   map[int64]*session.Event // events of the session knownOf, by position

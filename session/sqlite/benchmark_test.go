@@ -52,13 +52,13 @@ func report(b *testing.B, name string, d time.Duration) {
 // appender appends events one after the other.
 type appender struct {
 	*Store
-	at session.At
+	at session.AppendTarget
 }
 
 func newAppender(b *testing.B, s *Store, state map[string]any) *appender {
 	m, err := s.Create(b.Context(), session.Key{App: "app", User: "user"}, state)
 	require.NoError(b, err)
-	return &appender{Store: s, at: session.At{Key: m.Key}}
+	return &appender{Store: s, at: session.AppendTarget{Key: m.Key}}
 }
 
 func (a *appender) append(b *testing.B, events ...*session.Event) {

@@ -15,13 +15,13 @@ import (
 )
 
 // fresh returns a store with a session in it.
-func fresh(t testing.TB, ttl, patience time.Duration) (*Store, session.At) {
+func fresh(t testing.TB, ttl, patience time.Duration) (*Store, session.AppendTarget) {
 	s, err := open(t.Context(), filepath.Join(t.TempDir(), "sessions.db"), ttl, patience)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	m, err := s.Create(t.Context(), session.Key{App: "app", User: "user"}, map[string]any{"a": 1})
 	require.NoError(t, err)
-	return s, session.At{Key: m.Key}
+	return s, session.AppendTarget{Key: m.Key}
 }
 
 // lock holds the file's write lock until it is unlocked.
@@ -113,14 +113,14 @@ func TestBatch(t *testing.T) {
 	wg.Go(func() {
 		e := event1K()
 		e.Actions.StateDelta = map[string]any{"app:a": "not a number"}
-		_, refused = s.Append(t.Context(), session.At{Key: at.Key}, e,
+		_, refused = s.Append(t.Context(), session.AppendTarget{Key: at.Key}, e,
 			&session.Event{Actions: session.Actions{StateIncrement: map[string]float64{"app:a": 1}}})
 	})
 	queued(t, s, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	wg.Go(func() { _, cancelled = s.Append(ctx, at, event1K()) })
 	queued(t, s, 2)
-	wg.Go(func() { _, fine = s.Append(t.Context(), session.At{Key: m.Key}, event1K()) })
+	wg.Go(func() { _, fine = s.Append(t.Context(), session.AppendTarget{Key: m.Key}, event1K()) })
 	queued(t, s, 3)
 	cancel()
 	queued(t, s, 2) // before the lock is free
@@ -173,7 +173,7 @@ func TestDamaged(t *testing.T) {
 	if err == nil {
 		_, err = s.Get(t.Context(), key)
 		require.ErrorContains(t, err, "restore a backup")
-		_, err = s.Append(t.Context(), session.At{Key: key, After: 3}, event1K())
+		_, err = s.Append(t.Context(), session.AppendTarget{Key: key, After: 3}, event1K())
 		require.NoError(t, s.Close())
 	}
 	require.ErrorContains(t, err, "restore a backup")

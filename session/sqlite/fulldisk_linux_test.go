@@ -48,7 +48,7 @@ func TestFullDisk(t *testing.T) {
 					e := event1K()
 					e.ID = fmt.Sprint("e", acked[i]+1)
 					e.Actions.StateDelta = map[string]any{"n": acked[i] + 1}
-					last, err := stores[i%2].Append(t.Context(), session.At{Key: key, After: acked[i]}, e)
+					last, err := stores[i%2].Append(t.Context(), session.AppendTarget{Key: key, After: acked[i]}, e)
 					switch {
 					case err == nil:
 						acked[i] = last
@@ -86,7 +86,7 @@ func TestFullDisk(t *testing.T) {
 		for i, key := range keys {
 			e := event1K()
 			e.Actions.StateDelta = map[string]any{"n": acked[i] + 1}
-			acked[i], err = s.Append(t.Context(), session.At{Key: key, After: acked[i]}, e)
+			acked[i], err = s.Append(t.Context(), session.AppendTarget{Key: key, After: acked[i]}, e)
 			require.NoError(t, err)
 		}
 	}

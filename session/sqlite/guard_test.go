@@ -77,7 +77,7 @@ func TestRemovedLog(t *testing.T) {
 			require.NoError(t, err)
 			m, err := s.Create(t.Context(), session.Key{App: "app", User: "user"}, nil)
 			require.NoError(t, err)
-			at := session.At{Key: m.Key}
+			at := session.AppendTarget{Key: m.Key}
 			for range 20 {
 				at.After, err = s.Append(t.Context(), at, event1K())
 				require.NoError(t, err)
@@ -156,7 +156,7 @@ func TestSymbolicLink(t *testing.T) {
 
 	// The name of the log is the real file's.
 	s := openPath(t, link)
-	at := session.At{Key: session.Key{App: "app", User: "user", ID: "s"}}
+	at := session.AppendTarget{Key: session.Key{App: "app", User: "user", ID: "s"}}
 	_, err = s.Create(t.Context(), at.Key, nil)
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(filepath.Join(dir, "data", "real.db-wal")))

@@ -44,7 +44,7 @@ func TestNoWordIsLostWhileTheIndexIsMade(t *testing.T) {
 	counts := make([]int, len(keys))
 	for i, key := range keys {
 		all.Go(func() {
-			at := session.At{Key: key}
+			at := session.AppendTarget{Key: key}
 			for {
 				select {
 				case <-stop:
@@ -87,7 +87,7 @@ func TestAnEndedIndexGoesOn(t *testing.T) {
 	for i := range 1000 {
 		batch = append(batch, spoken(fmt.Sprintf("common n%d", i)))
 	}
-	_, err = s.Append(t.Context(), session.At{Key: m.Key}, batch...)
+	_, err = s.Append(t.Context(), session.AppendTarget{Key: m.Key}, batch...)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	var left int64
@@ -128,7 +128,7 @@ func TestTheIndexHoldsWhatTheLogHolds(t *testing.T) {
 		m, err := s.Create(t.Context(), session.Key{App: "app", User: "user"}, nil)
 		require.NoError(t, err)
 		keys = append(keys, m.Key)
-		at := session.At{Key: m.Key}
+		at := session.AppendTarget{Key: m.Key}
 		for i := range 50 {
 			at.After, err = s.Append(t.Context(), at, spoken(fmt.Sprint("word ", i)))
 			require.NoError(t, err)
@@ -152,7 +152,7 @@ func TestALargeAppendIsTakenIn(t *testing.T) {
 	require.NoError(t, s.Index(t.Context(), nil))
 	m, err := s.Create(t.Context(), session.Key{App: "app", User: "user"}, nil)
 	require.NoError(t, err)
-	at := session.At{Key: m.Key}
+	at := session.AppendTarget{Key: m.Key}
 	for range 3 {
 		var batch []*session.Event
 		for range 700 {

@@ -253,7 +253,7 @@ func TestLeaseFair(t *testing.T) {
 					}
 					m, err := s.Get(t.Context(), at.Key)
 					if err == nil {
-						_, err = s.Append(t.Context(), session.At{Key: at.Key, After: m.Position, Fence: lease.Fence}, event1K())
+						_, err = s.Append(t.Context(), session.AppendTarget{Key: at.Key, After: m.Position, Fence: lease.Fence}, event1K())
 					}
 					lease.Release()
 					if err != nil {

@@ -37,7 +37,7 @@ func made(t testing.TB) (path string, key session.Key) {
 	require.NoError(t, err)
 	_, err = s.Create(t.Context(), key, nil)
 	require.NoError(t, err)
-	_, err = s.Append(t.Context(), session.At{Key: key}, event1K(), event1K(), event1K())
+	_, err = s.Append(t.Context(), session.AppendTarget{Key: key}, event1K(), event1K(), event1K())
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
 	return path, key
@@ -207,7 +207,7 @@ func TestDeletedTextIsNotInTheFile(t *testing.T) {
 	s, err := Open(t.Context(), path)
 	require.NoError(t, err)
 	const secret = "a secret of ann"
-	at := session.At{Key: session.Key{App: "app", User: "ann", ID: "s"}}
+	at := session.AppendTarget{Key: session.Key{App: "app", User: "ann", ID: "s"}}
 	_, err = s.Create(t.Context(), at.Key, map[string]any{"own": secret, "user:own": strings.Repeat(secret, 1000)})
 	require.NoError(t, err)
 	for i := range 100 {

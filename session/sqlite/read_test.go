@@ -32,7 +32,7 @@ func TestReadPages(t *testing.T) {
 			e.Timestamp = begin.Add(rand.N(1000 * time.Nanosecond))
 		}
 		for _, svc := range []session.Service{s, memory} {
-			after, err := svc.Append(t.Context(), session.At{Key: key, After: position}, events...)
+			after, err := svc.Append(t.Context(), session.AppendTarget{Key: key, After: position}, events...)
 			require.NoError(t, err)
 			if svc == memory {
 				position = after

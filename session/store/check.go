@@ -31,7 +31,7 @@ type LogEnd struct {
 // ErrFenced if somebody holds the lease and the append does not carry its fence, and if the append carries
 // the fence of a lease that is not held any more; else it is ErrConflict if the append follows another
 // position than the last.
-func CheckPosition(at session.At, end LogEnd) error {
+func CheckPosition(at session.AppendTarget, end LogEnd) error {
 	fence := int64(0) // what the append has to carry
 	if end.Held {
 		fence = end.Fence
@@ -135,7 +135,7 @@ func CheckCompaction(live []*session.Event, frontier, seq int64, e *session.Even
 			}
 		}
 	}
-	for _, w := range session.Nodes(live).Workflows() {
+	for _, w := range session.NewWorkflowRuns(live).Workflows() {
 		if !w.Open() {
 			continue
 		}

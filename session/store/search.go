@@ -225,7 +225,7 @@ func look(ctx context.Context, svc session.Reader, q session.Query, conditions C
 	if hit.Event != nil || !q.OfEvents() {
 		return true, nil
 	}
-	var statuses session.Statuses
+	var statuses session.EventStatuses
 	for e, err := range svc.Read(ctx, hit.Session.Key, session.Selection{}) {
 		if err != nil {
 			return false, err

@@ -40,7 +40,7 @@ func TestViewIsTheFold(t *testing.T) {
 				e.Actions.StateDelta = rapid.MapOfN(rapid.SampledFrom([]string{"k", "l", "app:v", "user:v"}), rapid.SampledFrom(values), 0, 3).Draw(rt, "delta")
 				e.Actions.StateIncrement = rapid.MapOfN(rapid.SampledFrom([]string{"app:n", "user:n", "user:m"}), rapid.Float64Range(-2, 2), 0, 2).Draw(rt, "increment")
 			}
-			_, err := svc.Append(ctx, session.At{Key: s.Key, After: int64(i)}, e)
+			_, err := svc.Append(ctx, session.AppendTarget{Key: s.Key, After: int64(i)}, e)
 			require.NoError(rt, err)
 			if !view.Append(e) {
 				require.NotNil(rt, e.Actions.Rewind)

@@ -56,7 +56,7 @@ func Hooks(s *wire.Subscription, call func(context.Context, *session.Invocation,
 	if f := s.GetFilter(); f != nil {
 		p.Filter = &plugin.Filter{Authors: f.Authors}
 		for _, h := range f.Has {
-			p.Filter.Has = append(p.Filter.Has, plugin.Has(h))
+			p.Filter.Has = append(p.Filter.Has, plugin.EventFeature(h))
 		}
 	}
 	for _, hook := range s.GetHooks() {

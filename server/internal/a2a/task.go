@@ -218,7 +218,7 @@ func read(ctx context.Context, sessions session.Service, t taskID) (events, live
 	if len(events) > 0 || len(live) == 0 || !live[0].Marker() {
 		return events, live, nil
 	}
-	var statuses session.Statuses
+	var statuses session.EventStatuses
 	for e, err := range sessions.Read(ctx, t.key, session.Selection{}) {
 		if err != nil {
 			return nil, nil, err

@@ -190,7 +190,7 @@ func (x *routes) answerSession(ctx context.Context, w http.ResponseWriter, app *
 		return err
 	}
 	var log []*session.Event
-	var statuses session.Statuses
+	var statuses session.EventStatuses
 	for e, err := range app.Sessions.Read(ctx, key, session.Selection{}) {
 		if err != nil {
 			return err

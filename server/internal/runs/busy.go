@@ -101,7 +101,7 @@ func (r *Runs) again(ctx context.Context, q Request) (bool, error) {
 
 	// No event can follow position -1, so this appends nothing. Of an event that the log has already, the store
 	// says so before it looks at the position.
-	_, err := q.Sessions.Append(ctx, session.At{Key: q.Key, After: -1}, q.Input.Clone())
+	_, err := q.Sessions.Append(ctx, session.AppendTarget{Key: q.Key, After: -1}, q.Input.Clone())
 	if err == nil || errors.Is(err, session.ErrIDReused) {
 		return true, nil
 	}

@@ -51,7 +51,7 @@ func TestNoPartialEventFollowsItsWholeOne(t *testing.T) {
 	run.add(piece("e", "lo"))
 	whole := piece("e", "Hello")
 	whole.Partial = false
-	_, err := sessions.Append(t.Context(), session.At{Key: key}, whole)
+	_, err := sessions.Append(t.Context(), session.AppendTarget{Key: key}, whole)
 	require.NoError(t, err)
 
 	f, err := all.FollowSession(t.Context(), sessions, key, 0)

@@ -224,7 +224,7 @@ func (r *Runs) run(ctx context.Context, at place, run *Run) {
 
 	// Collect what it yields.
 	var last error
-	for e, err := range q.Runner.RunThen(ctx, q.Key, q.Input, q.Config, run.left) {
+	for e, err := range q.Runner.RunWithFinal(ctx, q.Key, q.Input, q.Config, run.left) {
 		begin()
 		if err != nil {
 			last = err

@@ -340,7 +340,7 @@ func waitingWorkflows(ctx context.Context, app *web.App, key session.Key, invoca
 	for _, c := range session.Calls(live) {
 		asking[c.Event] = asking[c.Event] || c.Waits()
 	}
-	for _, run := range session.Nodes(live).Workflows() {
+	for _, run := range session.NewWorkflowRuns(live).Workflows() {
 		part := slices.ContainsFunc(run.Events, func(e *session.Event) bool { return e.InvocationID == invocation })
 		if part && run.Open() && slices.ContainsFunc(run.Events, func(e *session.Event) bool { return asking[e] }) {
 			paths = append(paths, run.Path)

@@ -55,7 +55,7 @@ func ProblemOf(err error) *Problem {
 		return &Problem{Status: http.StatusConflict, Code: "exists", Message: "a session with this id exists already"}
 	case errors.Is(err, session.ErrIDReused):
 		return &Problem{Status: http.StatusConflict, Code: "id_reused", Message: "an input with this id and another content was sent before"}
-	case errors.Is(err, runner.ErrDecision):
+	case errors.Is(err, runner.ErrNotWaiting):
 		return &Problem{Status: http.StatusConflict, Code: "not_waiting", Message: "no such call waits for an answer"}
 	case errors.Is(err, runner.ErrCommand):
 		return &Problem{Status: http.StatusNotImplemented, Code: "no_plugin", Message: "no plugin of the app takes this command"}

@@ -137,12 +137,12 @@ func Silent(err error) bool {
 
 // OfConfig gives an error of package config its code, nil included.
 func OfConfig(err error) error {
-	switch config.PartOf(err) {
-	case config.PartStore:
+	switch config.ComponentOf(err) {
+	case config.ComponentStore:
 		return Store.As(err)
-	case config.PartPlugin:
+	case config.ComponentPlugin:
 		return Plugin.As(err)
-	case config.PartServer:
+	case config.ComponentServer:
 		return Model.As(err)
 	}
 	return Usage.As(err)
@@ -154,7 +154,7 @@ func OfRun(err error) error {
 	var agent *runner.AgentError
 	var server *client.Error
 	switch {
-	case errors.Is(err, runner.ErrDecision): // somebody else has decided just now
+	case errors.Is(err, runner.ErrNotWaiting): // somebody else has decided just now
 		return Usage.As(err)
 	case errors.As(err, &plug):
 		return Plugin.As(err)

@@ -67,7 +67,7 @@ func TestOfRun(t *testing.T) {
 		"a plugin":                 {fmt.Errorf("%w", &plugin.Error{Plugin: "p", Err: io.EOF}), Plugin},
 		"an agent":                 {&runner.AgentError{Agent: "a", Err: io.EOF}, Model},
 		"a store":                  {io.EOF, Store},
-		"a yes that came too late": {fmt.Errorf("runner: %w", runner.ErrDecision), Usage},
+		"a yes that came too late": {fmt.Errorf("runner: %w", runner.ErrNotWaiting), Usage},
 	} {
 		require.Equal(t, tc.want, Of(t.Context(), OfRun(tc.err)), name)
 	}

@@ -41,8 +41,8 @@ type pluginLine struct {
 
 // filterLine are the events that OnEvent is called with.
 type filterLine struct {
-	Authors []string     `json:"authors,omitzero"`
-	Has     []plugin.Has `json:"has,omitzero"`
+	Authors []string              `json:"authors,omitzero"`
+	Has     []plugin.EventFeature `json:"has,omitzero"`
 }
 
 // failed is the health of a plugin that did not start.
@@ -101,7 +101,7 @@ func (p *commands) list(ctx context.Context) (err error) {
 	if err := p.print(all); err != nil {
 		return err
 	}
-	for _, advice := range plugin.Advise(working...) {
+	for _, advice := range plugin.Warnings(working...) {
 		p.Note("warning: %s", advice)
 	}
 	if len(failures) > 0 {

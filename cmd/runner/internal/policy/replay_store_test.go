@@ -32,7 +32,7 @@ func TestReplayStoreReadsOnce(t *testing.T) {
 		require.NoError(t, err)
 		var before []*session.Event
 		for i, e := range rec.Events {
-			_, err := svc.Append(ctx, session.At{Key: rec.Key, After: int64(i)}, e.Clone())
+			_, err := svc.Append(ctx, session.AppendTarget{Key: rec.Key, After: int64(i)}, e.Clone())
 			require.NoError(t, err)
 			now := live(svc, rec.Key, sel)
 			require.Equal(t, live(svc.Service, rec.Key, sel), now)
@@ -75,7 +75,7 @@ func TestReplayStoreForgets(t *testing.T) {
 		_, err := svc.Create(ctx, key(i), nil)
 		require.NoError(t, err)
 		for n := range 4 {
-			_, err := svc.Append(ctx, session.At{Key: key(i), After: int64(n)}, session.Message("hi"))
+			_, err := svc.Append(ctx, session.AppendTarget{Key: key(i), After: int64(n)}, session.Message("hi"))
 			require.NoError(t, err)
 			read := 0
 			for _, err := range svc.Read(ctx, key(i), session.Selection{Live: true}) {

@@ -18,7 +18,7 @@ import (
 type view struct {
 	session.Service
 	name     trajectory.View
-	statuses session.Statuses
+	statuses session.EventStatuses
 	through  int64          // what the state below has taken in
 	state    map[string]any // what the session begins with
 }

@@ -13,7 +13,7 @@ import (
 
 // A survey sums up a session's log. It holds a number for each event, and no events.
 type survey struct {
-	statuses session.Statuses
+	statuses session.EventStatuses
 	stands   map[int64]*standsFor // by the position of a compaction that no rewind has voided
 	events   int
 	// How many are live, behind a summary and void. Rewinds in force, and summaries that a later

@@ -20,7 +20,7 @@ func TestSurvey(t *testing.T) {
 	position, frontier := int64(0), int64(0)
 	put := func(e *session.Event) {
 		t.Helper()
-		position, err = sessions.Append(t.Context(), session.At{Key: key, After: position}, e)
+		position, err = sessions.Append(t.Context(), session.AppendTarget{Key: key, After: position}, e)
 		require.NoError(t, err)
 		if e.Marker() {
 			frontier = position
