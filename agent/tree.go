@@ -93,7 +93,7 @@ func Sees(own, other string) bool {
 // Owner returns the name of the agent that an event belongs to: its author or, if a plugin made the
 // event's function calls in place of an agent, that agent.
 func Owner(e *session.Event) string {
-	if strings.HasPrefix(e.Author, session.PluginPrefix) {
+	if _, emitted := e.Plugin(); emitted {
 		notes, _ := e.CustomMetadata[session.NotesKey].(map[string]any)
 		name, _ := notes["agent"].(string)
 		return name

@@ -81,7 +81,7 @@ func (o StateOwners) CheckEvent(e *session.Event) error {
 			return refuseRemote(key, name)
 		}
 		owners, owned := o.Of(key)
-		author, emitted := strings.CutPrefix(e.Author, session.PluginPrefix)
+		author, emitted := e.Plugin()
 		if !owned || emitted && slices.Contains(owners, author) {
 			continue
 		}

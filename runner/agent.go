@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"google.golang.org/genai"
@@ -96,7 +95,7 @@ func (x *run) fromAgent(e *session.Event) (*session.Event, error) {
 		switch {
 		case c.Marker():
 			return nil, errors.New("it yielded a compaction or a rewind; only plugins may")
-		case c.Author == session.User, strings.HasPrefix(c.Author, session.PluginPrefix):
+		case !c.FromAgent():
 			return nil, fmt.Errorf("it yielded an event as %q; an agent cannot speak as the user or as a plugin", c.Author)
 		}
 		c.InvocationID = ""

@@ -324,8 +324,7 @@ func isAnswer(e *session.Event) bool {
 		return true
 	case e.Author == session.User || len(e.FunctionResponses()) > 0 && e.Text() == "":
 		return false
-	case strings.HasPrefix(e.Author, session.PluginPrefix):
-		return e.Content != nil && e.Content.Role == genai.RoleModel
 	}
-	return true
+	_, emitted := e.Plugin()
+	return !emitted || e.Content != nil && e.Content.Role == genai.RoleModel
 }

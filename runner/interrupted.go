@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"strings"
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/session"
@@ -26,7 +25,7 @@ func (x *run) answerInterrupted(ctx context.Context) {
 		e := session.Respond(c.FunctionCall, map[string]any{"interrupted": true,
 			"error": "interrupted: the run ended before the function had answered; it may or may not have had its effects"})
 		e.Author, e.Branch = c.Event.Author, c.Event.Branch
-		if strings.HasPrefix(e.Author, session.PluginPrefix) || e.Author == session.User {
+		if !e.FromAgent() {
 			e.Author = x.opt.Agent.Name()
 		}
 		stamped, err := x.fromAgent(e)

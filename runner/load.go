@@ -126,9 +126,9 @@ func (x *run) readShared(ctx context.Context) error {
 	if now.State == nil {
 		now.State = map[string]any{}
 	}
-	maps.DeleteFunc(now.State, func(key string, _ any) bool { return shared(key) })
+	maps.DeleteFunc(now.State, func(key string, _ any) bool { return session.SharedKey(key) })
 	for key, value := range s.State {
-		if shared(key) {
+		if session.SharedKey(key) {
 			now.State[key] = value
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
@@ -46,9 +45,4 @@ func keepKeys[V any](was map[string]V, now *map[string]V, name string, owners pl
 		(*now)[key] = value
 	}
 	return nil
-}
-
-// shared reports whether a state key is one that other sessions change, too.
-func shared(key string) bool {
-	return strings.HasPrefix(key, session.AppPrefix) || strings.HasPrefix(key, session.UserPrefix)
 }

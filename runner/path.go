@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
@@ -311,7 +310,7 @@ func (b *batch) blame(err error) error {
 		return err
 	}
 	for _, p := range b.pending {
-		name, emitted := strings.CutPrefix(p.event.Author, session.PluginPrefix)
+		name, emitted := p.event.Plugin()
 		if p.event.ID != refused.ID || !emitted {
 			continue
 		}

@@ -211,10 +211,10 @@ func agentOf(e *session.Event) string {
 	switch {
 	case e.Author == session.User:
 		return ""
-	case strings.HasPrefix(e.Author, session.PluginPrefix):
-		return plugin.NotesOf(e).Agent
+	case e.FromAgent():
+		return e.Author
 	}
-	return e.Author
+	return plugin.NotesOf(e).Agent
 }
 
 // liveMedia reports whether the event is a live session's audio or video that no user uploaded.

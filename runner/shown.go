@@ -21,8 +21,7 @@ type shownText struct {
 // noteShown takes in an event that the caller is shown.
 func (x *run) noteShown(e *session.Event) {
 	text := e.Text()
-	ofAgent := e.Author != session.User && !strings.HasPrefix(e.Author, session.PluginPrefix)
-	if !e.Partial || text == "" || !ofAgent {
+	if !e.Partial || text == "" || !e.FromAgent() {
 		return
 	}
 	at := slices.IndexFunc(x.shown, func(s *shownText) bool { return s.id == e.ID })

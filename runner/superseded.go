@@ -3,7 +3,6 @@ package runner
 import (
 	"reflect"
 	"slices"
-	"strings"
 
 	"google.golang.org/genai"
 
@@ -64,7 +63,7 @@ func (b *batch) leaveOutSuperseded(inputID string) {
 			if by == nil || by == p {
 				continue
 			}
-			name := strings.TrimPrefix(by.event.Author, session.PluginPrefix)
+			name, _ := by.event.Plugin()
 			note := plugin.Note{Plugin: name, Reason: "it answered the call"}
 			if !slices.Contains(notes.Changed, note) {
 				notes.Changed = append(slices.Clone(notes.Changed), note)

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -108,6 +109,19 @@ type NodeInfo struct {
 
 	// Extra holds the keys that have no field here.
 	Extra map[string]jsontext.Value `json:",embed"`
+}
+
+// Plugin returns the name of the plugin that emitted the event. ok is false if the author is the user or an agent.
+func (e *Event) Plugin() (name string, ok bool) {
+	if !strings.HasPrefix(e.Author, PluginPrefix) {
+		return "", false
+	}
+	return e.Author[len(PluginPrefix):], true
+}
+
+// FromAgent reports whether an agent is the event's author: neither the user nor a plugin.
+func (e *Event) FromAgent() bool {
+	return e.Author != User && !strings.HasPrefix(e.Author, PluginPrefix)
 }
 
 // WasRead reports whether the event was read from JSON, so that it may have keys inside of its fields that are not known

@@ -207,3 +207,34 @@ func TestCloneOfAText(t *testing.T) {
 		require.Empty(t, shared(reflect.ValueOf(e), reflect.ValueOf(c), "event"))
 	}
 }
+
+// Whose an event is: the user's, an agent's or a plugin's.
+func TestEventAuthor(t *testing.T) {
+	for _, c := range []struct {
+		author    string
+		plugin    string
+		emitted   bool
+		fromAgent bool
+	}{
+		{author: session.User},
+		{author: "writer", fromAgent: true},
+		{author: "plugin", fromAgent: true},
+		{author: "plugin/budget", plugin: "budget", emitted: true},
+		{author: "plugin/", emitted: true},
+	} {
+		e := &session.Event{Author: c.author}
+		plugin, emitted := e.Plugin()
+		require.Equal(t, c.plugin, plugin, c.author)
+		require.Equal(t, c.emitted, emitted, c.author)
+		require.Equal(t, c.fromAgent, e.FromAgent(), c.author)
+	}
+}
+
+func TestSharedKey(t *testing.T) {
+	for key, shared := range map[string]bool{
+		"app:count": true, "user:count": true, "app:": true,
+		"count": false, "temp:count": false, "App:count": false, "temp:app:count": false, "": false,
+	} {
+		require.Equal(t, shared, session.SharedKey(key), key)
+	}
+}

@@ -30,7 +30,7 @@ func Fork(ctx context.Context, svc Service, key Key, at int64, id string) (*Sess
 	if at < 0 || at > s.Position {
 		return nil, invalid("session %s: it cannot be forked at position %d: the last event is at %d, and 0 is before the first", key, at, s.Position)
 	}
-	rec := &Recording{Key: Key{App: key.App, User: key.User, ID: id}, State: applied(nil, s.Initial, own)}
+	rec := &Recording{Key: Key{App: key.App, User: key.User, ID: id}, State: applied(nil, s.Initial, ownKey)}
 	if id == "" {
 		rec.Key.ID = NewID()
 	}
@@ -65,7 +65,7 @@ func forked(e *Event) (*Event, error) {
 	shared := map[string]any{}
 	mine := map[string]any{}
 	for key, value := range e.Actions.StateDelta {
-		if own(key) {
+		if ownKey(key) {
 			mine[key] = value
 		} else {
 			shared[key] = value

@@ -66,7 +66,7 @@ func State(initial map[string]any, log []*Event) map[string]any {
 	states := make([]map[string]any, len(log)+1) // after each event
 	states[0] = map[string]any{}
 	for k, v := range initial {
-		if own(k) && v != nil {
+		if ownKey(k) && v != nil {
 			states[0][k] = v
 		}
 	}
@@ -77,14 +77,18 @@ func State(initial map[string]any, log []*Event) map[string]any {
 			states[i+1] = states[n]
 			continue
 		}
-		states[i+1] = applied(states[i], e.Actions.StateDelta, own)
+		states[i+1] = applied(states[i], e.Actions.StateDelta, ownKey)
 	}
 	return maps.Clone(states[len(log)])
 }
 
-func own(key string) bool {
-	return !strings.HasPrefix(key, AppPrefix) && !strings.HasPrefix(key, UserPrefix) && !strings.HasPrefix(key, TempPrefix)
+// SharedKey reports whether a state key lives outside of the session: it begins with AppPrefix or UserPrefix.
+func SharedKey(key string) bool {
+	return strings.HasPrefix(key, AppPrefix) || strings.HasPrefix(key, UserPrefix)
 }
+
+// ownKey reports whether a state key is the session's own, which a rewind undoes.
+func ownKey(key string) bool { return !SharedKey(key) && !strings.HasPrefix(key, TempPrefix) }
 
 // applied returns state with the part of delta that takes says; state itself where that is nothing.
 func applied(state, delta map[string]any, takes func(key string) bool) map[string]any {

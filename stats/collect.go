@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"google.golang.org/genai"
@@ -143,7 +142,7 @@ func (c *collector) follow(e *session.Event, tokens int64) {
 		r.events++
 		r.tokens += tokens
 		r.model = cmp.Or(r.model, e.ModelVersion)
-		if e.Author != session.User && !strings.HasPrefix(e.Author, session.PluginPrefix) {
+		if e.FromAgent() {
 			r.agent = cmp.Or(r.agent, e.Author)
 		}
 		if e.Timestamp.IsZero() {

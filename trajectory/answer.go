@@ -132,10 +132,8 @@ func ByAgent(events []*session.Event) iter.Seq2[string, []*session.Event] {
 
 // isAgents reports whether an agent made the event.
 func isAgents(e *session.Event) bool {
-	return e.Author != "" && e.Author != session.User && !isPlugins(e)
+	return e.Author != "" && e.FromAgent()
 }
-
-func isPlugins(e *session.Event) bool { return strings.HasPrefix(e.Author, session.PluginPrefix) }
 
 // isFinal reports whether the event is an agent's answer; see FinalOutput.
 func isFinal(e *session.Event) bool {

@@ -161,7 +161,7 @@ func (x *Extract) atifStep(en *entry, calls map[*genai.FunctionCall]session.Call
 		return step, step.Message != ""
 	}
 	step.Extra.Agent = en.Author
-	if isPlugins(en.Event) || failed(en.Event) && step.Message == "" {
+	if _, emitted := en.Plugin(); emitted || failed(en.Event) && step.Message == "" {
 		step.Source = "system"
 		if failed(en.Event) && step.Message == "" {
 			step.Message = *failureOf([]*session.Event{en.Event})

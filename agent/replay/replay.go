@@ -10,7 +10,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -153,7 +152,7 @@ func fresh(segments []segment) []segment {
 	for _, s := range segments {
 		var played segment
 		for _, e := range s.events {
-			if e.Marker() || strings.HasPrefix(e.Author, session.PluginPrefix) {
+			if _, emitted := e.Plugin(); emitted || e.Marker() {
 				continue // not the agent's side
 			}
 			c := *e

@@ -121,9 +121,12 @@ func (d *Demo) line(who, what string) {
 
 // event shows an event of a run as it went into the log.
 func (d *Demo) event(e *session.Event) {
-	who := strings.TrimPrefix(e.Author, session.PluginPrefix)
-	if e.Author == session.User {
+	who, emitted := e.Plugin()
+	switch {
+	case e.Author == session.User:
 		who = "in the log"
+	case !emitted:
+		who = e.Author
 	}
 	d.line(who, strings.Join(eventtext.Lines(e), " "))
 }

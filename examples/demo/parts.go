@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
-	"strings"
 	"sync"
 
 	"google.golang.org/genai"
@@ -127,10 +126,10 @@ func (c *counts) count(_ context.Context, _ *session.Invocation, e *session.Even
 	switch {
 	case e.Author == session.User:
 		c.user++
-	case strings.HasPrefix(e.Author, session.PluginPrefix):
-		c.plugins++
-	default:
+	case e.FromAgent():
 		c.agents++
+	default:
+		c.plugins++
 	}
 	return plugin.Outcome{}, nil
 }

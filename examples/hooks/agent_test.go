@@ -68,7 +68,7 @@ func Example_agentSpans() {
 			first, last := map[string]int64{}, map[string]int64{}
 			var order []string
 			for _, e := range inv.Live {
-				if e.InvocationID != inv.ID || e.Author == session.User || strings.HasPrefix(e.Author, session.PluginPrefix) {
+				if e.InvocationID != inv.ID || !e.FromAgent() {
 					continue
 				}
 				if first[e.Author] == 0 {

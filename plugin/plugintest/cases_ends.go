@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -159,7 +158,7 @@ func (s *refusing) Append(ctx context.Context, at session.AppendTarget, events .
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range events {
-		if s.refuse && strings.HasPrefix(e.Author, session.PluginPrefix) {
+		if _, emitted := e.Plugin(); emitted && s.refuse {
 			s.attempts++
 			return 0, errors.New("the store is away")
 		}

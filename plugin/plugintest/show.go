@@ -80,7 +80,8 @@ func rest(e *session.Event) []string {
 	for _, key := range []string{"id", "seq", "invocationId", "timestamp", "author", "branch", "content"} {
 		delete(fields, key)
 	}
-	if len(plugin.NotesOf(e).Changed) == 0 && !strings.HasPrefix(e.Author, session.PluginPrefix) { // a model's, as they come
+	_, emitted := e.Plugin()
+	if len(plugin.NotesOf(e).Changed) == 0 && !emitted { // a model's, as they come
 		delete(fields, "usageMetadata")
 		delete(fields, "modelVersion")
 		if e.FinishReason == genai.FinishReasonStop {

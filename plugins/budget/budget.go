@@ -194,12 +194,13 @@ func (b *budget) step(inv *session.Invocation, e *session.Event) plugin.Outcome 
 // answersModel reports whether an event is a model's answer, or its failure. A plugin's event, and what
 // a workflow says of its nodes, is one if it says how many tokens it took.
 func answersModel(e *session.Event) bool {
+	_, emitted := e.Plugin()
 	switch {
 	case len(e.FunctionResponses()) > 0:
 		return false
 	case tokens(e.UsageMetadata) > 0:
 		return true
-	case strings.HasPrefix(e.Author, session.PluginPrefix), e.FromWorkflow():
+	case emitted, e.FromWorkflow():
 		return false
 	}
 	return e.ErrorCode != "" || e.Content != nil && e.Content.Role == genai.RoleModel

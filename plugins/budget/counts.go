@@ -222,7 +222,7 @@ var unbounded = math.Inf(1)
 // other sessions have added. The session's own state has no increments and needs none: only one run
 // at a time changes it.
 func (c *changes) add(key string, n, bound float64) {
-	if !strings.HasPrefix(key, session.UserPrefix) && !strings.HasPrefix(key, session.AppPrefix) {
+	if !session.SharedKey(key) {
 		c.numbers[key] += n
 		c.set(key, c.numbers[key])
 		return

@@ -301,7 +301,7 @@ func partsOf(c *genai.Content) []*genai.Part {
 func lastSpeaker(live []*session.Event, through int64) (agent string) {
 	at := int64(0) // the position of the event that says so
 	for i, e := range live {
-		fromPlugin := strings.HasPrefix(e.Author, session.PluginPrefix)
+		_, fromPlugin := e.Plugin()
 		switch {
 		case i == 0 && e.Marker():
 			agent = e.Actions.TransferToAgent

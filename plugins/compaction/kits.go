@@ -2,7 +2,6 @@ package compaction
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/plughook/plughook/session"
 )
@@ -68,7 +67,7 @@ func askedAbout(c session.Call) string {
 
 // preliminary reports whether the response to a call in an event is not the one that counts.
 func preliminary(c session.Call, e *session.Event) bool {
-	if e.Author == session.User || strings.HasPrefix(e.Author, session.PluginPrefix) {
+	if !e.FromAgent() {
 		return false
 	}
 	if _, asks := e.Actions.RequestedToolConfirmations[c.ID]; asks {

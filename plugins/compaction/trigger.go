@@ -84,7 +84,7 @@ var overflowing = regexp.MustCompile(`(?i)` + strings.Join([]string{
 
 // overflow reports whether an event is a model's error because the prompt was too long.
 func overflow(e *session.Event) bool {
-	if e.Author == session.User || strings.HasPrefix(e.Author, session.PluginPrefix) {
+	if !e.FromAgent() {
 		return false
 	}
 	switch e.ErrorCode {

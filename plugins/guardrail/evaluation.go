@@ -364,8 +364,7 @@ func (ev *evaluation) strictest(counts func(*evaluatedItem) bool) *evaluatedItem
 func (ev *evaluation) unfinished(l walk.Leaf) bool {
 	e := ev.event
 	failed := e.Interrupted || e.ErrorCode != "" && e.ErrorCode != session.Denied
-	agent := e.Author != session.User && !strings.HasPrefix(e.Author, session.PluginPrefix)
-	return l.Item.Said && failed && agent
+	return l.Item.Said && failed && e.FromAgent()
 }
 
 // madeUp returns a function that reports whether the event's author has made up the name of a

@@ -21,7 +21,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	"google.golang.org/genai"
 
@@ -151,8 +150,10 @@ func failures(inv *session.Invocation, before *session.Event, tool string) (n in
 
 // failed reports whether a part of the event is the response of a tool that has failed.
 func failed(e *session.Event, p *genai.Part) bool {
-	if p == nil || p.FunctionResponse == nil || e.ErrorCode == session.Denied || e.FromWorkflow() ||
-		strings.HasPrefix(e.Author, session.PluginPrefix) {
+	if p == nil || p.FunctionResponse == nil || e.ErrorCode == session.Denied || e.FromWorkflow() {
+		return false
+	}
+	if _, emitted := e.Plugin(); emitted {
 		return false
 	}
 	r := p.FunctionResponse.Response

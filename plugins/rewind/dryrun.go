@@ -4,7 +4,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	"google.golang.org/genai"
 
@@ -148,9 +147,7 @@ func (p *Plan) events(log []*session.Event, now, then map[int64]session.EventSta
 			p.Artifacts[name] = append(p.Artifacts[name], version)
 		}
 	}
-	maps.DeleteFunc(shared, func(key string, _ bool) bool {
-		return !strings.HasPrefix(key, session.AppPrefix) && !strings.HasPrefix(key, session.UserPrefix)
-	})
+	maps.DeleteFunc(shared, func(key string, _ bool) bool { return !session.SharedKey(key) })
 	p.Shared = slices.Sorted(maps.Keys(shared))
 	if len(p.Invocations) > 0 && kept[p.Invocations[0]] {
 		p.Cut = p.Invocations[0]
@@ -198,11 +195,10 @@ func (p *Plan) calls(now, then []session.Call, stay map[int64]session.EventStatu
 
 // executed reports whether a call was executed, or may have been.
 func executed(c session.Call) bool {
-	switch {
-	case c.Response != nil && strings.HasPrefix(c.Response.Author, session.PluginPrefix):
-		return false
-	case c.Held != nil && !c.Approved():
-		return false
+	if c.Response != nil {
+		if _, emitted := c.Response.Plugin(); emitted {
+			return false
+		}
 	}
-	return true
+	return c.Held == nil || c.Approved()
 }

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -189,7 +188,7 @@ func (t *step) value(key string) jsontext.Value {
 
 // set sets a state key by the event at position seq, and keeps what is needed to undo that.
 func (t *step) set(seq int64, key string, value jsontext.Value) {
-	if own(key) {
+	if !session.SharedKey(key) {
 		t.undo = append(t.undo, undo{seq: seq, key: key, old: t.value(key)})
 	}
 	if t.values == nil {
@@ -219,9 +218,4 @@ func (t *step) commit(records []*store.Record) {
 			scope[key] = value
 		}
 	}
-}
-
-// own reports whether a state key is the session's own, which a rewind undoes.
-func own(key string) bool {
-	return !strings.HasPrefix(key, session.AppPrefix) && !strings.HasPrefix(key, session.UserPrefix)
 }

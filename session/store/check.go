@@ -196,7 +196,7 @@ func checkEvent(e *session.Event) error {
 		}
 	}
 	for key, by := range e.Actions.StateIncrement {
-		if !strings.HasPrefix(key, session.AppPrefix) && !strings.HasPrefix(key, session.UserPrefix) || len(key) > 512 {
+		if !session.SharedKey(key) || len(key) > 512 {
 			return invalid("stateIncrement of %q: only %q and %q keys can be added to", key, session.AppPrefix, session.UserPrefix)
 		}
 		if !storable(key) {

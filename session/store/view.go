@@ -165,17 +165,14 @@ func SplitTemp(delta map[string]any) (temp, rest map[string]any) {
 // SetShared replaces the state with the prefixes "app:" and "user:" by that of state, which may have
 // other keys, too. It reports whether anything changed.
 func (v *View) SetShared(state map[string]any) bool {
-	shared := func(key string) bool {
-		return strings.HasPrefix(key, session.AppPrefix) || strings.HasPrefix(key, session.UserPrefix)
-	}
 	delta := map[string]any{}
 	for key, value := range state {
-		if shared(key) && !reflect.DeepEqual(v.state[key], value) {
+		if session.SharedKey(key) && !reflect.DeepEqual(v.state[key], value) {
 			delta[key] = value
 		}
 	}
 	for key := range v.state {
-		if _, has := state[key]; shared(key) && !has {
+		if _, has := state[key]; session.SharedKey(key) && !has {
 			delta[key] = nil
 		}
 	}

@@ -251,7 +251,7 @@ func (st *stream) snapshotsAt(ctx context.Context, rewind *session.Event) error 
 	}
 	state := session.State(s.Initial, log)
 	for key, v := range s.State {
-		if shared(key) {
+		if session.SharedKey(key) {
 			state[key] = v
 		}
 	}

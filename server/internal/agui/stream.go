@@ -105,7 +105,7 @@ func (st *stream) begin(first *session.Event) {
 			return
 		}
 		if st.input != "" && first.Seq == 1 {
-			maps.DeleteFunc(s.State, func(key string, _ any) bool { return !shared(key) })
+			maps.DeleteFunc(s.State, func(key string, _ any) bool { return !session.SharedKey(key) })
 		}
 	}
 	var has map[string]any
@@ -302,7 +302,7 @@ func (st *stream) decisions(e *session.Event) {
 		}
 		st.send(frame{"type": "CUSTOM", "name": "plughook.decision", "value": value})
 	}
-	if name, ok := strings.CutPrefix(e.Author, session.PluginPrefix); ok {
+	if name, ok := e.Plugin(); ok {
 		tell(name, "emit", notes.Reason)
 	}
 	for _, n := range notes.Changed {
@@ -314,11 +314,6 @@ func (st *stream) decisions(e *session.Event) {
 	if notes.Stopped != "" {
 		tell(notes.Stopped, "stop", notes.Reason)
 	}
-}
-
-// shared reports whether a state key lives outside of the session.
-func shared(key string) bool {
-	return strings.HasPrefix(key, session.AppPrefix) || strings.HasPrefix(key, session.UserPrefix)
 }
 
 func jsonText(v map[string]any) string {

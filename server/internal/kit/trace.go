@@ -74,7 +74,7 @@ func spansOf(key session.Key, log []*session.Event) []span {
 
 // isModelCall reports whether an event is what a model has answered to an agent.
 func isModelCall(e *session.Event) bool {
-	if e.Author == session.User || strings.HasPrefix(e.Author, session.PluginPrefix) || e.Content == nil {
+	if !e.FromAgent() || e.Content == nil {
 		return false
 	}
 	return e.Content.Role == genai.RoleModel && len(e.Content.Parts) > len(e.FunctionResponses())

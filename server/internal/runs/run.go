@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/plughook/plughook/plugin"
@@ -146,7 +145,7 @@ func (end *End) note(e *session.Event) {
 	if e.ErrorCode == session.Cancelled && e.Author == session.User {
 		*end = End{Kind: Cancelled, Reason: e.ErrorMessage}
 	}
-	name, byPlugin := strings.CutPrefix(e.Author, session.PluginPrefix)
+	name, byPlugin := e.Plugin()
 	if e.ErrorCode != session.Denied || e.Author == session.User {
 		return
 	}

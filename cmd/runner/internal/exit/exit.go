@@ -198,7 +198,7 @@ func (r *Result) Note(e *session.Event) {
 			r.failed = nil
 		}
 	}
-	byPlugin := strings.HasPrefix(e.Author, session.PluginPrefix)
+	_, byPlugin := e.Plugin()
 	switch {
 	case e.ErrorCode == "" || e.Author == session.User:
 	case e.ErrorCode == workflow.Abandoned: // somebody wanted it
@@ -231,7 +231,7 @@ func (r *Result) Err() error {
 
 // blamed returns the plugin that a denial is by: its author, or the last to change it.
 func blamed(e *session.Event) string {
-	name, authored := strings.CutPrefix(e.Author, session.PluginPrefix)
+	name, authored := e.Plugin()
 	changed := plugin.NotesOf(e).Changed
 	if !authored && len(changed) > 0 {
 		return changed[len(changed)-1].Plugin

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 
 	"google.golang.org/genai"
@@ -64,8 +63,7 @@ func (j *judgedEvents) promptsOf(p *plugin.Plugin, pol *policy.Policy, key []byt
 
 // judge judges the prompt of an event, if that is a model's answer.
 func (r *promptReader) judge(ctx context.Context, inv *session.Invocation, e *session.Event) error {
-	if e.Content == nil || e.Content.Role != genai.RoleModel || e.Author == session.User ||
-		strings.HasPrefix(e.Author, session.PluginPrefix) {
+	if e.Content == nil || e.Content.Role != genai.RoleModel || !e.FromAgent() {
 		return nil
 	}
 	req := &model.Request{Agent: e.Author, Branch: e.Branch, Contents: conversation(inv, e.Branch)}

@@ -69,8 +69,9 @@ func (p *Printer) story(e *session.Event) (lines []string) {
 			add("%s: %s", name, eventtext.Response(part.FunctionResponse))
 		}
 	}
+	_, emitted := e.Plugin()
 	switch {
-	case e.ErrorCode != "" && !e.FromWorkflow() && !strings.HasPrefix(e.Author, session.PluginPrefix):
+	case e.ErrorCode != "" && !e.FromWorkflow() && !emitted:
 		// an agent's failure: that of the node follows, and says it
 	case e.ErrorCode != "":
 		lines = append(lines, p.failure(name, e))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"strings"
 
 	"google.golang.org/genai"
 
@@ -67,7 +66,7 @@ func viewOf(ctx context.Context, svc session.Service, key session.Key,
 		}
 		for key, value := range d.Actions.StateDelta {
 			switch {
-			case shared(key):
+			case session.SharedKey(key):
 			case value == nil:
 				delete(v.state, key)
 			default:
@@ -76,11 +75,6 @@ func viewOf(ctx context.Context, svc session.Service, key session.Key,
 		}
 	}
 	return v, nil
-}
-
-// shared reports whether a state key is not the session's own.
-func shared(key string) bool {
-	return strings.HasPrefix(key, session.AppPrefix) || strings.HasPrefix(key, session.UserPrefix)
 }
 
 // Get implements session.Reader.
@@ -126,7 +120,7 @@ func (v *view) shown(e *session.Event) []*session.Event {
 		return summary(e)
 	case e.Seq <= v.through && len(e.Actions.StateDelta) > 0:
 		c := e.Clone()
-		maps.DeleteFunc(c.Actions.StateDelta, func(key string, _ any) bool { return !shared(key) })
+		maps.DeleteFunc(c.Actions.StateDelta, func(key string, _ any) bool { return !session.SharedKey(key) })
 		return []*session.Event{c}
 	}
 	return []*session.Event{e}
