@@ -52,24 +52,21 @@ type pluginConfig struct {
 	MaxMessage        size           `yaml:"max_message" json:"max_message,omitempty" jsonschema:"how large an event or an answer may be on the way to it and back, such as 16MiB; 64MiB if empty"`
 }
 
-// hookTimeouts are timeouts of single hooks, 0 where there is none.
-type hookTimeouts struct {
-	BeforeRun   time.Duration `yaml:"BeforeRun" json:"BeforeRun,omitempty" jsonschema:"the timeout of BeforeRun"`
-	BeforeModel time.Duration `yaml:"BeforeModel" json:"BeforeModel,omitempty" jsonschema:"the timeout of BeforeModel"`
-	OnEvent     time.Duration `yaml:"OnEvent" json:"OnEvent,omitempty" jsonschema:"the timeout of OnEvent"`
-	AfterRun    time.Duration `yaml:"AfterRun" json:"AfterRun,omitempty" jsonschema:"the timeout of AfterRun"`
-}
+// hookTimeouts are timeouts of single hooks, by the hooks' names.
+type hookTimeouts map[plugin.Hook]time.Duration
 
-// byHook returns the timeouts that there are.
-func (t hookTimeouts) byHook() map[plugin.Hook]time.Duration {
-	all := map[plugin.Hook]time.Duration{
-		plugin.BeforeRun:   t.BeforeRun,
-		plugin.BeforeModel: t.BeforeModel,
-		plugin.OnEvent:     t.OnEvent,
-		plugin.AfterRun:    t.AfterRun,
+// checkTimeouts complains about timeouts of hooks that do not exist, and of no time.
+func (c *file) checkTimeouts(bad complaint, path string, timeouts hookTimeouts) {
+	for _, hook := range slices.Sorted(maps.Keys(timeouts)) {
+		var names []string
+		for _, kind := range plugin.Hooks {
+			names = append(names, string(kind.Name))
+		}
+		if !slices.Contains(names, string(hook)) {
+			bad(path+".timeouts."+string(hook), "unknown key %q%s", hook, yamlfile.Meant(string(hook), names))
+		}
+		c.checkDuration(bad, path, "timeouts."+string(hook), timeouts[hook])
 	}
-	maps.DeleteFunc(all, func(_ plugin.Hook, d time.Duration) bool { return d <= 0 })
-	return all
 }
 
 // processLimits bound a plugin's process.
@@ -175,10 +172,7 @@ func (c *file) checkProcess(bad complaint, path string, p *pluginConfig) {
 	}
 	c.checkDuration(bad, path, "background_timeout", p.BackgroundTimeout)
 	c.checkDuration(bad, path, "start_timeout", p.StartTimeout)
-	c.checkDuration(bad, path, "timeouts.BeforeRun", p.Timeouts.BeforeRun)
-	c.checkDuration(bad, path, "timeouts.BeforeModel", p.Timeouts.BeforeModel)
-	c.checkDuration(bad, path, "timeouts.OnEvent", p.Timeouts.OnEvent)
-	c.checkDuration(bad, path, "timeouts.AfterRun", p.Timeouts.AfterRun)
+	c.checkTimeouts(bad, path, p.Timeouts)
 	c.checkEnv(bad, path, p.Env)
 	if c.source.Has(path+".isolation") && !slices.Contains(isolations, p.Isolation) && !p.attached() {
 		bad(path+".isolation", "isolation %q: it is required or none%s", p.Isolation,

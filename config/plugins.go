@@ -40,7 +40,7 @@ func (c *Config) Plugins() []Plugin {
 			Kind:     pc.kinds()[0].name,
 			OnError:  cmp.Or(pc.OnError, onErrors[0]),
 			Timeout:  pc.Timeout,
-			Timeouts: pc.Timeouts.byHook(),
+			Timeouts: pc.Timeouts,
 		}
 		if pc.process() && !pc.attached() {
 			list[i].Timeout = cmp.Or(pc.Timeout, processTimeout)

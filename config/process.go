@@ -35,7 +35,7 @@ func (c *file) process(i int, log *slog.Logger) (remote.Config, error) {
 		StartTimeout:      p.StartTimeout,
 		Timeout:           processTimeout,
 		BackgroundTimeout: p.BackgroundTimeout,
-		Timeouts:          p.Timeouts.byHook(),
+		Timeouts:          p.Timeouts,
 		MaxMessage:        int(p.MaxMessage),
 		Network:           p.Network,
 		Isolation:         p.Isolation,

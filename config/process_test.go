@@ -58,7 +58,7 @@ plugins:
 		Limits: remote.Limits{Memory: 512 << 20, OpenFiles: 7, Processes: 8, Cgroup: ".."}, MaxMessage: 131072}, r)
 	r, err = c.process(1, nil)
 	require.NoError(t, err)
-	require.Equal(t, remote.Config{Name: "b", Command: []string{"b"}, Dir: "dir", Timeout: processTimeout, Timeouts: map[plugin.Hook]time.Duration{}}, r)
+	require.Equal(t, remote.Config{Name: "b", Command: []string{"b"}, Dir: "dir", Timeout: processTimeout}, r)
 }
 
 // A lockfile that is not one is refused, and says which it is.

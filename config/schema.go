@@ -6,15 +6,29 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/plughook/plughook/plugin"
 )
 
 // Schema returns the JSON Schema of a configuration file, made of the types that the file is read
 // into.
 func Schema() (*jsonschema.Schema, error) {
 	ref := func(name string) *jsonschema.Schema { return &jsonschema.Schema{Ref: "#/$defs/" + name} }
+	duration := &jsonschema.Schema{Type: "string", Pattern: `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`}
+	timeouts := &jsonschema.Schema{
+		Type:                 "object",
+		Properties:           map[string]*jsonschema.Schema{},
+		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
+	}
+	for _, kind := range plugin.Hooks {
+		of := duration.CloneSchemas()
+		of.Description = "the timeout of " + string(kind.Name)
+		timeouts.Properties[string(kind.Name)] = of
+		timeouts.PropertyOrder = append(timeouts.PropertyOrder, string(kind.Name))
+	}
 	options := &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[time.Duration](): {Type: "string",
-			Pattern: `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`},
+		reflect.TypeFor[time.Duration](): duration,
+		reflect.TypeFor[hookTimeouts]():  timeouts,
 		// These have agents and workflows in them.
 		reflect.TypeFor[agentConfig]():    ref("agent"),
 		reflect.TypeFor[workflowConfig](): ref("workflow"),

@@ -52,14 +52,19 @@ func (o Outcome) Check(hook Hook) error {
 	if !o.asks() {
 		return nil
 	}
-	bad := func(what string) error { return fmt.Errorf("%w: %s", ErrOutcome, what) }
+	bad := func(format string, args ...any) error {
+		return fmt.Errorf("%w: %s", ErrOutcome, fmt.Sprintf(format, args...))
+	}
+	kind := hook.kind()
 	switch {
-	case o.Replace != nil && hook != OnEvent:
-		return bad("Replace is for OnEvent only")
+	case kind == nil:
+		return bad("there is no hook %q", hook)
+	case o.Replace != nil && !kind.Replace:
+		return bad("Replace in %s: there is no event to replace", hook)
 	case o.Replace != nil && o.Withhold:
 		return bad("Replace and Withhold exclude each other")
-	case hook == AfterRun && (o.Withhold || o.Stop):
-		return bad("Withhold and Stop in AfterRun: the invocation has ended")
+	case o.Withhold && !kind.Withhold, o.Stop && !kind.Stop:
+		return bad("Withhold and Stop in %s: the invocation has ended", hook)
 	}
 	for _, e := range o.Emit {
 		if e == nil {

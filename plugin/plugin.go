@@ -31,6 +31,12 @@
 // for one plugin, Timeout bounds its hooks.
 //
 // The rules that the runner keeps are in its package's doc comment.
+//
+// A new hook: a field of Plugin here, a row of Hooks (wrappers, checks, the wire's messages, time limits and test
+// kits range over that list), its number in plugin/remote/wire/plugin.proto, and the place in package runner
+// where a run calls it. If it is called with something new, that is a field of Args, and of Call in plugin.proto
+// with its encoding in plugin/internal/caller and plugin/internal/callee. A new field of Plugin goes into
+// plugin/internal/message Subscription, too.
 package plugin
 
 import (
@@ -142,31 +148,6 @@ func (o *Outcome) asks() bool {
 
 // IsZero reports whether the outcome asks nothing.
 func (o Outcome) IsZero() bool { return !o.asks() }
-
-// A Hook names one of the four hooks.
-type Hook string
-
-// The hooks.
-const (
-	BeforeRun   Hook = "BeforeRun"
-	BeforeModel Hook = "BeforeModel"
-	OnEvent     Hook = "OnEvent"
-	AfterRun    Hook = "AfterRun"
-)
-
-// Subscribes lists the hooks that the plugin has.
-func (p *Plugin) Subscribes() []Hook {
-	var hooks []Hook
-	for _, h := range []struct {
-		hook Hook
-		has  bool
-	}{{BeforeRun, p.BeforeRun != nil}, {BeforeModel, p.BeforeModel != nil}, {OnEvent, p.OnEvent != nil}, {AfterRun, p.AfterRun != nil}} {
-		if h.has {
-			hooks = append(hooks, h.hook)
-		}
-	}
-	return hooks
-}
 
 // An End is how an invocation ended.
 type End struct {

@@ -8,58 +8,34 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/internal/inflight"
-	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/session"
 )
 
-// each returns a copy of p in which every hook is called through around, on a copy of the request
-// and, if copies says so, of the event and the invocation. Changes to the request are kept only
-// if around returns no error.
-func each(p *Plugin, copies bool, around func(ctx context.Context, hook Hook, call func(context.Context) (Outcome, error)) (Outcome, error)) *Plugin {
-	w := *p
-	if f := p.BeforeRun; f != nil {
-		w.BeforeRun = func(ctx context.Context, inv *session.Invocation) (Outcome, error) {
-			inv = own(inv, copies)
-			return around(ctx, BeforeRun, func(ctx context.Context) (Outcome, error) { return f(ctx, inv) })
+// aroundEach returns a copy of p in which every hook is called through around, on a copy of the request and, if
+// copies says so, of the event and the invocation. Changes to the request are kept only if around returns no
+// error.
+func aroundEach(p *Plugin, copies bool, around func(context.Context, Hook, func(context.Context) (Outcome, error)) (Outcome, error)) *Plugin {
+	return p.Wrap(func(ctx context.Context, inv *session.Invocation, args Args, call HookFunc) (Outcome, error) {
+		request := args.Request
+		if request != nil {
+			args.Request = request.Clone()
 		}
-	}
-	if f := p.BeforeModel; f != nil {
-		w.BeforeModel = func(ctx context.Context, inv *session.Invocation, req *model.Request) (Outcome, error) {
-			inv = own(inv, copies)
-			mine := req.Clone()
-			out, err := around(ctx, BeforeModel, func(ctx context.Context) (Outcome, error) { return f(ctx, inv, mine) })
-			if err == nil && out.Unchecked == "" {
-				*req = *mine
-			}
-			return out, err
+		if copies && args.Event != nil {
+			args.Event = args.Event.Clone()
 		}
-	}
-	if f := p.OnEvent; f != nil {
-		w.OnEvent = func(ctx context.Context, inv *session.Invocation, e *session.Event) (Outcome, error) {
-			inv = own(inv, copies)
-			if copies {
-				e = e.Clone()
-			}
-			return around(ctx, OnEvent, func(ctx context.Context) (Outcome, error) { return f(ctx, inv, e) })
+		if copies && inv != nil {
+			own := *inv
+			inv = &own
 		}
-	}
-	if f := p.AfterRun; f != nil {
-		w.AfterRun = func(ctx context.Context, inv *session.Invocation, end End) (Outcome, error) {
-			inv = own(inv, copies)
-			return around(ctx, AfterRun, func(ctx context.Context) (Outcome, error) { return f(ctx, inv, end) })
+		out, err := around(ctx, args.Hook, func(ctx context.Context) (Outcome, error) { return call(ctx, inv, args) })
+		if request != nil && err == nil && out.Unchecked == "" {
+			*request = *args.Request
 		}
-	}
-	return &w
+		return out, err
+	})
 }
 
-func own(inv *session.Invocation, copies bool) *session.Invocation {
-	if inv == nil || !copies {
-		return inv
-	}
-	mine := *inv
-	return &mine
-}
-
+// recovering calls a hook, and turns its panic into an error.
 func recovering(ctx context.Context, call func(context.Context) (Outcome, error)) (out Outcome, err error) {
 	defer func() {
 		if e := Recovered(recover()); e != nil {
@@ -76,7 +52,7 @@ func recovering(ctx context.Context, call func(context.Context) (Outcome, error)
 // answered and the runner or the store then refuses, such as a compaction that does not fit the
 // log or an ID that is taken: that fails the run, for what p wanted is known and cannot be done.
 func FailOpen(p *Plugin) *Plugin {
-	return each(p, false, func(ctx context.Context, hook Hook, call func(context.Context) (Outcome, error)) (Outcome, error) {
+	return aroundEach(p, false, func(ctx context.Context, hook Hook, call func(context.Context) (Outcome, error)) (Outcome, error) {
 		out, err := recovering(ctx, call)
 		if err == nil {
 			err = out.Check(hook)
@@ -94,7 +70,7 @@ func FailOpen(p *Plugin) *Plugin {
 // that never came back.
 func Timeout(p *Plugin, d time.Duration, hooks ...Hook) *Plugin {
 	var running inflight.Counter // hooks, also those that nobody waits for any more
-	w := each(p, true, func(ctx context.Context, hook Hook, call func(context.Context) (Outcome, error)) (Outcome, error) {
+	w := aroundEach(p, true, func(ctx context.Context, hook Hook, call func(context.Context) (Outcome, error)) (Outcome, error) {
 		if len(hooks) > 0 && !slices.Contains(hooks, hook) {
 			return call(ctx)
 		}
@@ -148,14 +124,14 @@ func Timeout(p *Plugin, d time.Duration, hooks ...Hook) *Plugin {
 // neverReturned returns an error for each hook of a plugin that is still running.
 func neverReturned(name string, running map[string]int) error {
 	var errs []error
-	for _, hook := range []Hook{BeforeRun, BeforeModel, OnEvent, AfterRun} {
-		n := running[string(hook)]
+	for _, k := range Hooks {
+		n := running[string(k.Name)]
 		if n == 0 {
 			continue
 		}
 		errs = append(errs, &Error{
 			Plugin: name,
-			Hook:   hook,
+			Hook:   k.Name,
 			Err:    fmt.Errorf("%w: %d calls never came back", ErrTimeout, n),
 		})
 	}

@@ -87,16 +87,7 @@ func (x *run) guarded(ctx context.Context, p *plugin.Plugin, hook plugin.Hook, a
 			x.fail(ctx, &plugin.Error{Plugin: p.Name, Hook: hook, Err: fmt.Errorf("%w: runtime.Goexit", plugin.ErrPanic)})
 		}
 	}()
-	switch hook {
-	case plugin.BeforeRun:
-		out, err = p.BeforeRun(ctx, inv)
-	case plugin.BeforeModel:
-		out, err = p.BeforeModel(ctx, inv, args.request)
-	case plugin.OnEvent:
-		out, err = p.OnEvent(ctx, inv, args.event)
-	case plugin.AfterRun:
-		out, err = p.AfterRun(ctx, inv, args.end)
-	}
+	out, err = p.Call(ctx, inv, plugin.Args{Hook: hook, Event: args.event, Request: args.request, End: args.end})
 	returned = true
 	if err == nil && args.pending != nil && args.pending.changed() {
 		err = plugin.ErrInPlace

@@ -160,7 +160,7 @@ var ways = map[string]*way{
 		},
 		say:  []string{"hi"},
 		want: map[string][]string{"hi": {"user: hi", "plugin/last: failed bad"}},
-		err:  "Replace is for OnEvent only",
+		err:  "there is no event to replace",
 	},
 	"an emission with an id that is taken": {
 		agent: asking("hello"),

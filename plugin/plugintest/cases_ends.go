@@ -71,24 +71,13 @@ func cancelled(ctx context.Context, p *plugin.Plugin) error {
 	e.ID = "e2"
 	e.Author = "bot"
 	e.InvocationID = "i1"
-	hooks := map[plugin.Hook]func(context.Context){}
-	if f := p.BeforeRun; f != nil {
-		hooks[plugin.BeforeRun] = func(ctx context.Context) { _, _ = f(ctx, inv) }
-	}
-	if f := p.BeforeModel; f != nil {
-		hooks[plugin.BeforeModel] = func(ctx context.Context) {
-			_, _ = f(ctx, inv, &model.Request{Agent: "bot", Contents: []*genai.Content{in.Content}})
+	for _, hook := range p.Subscribes() {
+		args := plugin.Args{
+			Hook:    hook,
+			Event:   e,
+			Request: &model.Request{Agent: "bot", Contents: []*genai.Content{in.Content}},
+			End:     plugin.End{Kind: plugin.EndCancelled, Err: context.Canceled},
 		}
-	}
-	if f := p.OnEvent; f != nil {
-		hooks[plugin.OnEvent] = func(ctx context.Context) { _, _ = f(ctx, inv, e) }
-	}
-	if f := p.AfterRun; f != nil {
-		hooks[plugin.AfterRun] = func(ctx context.Context) {
-			_, _ = f(ctx, inv, plugin.End{Kind: plugin.EndCancelled, Err: context.Canceled})
-		}
-	}
-	for hook, call := range hooks {
 		for _, before := range []bool{true, false} {
 			within, cancel := context.WithCancel(ctx)
 			if before {
@@ -97,7 +86,7 @@ func cancelled(ctx context.Context, p *plugin.Plugin) error {
 			done := make(chan error, 1)
 			go func() {
 				defer func() { done <- plugin.Recovered(recover()) }()
-				call(within)
+				_, _ = p.Call(within, inv, args)
 			}()
 			cancel()
 			select {

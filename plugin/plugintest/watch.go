@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
 )
@@ -43,36 +42,20 @@ type watcher struct {
 // watched returns p with its hooks watched by w. An observer, and AfterRun in the background, are
 // called synchronously, so that a case sees what they do. Close does nothing.
 func watched(p *plugin.Plugin, w *watcher) *plugin.Plugin {
-	c := *p
 	w.broken = map[rule]error{}
 	w.ends = map[plugin.EndKind]int{}
+	c := p.Wrap(func(ctx context.Context, inv *session.Invocation, args plugin.Args, call plugin.HookFunc) (plugin.Outcome, error) {
+		if args.Hook == plugin.AfterRun {
+			w.mu.Lock()
+			w.ends[args.End.Kind]++
+			w.mu.Unlock()
+		}
+		return w.call(p, args.Hook, inv, args.Event, func() (plugin.Outcome, error) { return call(ctx, inv, args) })
+	})
 	c.Observer = false
 	c.Background = false
 	c.Close = nil
-	if f := p.BeforeRun; f != nil {
-		c.BeforeRun = func(ctx context.Context, inv *session.Invocation) (plugin.Outcome, error) {
-			return w.call(p, plugin.BeforeRun, inv, nil, func() (plugin.Outcome, error) { return f(ctx, inv) })
-		}
-	}
-	if f := p.BeforeModel; f != nil {
-		c.BeforeModel = func(ctx context.Context, inv *session.Invocation, req *model.Request) (plugin.Outcome, error) {
-			return w.call(p, plugin.BeforeModel, inv, nil, func() (plugin.Outcome, error) { return f(ctx, inv, req) })
-		}
-	}
-	if f := p.OnEvent; f != nil {
-		c.OnEvent = func(ctx context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-			return w.call(p, plugin.OnEvent, inv, e, func() (plugin.Outcome, error) { return f(ctx, inv, e) })
-		}
-	}
-	if f := p.AfterRun; f != nil {
-		c.AfterRun = func(ctx context.Context, inv *session.Invocation, end plugin.End) (plugin.Outcome, error) {
-			w.mu.Lock()
-			w.ends[end.Kind]++
-			w.mu.Unlock()
-			return w.call(p, plugin.AfterRun, inv, nil, func() (plugin.Outcome, error) { return f(ctx, inv, end) })
-		}
-	}
-	return &c
+	return c
 }
 
 // call calls a hook, and compares what it was given and what it answers with the rules.

@@ -7,12 +7,11 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/plugin"
-	"github.com/plughook/plughook/plugin/internal/message"
 	"github.com/plughook/plughook/session"
 )
 
 // call calls a hook. It is what every hook of the host's plugin does.
-func (h *Host) call(ctx context.Context, inv *session.Invocation, a message.Args) (plugin.Outcome, error) {
+func (h *Host) call(ctx context.Context, inv *session.Invocation, a plugin.Args) (plugin.Outcome, error) {
 	// Bound the call, waiting for a process included.
 	limit := h.countCall(a.Hook)
 	began := time.Now()
@@ -67,7 +66,7 @@ func (h *Host) countCall(hook plugin.Hook) time.Duration {
 
 // callGeneration calls a hook in the generation that serves the invocation, if the breaker of the
 // hook lets it pass.
-func (h *Host) callGeneration(ctx context.Context, inv *session.Invocation, a message.Args) (out plugin.Outcome, err error) {
+func (h *Host) callGeneration(ctx context.Context, inv *session.Invocation, a plugin.Args) (out plugin.Outcome, err error) {
 	g, err := h.acquire(ctx, inv.ID, a.Hook)
 	if err != nil {
 		return out, err

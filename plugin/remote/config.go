@@ -173,7 +173,7 @@ func (c Config) wrong() error {
 	}
 	for hook, d := range c.Timeouts {
 		if message.WireHook[hook] == 0 {
-			return fmt.Errorf("there is no hook %q to have a timeout; hooks are BeforeRun, BeforeModel, OnEvent, AfterRun", hook)
+			return fmt.Errorf("there is no hook %q to have a timeout; hooks are %s", hook, plugin.HookNames())
 		}
 		if d <= 0 {
 			return fmt.Errorf("the timeout of hook %q is %v; it has to be above 0", hook, d)

@@ -259,7 +259,7 @@ func (c *conn) Drain() error {
 }
 
 // call calls a hook and waits for what it answers.
-func (c *conn) call(ctx context.Context, inv *session.Invocation, a message.Args) (plugin.Outcome, error) {
+func (c *conn) call(ctx context.Context, inv *session.Invocation, a plugin.Args) (plugin.Outcome, error) {
 	answers := make(chan answer, 1)
 	seq, err := c.send(ctx, inv, a, answers)
 	if err != nil {
@@ -288,7 +288,7 @@ func (c *conn) call(ctx context.Context, inv *session.Invocation, a message.Args
 
 // take decodes an answer, releases it, and changes the request as it says. If ctx is done by then,
 // the answer is late and changes nothing.
-func (c *conn) take(ctx context.Context, m answer, a message.Args) (plugin.Outcome, error) {
+func (c *conn) take(ctx context.Context, m answer, a plugin.Args) (plugin.Outcome, error) {
 	defer m.release()
 	out, request, err := caller.DecodeAnswer(m.PluginMessage, a, c.secret)
 	if err != nil {
@@ -304,7 +304,7 @@ func (c *conn) take(ctx context.Context, m answer, a message.Args) (plugin.Outco
 }
 
 // send encodes a call and hands it to the writer.
-func (c *conn) send(ctx context.Context, inv *session.Invocation, a message.Args, answers chan answer) (seq uint64, err error) {
+func (c *conn) send(ctx context.Context, inv *session.Invocation, a plugin.Args, answers chan answer) (seq uint64, err error) {
 	// Encode what does not depend on earlier calls. It is most of the work, so the lock is not
 	// held.
 	call, err := caller.NewCall(a)

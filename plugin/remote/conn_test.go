@@ -11,7 +11,6 @@ import (
 
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
-	"github.com/plughook/plughook/plugin/internal/message"
 	"github.com/plughook/plughook/plugin/internal/transport"
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
@@ -24,7 +23,7 @@ func TestAnAnswerThatIsDecodedLate(t *testing.T) {
 	defer c.end(io.EOF)
 	defer cancel(nil)
 	answer := answer{PluginMessage: &wire.PluginMessage{Message: &wire.PluginMessage_Outcome{Outcome: &wire.Outcome{Request: &wire.ModelRequest{Model: "another"}}}}}
-	a := message.Args{Hook: plugin.BeforeModel, Request: &model.Request{Model: "asked", Contents: []*genai.Content{}}}
+	a := plugin.Args{Hook: plugin.BeforeModel, Request: &model.Request{Model: "asked", Contents: []*genai.Content{}}}
 	_, err := c.take(ctx, answer, a)
 	require.NoError(t, err)
 	require.Equal(t, "another", a.Request.Model)

@@ -229,7 +229,7 @@ func pluginWith(do func(ctx context.Context, hook plugin.Hook, inv *session.Invo
 	for _, hook := range list {
 		s.Hooks = append(s.Hooks, message.WireHook[hook])
 	}
-	p := message.Hooks(s, func(ctx context.Context, inv *session.Invocation, a message.Args) (plugin.Outcome, error) {
+	p := message.Hooks(s, func(ctx context.Context, inv *session.Invocation, a plugin.Args) (plugin.Outcome, error) {
 		if do == nil {
 			return plugin.Outcome{}, nil
 		}

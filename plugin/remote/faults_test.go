@@ -211,7 +211,7 @@ func TestCrashBetweenCallsIsNoFailure(t *testing.T) {
 		}
 		h := f.open(t, Config{Timeout: time.Second})
 		f.process(1).die()
-		later := message.Hooks(h.sub, func(ctx context.Context, inv *session.Invocation, a message.Args) (plugin.Outcome, error) {
+		later := message.Hooks(h.sub, func(ctx context.Context, inv *session.Invocation, a plugin.Args) (plugin.Outcome, error) {
 			time.Sleep(time.Millisecond) // by then it is known to be gone
 			return h.call(ctx, inv, a)
 		})

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/plugin"
-	"github.com/plughook/plughook/plugin/internal/message"
 	"github.com/plughook/plughook/plugin/internal/process"
 	"github.com/plughook/plughook/plugin/internal/testplugin"
 	"github.com/plughook/plughook/session"
@@ -44,7 +43,7 @@ func TestLargeAnswersWaitForEachOther(t *testing.T) {
 	for _, p := range []*pluginProcess{one, another} {
 		require.Equal(t, "hello", asked(t, p, "say hello"))
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // enough to ask it
-		_, err := p.conn.call(ctx, &session.Invocation{}, message.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent(large)})
+		_, err := p.conn.call(ctx, &session.Invocation{}, plugin.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent(large)})
 		cancel()
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Eventually(t, p.conn.waits.Load, time.Minute, time.Millisecond)
@@ -84,7 +83,7 @@ func TestLargeAnswersAreReleased(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*20*time.Millisecond)
 			defer cancel()
 			large := testplugin.TextEvent("large " + strconv.Itoa(8*largeMessage))
-			_, _ = p.conn.call(ctx, &session.Invocation{}, message.Args{Hook: plugin.OnEvent, Event: large})
+			_, _ = p.conn.call(ctx, &session.Invocation{}, plugin.Args{Hook: plugin.OnEvent, Event: large})
 		})
 	}
 	time.Sleep(100 * time.Millisecond)

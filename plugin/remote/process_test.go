@@ -21,7 +21,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/plughook/plughook/plugin"
-	"github.com/plughook/plughook/plugin/internal/message"
 	"github.com/plughook/plughook/plugin/internal/testplugin"
 	"github.com/plughook/plughook/session"
 )
@@ -31,7 +30,7 @@ func init() {
 	testplugin.Programs["host"] = func() {
 		p, err := start(context.Background(), command("asked"), slog.New(slog.DiscardHandler))
 		if err == nil {
-			_, err = p.conn.call(context.Background(), &session.Invocation{}, message.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent("child here " + os.Args[3])})
+			_, err = p.conn.call(context.Background(), &session.Invocation{}, plugin.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent("child here " + os.Args[3])})
 		}
 		fmt.Println("started", err)
 		select {}
@@ -61,7 +60,7 @@ func started(t testing.TB, c Config) (*pluginProcess, *testplugin.Log) {
 func question(t testing.TB, p *pluginProcess, text string) (string, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	out, err := p.conn.call(ctx, &session.Invocation{}, message.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent(text)})
+	out, err := p.conn.call(ctx, &session.Invocation{}, plugin.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent(text)})
 	if err != nil {
 		return "", err
 	}
@@ -288,7 +287,7 @@ func TestProcessesStop(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // enough to ask it
 			defer cancel()
-			_, err := p.conn.call(ctx, &session.Invocation{}, message.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent("hang")})
+			_, err := p.conn.call(ctx, &session.Invocation{}, plugin.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent("hang")})
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			begin := time.Now()
 			require.ErrorContains(t, p.process.Stop(t.Context()), "was killed")

@@ -3,11 +3,11 @@ package callee
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"runtime/debug"
 
-	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/internal/message"
 	"github.com/plughook/plughook/plugin/remote/wire"
@@ -46,15 +46,17 @@ func (x *server) call(ctx context.Context, seq uint64, w *wire.Call) (answer fun
 }
 
 // args returns what the hook is to be called with.
-func (x *server) args(w *wire.Call) (inv *session.Invocation, a message.Args, err error) {
+func (x *server) args(w *wire.Call) (inv *session.Invocation, a plugin.Args, err error) {
 	inv, c, err := x.received.invocation(w.GetInvocation())
 	if err != nil {
 		return nil, a, err
 	}
-	for hook, h := range message.WireHook {
-		if h == w.Hook {
-			a.Hook = hook
-		}
+	a.Hook = message.HookOf[w.Hook]
+	switch {
+	case a.Hook == plugin.OnEvent && len(w.Event) == 0:
+		return nil, a, errors.New("a call of OnEvent has no event")
+	case a.Hook == plugin.BeforeModel && w.Request == nil:
+		return nil, a, errors.New("a call of BeforeModel has no request")
 	}
 	if len(w.Event) > 0 {
 		a.Event, err = message.DecodeEvent(w.Event)
@@ -88,7 +90,7 @@ func (x *server) args(w *wire.Call) (inv *session.Invocation, a message.Args, er
 
 // answer calls the hook and sends its answer. A hook that panics, or ends its goroutine, is
 // answered with a failure.
-func (x *server) answer(ctx context.Context, seq uint64, inv *session.Invocation, a message.Args) {
+func (x *server) answer(ctx context.Context, seq uint64, inv *session.Invocation, a plugin.Args) {
 	returned := false
 	defer func() {
 		if returned {
@@ -136,30 +138,18 @@ func watch(inv *session.Invocation, e *session.Event) func() error {
 }
 
 // hook calls the hook, and returns the message that is the answer.
-func (x *server) hook(ctx context.Context, seq uint64, inv *session.Invocation, a message.Args) *wire.PluginMessage {
-	p := x.plugin
-	var out plugin.Outcome
-	var err error
-	var mine *model.Request
-	switch {
-	case a.Hook == plugin.BeforeRun && p.BeforeRun != nil:
-		out, err = p.BeforeRun(ctx, inv)
-	case a.Hook == plugin.BeforeModel && p.BeforeModel != nil && a.Request != nil:
-		mine = shallow(a.Request)
-		out, err = p.BeforeModel(ctx, inv, mine)
-	case a.Hook == plugin.OnEvent && p.OnEvent != nil && a.Event != nil:
-		out, err = p.OnEvent(ctx, inv, a.Event)
-	case a.Hook == plugin.AfterRun && p.AfterRun != nil:
-		out, err = p.AfterRun(ctx, inv, a.End)
-	default:
-		err = fmt.Errorf("remote: plugin %s has no hook for this call (%s)", p.Name, a.Hook)
+func (x *server) hook(ctx context.Context, seq uint64, inv *session.Invocation, a plugin.Args) *wire.PluginMessage {
+	given := a
+	if given.Request != nil {
+		given.Request = shallow(a.Request)
 	}
+	out, err := x.plugin.Call(ctx, inv, given)
 	if err != nil {
 		return message.Failure(seq, err)
 	}
 	w, err := encodeOutcome(out)
-	if err == nil && mine != nil {
-		w.Request, err = changed(a.Request, mine)
+	if err == nil && given.Request != nil {
+		w.Request, err = changed(a.Request, given.Request)
 	}
 	if err != nil {
 		return message.Failure(seq, fmt.Errorf("%w: %w", plugin.ErrOutcome, err))

@@ -13,7 +13,7 @@ import (
 // DecodeAnswer returns what a hook has answered. If the hook has changed the model request, it
 // returns the changed one too. Texts for people have no secrets. A plugin cannot declare itself
 // unchecked: if it does, it has failed.
-func DecodeAnswer(m *wire.PluginMessage, a message.Args, secret message.Secrets) (out plugin.Outcome, request *model.Request, err error) {
+func DecodeAnswer(m *wire.PluginMessage, a plugin.Args, secret message.Secrets) (out plugin.Outcome, request *model.Request, err error) {
 	bad := func(err error) (plugin.Outcome, *model.Request, error) {
 		return plugin.Outcome{}, nil, secret.Error(fmt.Errorf("%w: %w", plugin.ErrOutcome, err))
 	}
@@ -70,7 +70,7 @@ func DecodeAnswer(m *wire.PluginMessage, a message.Args, secret message.Secrets)
 
 // checkValues returns ErrTooLarge if an outcome has too many JSON values to be decoded. An answer
 // to an event may have as many values as that event, and MaxValues besides.
-func checkValues(o *wire.Outcome, a message.Args) error {
+func checkValues(o *wire.Outcome, a plugin.Args) error {
 	all := append([][]byte{o.Replace}, o.Emit...)
 	if r := o.Request; r != nil {
 		all = append(all, r.Config)

@@ -31,7 +31,7 @@ func TestMessagesWithTooManyFields(t *testing.T) {
 		got := new(wire.PluginMessage)
 		require.NoError(t, message.Unmarshal(data, got))
 		require.EqualValues(t, 7, got.Seq)
-		_, _, err = DecodeAnswer(got, message.Args{Hook: plugin.OnEvent}, message.Secrets{})
+		_, _, err = DecodeAnswer(got, plugin.Args{Hook: plugin.OnEvent}, message.Secrets{})
 		require.ErrorIs(t, err, message.ErrTooLarge)
 	}
 	for _, m := range []proto.Message{
@@ -65,9 +65,9 @@ func TestAnswersWithTooManyValues(t *testing.T) {
 		"contents": {Request: &wire.ModelRequest{Contents: [][]byte{half, half}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := message.Args{Hook: plugin.OnEvent, Event: session.Reply("small")}
+			a := plugin.Args{Hook: plugin.OnEvent, Event: session.Reply("small")}
 			if o.Request != nil {
-				a = message.Args{Hook: plugin.BeforeModel, Request: &model.Request{}}
+				a = plugin.Args{Hook: plugin.BeforeModel, Request: &model.Request{}}
 			}
 			_, _, err := DecodeAnswer(&wire.PluginMessage{Message: &wire.PluginMessage_Outcome{Outcome: o}}, a, message.Secrets{})
 			require.ErrorIs(t, err, message.ErrTooLarge)
@@ -77,7 +77,7 @@ func TestAnswersWithTooManyValues(t *testing.T) {
 		e, err := message.DecodeEvent(parts)
 		require.NoError(t, err)
 		answer := &wire.PluginMessage{Message: &wire.PluginMessage_Outcome{Outcome: &wire.Outcome{Replace: parts}}}
-		out, _, err := DecodeAnswer(answer, message.Args{Hook: plugin.OnEvent, Event: e}, message.Secrets{})
+		out, _, err := DecodeAnswer(answer, plugin.Args{Hook: plugin.OnEvent, Event: e}, message.Secrets{})
 		require.NoError(t, err)
 		require.Len(t, out.Replace.Content.Parts, message.MaxValues)
 	})

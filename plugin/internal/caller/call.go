@@ -9,7 +9,7 @@ import (
 
 // NewCall encodes the part of a call that does not depend on earlier calls: the hook, the event
 // and the end. Sent.Complete adds the rest.
-func NewCall(a message.Args) (*wire.Call, error) {
+func NewCall(a plugin.Args) (*wire.Call, error) {
 	call := &wire.Call{Hook: message.WireHook[a.Hook]}
 	if a.Event != nil {
 		data, err := message.EncodeEvent(a.Event)
@@ -30,7 +30,7 @@ func NewCall(a message.Args) (*wire.Call, error) {
 // Complete adds the invocation and the model request to a call, without what the plugin has. It
 // notes what the plugin has once it has this call too. If the call is not sent then, the caller
 // drops the session.
-func (x *Sent) Complete(call *wire.Call, inv *session.Invocation, a message.Args) error {
+func (x *Sent) Complete(call *wire.Call, inv *session.Invocation, a plugin.Args) error {
 	w, err := x.invocation(inv)
 	if err != nil {
 		return err

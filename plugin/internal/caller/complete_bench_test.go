@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/plugin"
-	"github.com/plughook/plughook/plugin/internal/message"
 	"github.com/plughook/plughook/session"
 )
 
@@ -25,7 +24,7 @@ func BenchmarkComplete(b *testing.B) {
 	}
 	e := session.Reply(fmt.Sprintf("%01000d", 1))
 	e.ID = session.NewID()
-	args := message.Args{Hook: plugin.OnEvent, Event: e}
+	args := plugin.Args{Hook: plugin.OnEvent, Event: e}
 	var x Sent
 	for b.Loop() {
 		call, err := NewCall(args)

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/plugin"
-	"github.com/plughook/plughook/plugin/internal/message"
 	"github.com/plughook/plughook/plugin/remote/wire"
 	"github.com/plughook/plughook/session"
 )
@@ -18,7 +17,7 @@ import (
 // complete completes a call of a hook, and returns its invocation as the plugin gets it.
 func complete(t *testing.T, x *Sent, inv *session.Invocation, hook plugin.Hook, e *session.Event) *wire.Invocation {
 	t.Helper()
-	args := message.Args{Hook: hook, Event: e}
+	args := plugin.Args{Hook: hook, Event: e}
 	call, err := NewCall(args)
 	require.NoError(t, err)
 	require.NoError(t, x.Complete(call, inv, args))

@@ -1,28 +1,31 @@
 package message
 
 import (
-	"context"
+	"regexp"
+	"strings"
 
-	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/remote/wire"
-	"github.com/plughook/plughook/session"
 )
 
-// Args is what a hook is called with, besides the invocation.
-type Args struct {
-	Hook    plugin.Hook
-	Event   *session.Event // of OnEvent
-	Request *model.Request // of BeforeModel, which the plugin may change
-	End     plugin.End     // of AfterRun
-}
+// WireHook has the wire's number for each hook, and HookOf the hook for each number. The wire's name for
+// BeforeRun is BEFORE_RUN.
+var (
+	WireHook = map[plugin.Hook]wire.Hook{}
+	HookOf   = map[wire.Hook]plugin.Hook{}
+)
 
-// WireHook has the wire's number for each hook.
-var WireHook = map[plugin.Hook]wire.Hook{
-	plugin.BeforeRun:   wire.Hook_BEFORE_RUN,
-	plugin.BeforeModel: wire.Hook_BEFORE_MODEL,
-	plugin.OnEvent:     wire.Hook_ON_EVENT,
-	plugin.AfterRun:    wire.Hook_AFTER_RUN,
+func init() {
+	words := regexp.MustCompile("([a-z])([A-Z])")
+	for _, kind := range plugin.Hooks {
+		name := strings.ToUpper(words.ReplaceAllString(string(kind.Name), "${1}_$2"))
+		number, ok := wire.Hook_value[name]
+		if !ok {
+			panic("plugin/remote/wire/plugin.proto has no hook " + name)
+		}
+		WireHook[kind.Name] = wire.Hook(number)
+		HookOf[wire.Hook(number)] = kind.Name
+	}
 }
 
 // Subscription returns what a plugin subscribes to, as a message.
@@ -46,7 +49,7 @@ func Subscription(p *plugin.Plugin) *wire.Subscription {
 }
 
 // Hooks returns a plugin with the hooks of a subscription. Each of them calls call.
-func Hooks(s *wire.Subscription, call func(context.Context, *session.Invocation, Args) (plugin.Outcome, error)) *plugin.Plugin {
+func Hooks(s *wire.Subscription, call plugin.HookFunc) *plugin.Plugin {
 	p := &plugin.Plugin{
 		Partials:    s.GetPartials(),
 		Observer:    s.GetObserver(),
@@ -55,29 +58,12 @@ func Hooks(s *wire.Subscription, call func(context.Context, *session.Invocation,
 	}
 	if f := s.GetFilter(); f != nil {
 		p.Filter = &plugin.Filter{Authors: f.Authors}
-		for _, h := range f.Has {
-			p.Filter.Has = append(p.Filter.Has, plugin.EventFeature(h))
+		for _, feature := range f.Has {
+			p.Filter.Has = append(p.Filter.Has, plugin.EventFeature(feature))
 		}
 	}
-	for _, hook := range s.GetHooks() {
-		switch hook {
-		case wire.Hook_BEFORE_RUN:
-			p.BeforeRun = func(ctx context.Context, inv *session.Invocation) (plugin.Outcome, error) {
-				return call(ctx, inv, Args{Hook: plugin.BeforeRun})
-			}
-		case wire.Hook_BEFORE_MODEL:
-			p.BeforeModel = func(ctx context.Context, inv *session.Invocation, req *model.Request) (plugin.Outcome, error) {
-				return call(ctx, inv, Args{Hook: plugin.BeforeModel, Request: req})
-			}
-		case wire.Hook_ON_EVENT:
-			p.OnEvent = func(ctx context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-				return call(ctx, inv, Args{Hook: plugin.OnEvent, Event: e})
-			}
-		case wire.Hook_AFTER_RUN:
-			p.AfterRun = func(ctx context.Context, inv *session.Invocation, end plugin.End) (plugin.Outcome, error) {
-				return call(ctx, inv, Args{Hook: plugin.AfterRun, End: end})
-			}
-		}
+	for _, number := range s.GetHooks() {
+		p.SetHooks(call, HookOf[number])
 	}
 	return p
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/internal/caller"
-	"github.com/plughook/plughook/plugin/internal/message"
 	"github.com/plughook/plughook/plugin/internal/transport"
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
@@ -85,7 +84,7 @@ func (s *probe) message(m *wire.HostMessage) error {
 }
 
 // answer waits for the answer to a call, and returns an error if it is none that the hook may give.
-func (s *probe) answer(ctx context.Context, seq uint64, a message.Args) (*wire.PluginMessage, error) {
+func (s *probe) answer(ctx context.Context, seq uint64, a plugin.Args) (*wire.PluginMessage, error) {
 	var m *wire.PluginMessage
 	if err := s.until(ctx, fmt.Sprintf("call %d (%s)", seq, a.Hook), func() bool {
 		all := s.answers[seq]

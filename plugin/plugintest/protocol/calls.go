@@ -12,17 +12,16 @@ import (
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/internal/caller"
-	"github.com/plughook/plughook/plugin/internal/message"
 	"github.com/plughook/plughook/plugin/remote/wire"
 	"github.com/plughook/plughook/session"
 )
 
 // someCall returns a call of a hook that the plugin has, of a session of its own, and how it is
 // answered.
-func (s *probe) someCall(id string) (*wire.Call, message.Args) {
+func (s *probe) someCall(id string) (*wire.Call, plugin.Args) {
 	all := moments(s.hooks, session.Key{App: "verify", User: "ann", ID: id})
 	if len(all) == 0 { // its filter selects none of them
-		return s.anyEvent(id, "Hello"), message.Args{Hook: plugin.OnEvent}
+		return s.anyEvent(id, "Hello"), plugin.Args{Hook: plugin.OnEvent}
 	}
 	w, err := encodeCall(new(caller.Sent), all[0])
 	if err != nil {
@@ -34,7 +33,7 @@ func (s *probe) someCall(id string) (*wire.Call, message.Args) {
 // anyEvent returns an ON_EVENT call with a text, whatever the plugin's filter says.
 func (s *probe) anyEvent(id, text string) *wire.Call {
 	e := speech("a1", session.User, genai.NewContentFromText(text, genai.RoleUser))
-	w, err := encodeCall(new(caller.Sent), moment{message.Args{Hook: plugin.OnEvent, Event: e}, &session.Invocation{ID: "i-a", Key: session.Key{App: "verify", User: "ann", ID: id}}})
+	w, err := encodeCall(new(caller.Sent), moment{plugin.Args{Hook: plugin.OnEvent, Event: e}, &session.Invocation{ID: "i-a", Key: session.Key{App: "verify", User: "ann", ID: id}}})
 	if err != nil {
 		panic(err) // it is ours
 	}
@@ -101,7 +100,7 @@ func checkLarge(ctx context.Context, c target) error {
 	defer s.free()
 	text := strings.Repeat("all work and no play ", 5<<20/21)
 	var w *wire.Call
-	a := message.Args{Hook: plugin.OnEvent}
+	a := plugin.Args{Hook: plugin.OnEvent}
 	if s.hooks.OnEvent != nil {
 		w = s.anyEvent("s1", text)
 	} else { // it is in the live view
@@ -136,7 +135,7 @@ func checkMany(ctx context.Context, c target) error {
 	}
 	defer s.free()
 	const many = 200
-	asked := map[uint64]message.Args{}
+	asked := map[uint64]plugin.Args{}
 	for i := range many {
 		w, a := s.someCall(fmt.Sprint("s", i))
 		seq, err := s.send(w)

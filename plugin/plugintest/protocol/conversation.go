@@ -10,13 +10,12 @@ import (
 
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
-	"github.com/plughook/plughook/plugin/internal/message"
 	"github.com/plughook/plughook/session"
 )
 
 // moment is one call in a made-up conversation.
 type moment struct {
-	message.Args
+	plugin.Args
 	inv *session.Invocation
 }
 
@@ -52,13 +51,13 @@ func moments(p *plugin.Plugin, key session.Key) []moment {
 		c.Frontier = frontier
 		return &c
 	}
-	add := func(hook plugin.Hook, a message.Args) {
+	add := func(hook plugin.Hook, a plugin.Args) {
 		a.Hook = hook
 		all = append(all, moment{Args: a, inv: now()})
 	}
 	put := func(e *session.Event) *session.Event { // it is offered, and appended as it is
 		if p.Filter.Match(e) {
-			add(plugin.OnEvent, message.Args{Event: e})
+			add(plugin.OnEvent, plugin.Args{Event: e})
 		}
 		c := *e
 		c.Seq = int64(len(log) + 1)
@@ -69,7 +68,7 @@ func moments(p *plugin.Plugin, key session.Key) []moment {
 	run := func(id, text string) {
 		inv = &session.Invocation{ID: "i-" + id[:1], Key: key, Config: inv.Config}
 		inv.Input = put(speech(id, session.User, genai.NewContentFromText(text, genai.RoleUser)))
-		add(plugin.BeforeRun, message.Args{})
+		add(plugin.BeforeRun, plugin.Args{})
 	}
 	ask := func() {
 		instruction := genai.NewContentFromText("Be brief.", genai.RoleUser)
@@ -83,7 +82,7 @@ func moments(p *plugin.Plugin, key session.Key) []moment {
 				req.Contents = append(req.Contents, e.Content)
 			}
 		}
-		add(plugin.BeforeModel, message.Args{Request: req})
+		add(plugin.BeforeModel, plugin.Args{Request: req})
 	}
 	say := func(id, text string) { put(speech(id, "bot", genai.NewContentFromText(text, genai.RoleModel))) }
 
@@ -107,7 +106,7 @@ func moments(p *plugin.Plugin, key session.Key) []moment {
 	changed.Content = genai.NewContentFromText("It is 21 degrees in Rome", genai.RoleModel)
 	live = append(live[:3:3], &changed)
 	log[3] = &changed
-	add(plugin.AfterRun, message.Args{End: plugin.End{Kind: plugin.EndDone}})
+	add(plugin.AfterRun, plugin.Args{End: plugin.End{Kind: plugin.EndDone}})
 
 	// The second run: a secret, a compaction, and an end by a failure.
 	run("b5", "My card is 4111 1111 1111 1111, write to ann@example.com")
@@ -130,7 +129,7 @@ func moments(p *plugin.Plugin, key session.Key) []moment {
 	ask()
 	say("b8", "Anything else?")
 	failure := &plugin.Error{Plugin: "other", Hook: plugin.OnEvent, Err: errors.New("no luck")}
-	add(plugin.AfterRun, message.Args{End: plugin.End{Kind: plugin.EndFailed, Err: failure}})
+	add(plugin.AfterRun, plugin.Args{End: plugin.End{Kind: plugin.EndFailed, Err: failure}})
 
 	// The third run, after a rewind.
 	back := &session.Event{
@@ -147,7 +146,7 @@ func moments(p *plugin.Plugin, key session.Key) []moment {
 	run("c0", "And in Paris?")
 	ask()
 	say("ca", "I do not know")
-	add(plugin.AfterRun, message.Args{End: plugin.End{Kind: plugin.EndStopped, Plugin: "other", Reason: "enough"}})
+	add(plugin.AfterRun, plugin.Args{End: plugin.End{Kind: plugin.EndStopped, Plugin: "other", Reason: "enough"}})
 
 	subscribed := map[plugin.Hook]bool{}
 	for _, h := range p.Subscribes() {

@@ -127,7 +127,7 @@ func checkDuplicates(ctx context.Context, c target) error {
 			if err != nil {
 				return err
 			}
-			if _, err := s.answer(ctx, seq, message.Args{Hook: plugin.OnEvent}); err != nil {
+			if _, err := s.answer(ctx, seq, plugin.Args{Hook: plugin.OnEvent}); err != nil {
 				return fmt.Errorf("an event that was offered before: %w", err)
 			}
 		}

@@ -57,15 +57,9 @@ func replaced(ctx context.Context, h *remote.Host, was remote.Health) error {
 
 // callMoment calls the hook that a moment is about.
 func callMoment(ctx context.Context, p *plugin.Plugin, m moment) (err error) {
-	switch m.Hook {
-	case plugin.BeforeRun:
-		_, err = p.BeforeRun(ctx, m.inv)
-	case plugin.BeforeModel:
-		_, err = p.BeforeModel(ctx, m.inv, m.Request.Clone())
-	case plugin.OnEvent:
-		_, err = p.OnEvent(ctx, m.inv, m.Event)
-	case plugin.AfterRun:
-		_, err = p.AfterRun(ctx, m.inv, m.End)
+	if m.Request != nil {
+		m.Request = m.Request.Clone()
 	}
+	_, err = p.Call(ctx, m.inv, m.Args)
 	return err
 }
