@@ -16,7 +16,7 @@ func (x *run) finish(ctx context.Context) error {
 		x.ended = true // a panic, or runtime.Goexit, in the caller's loop body
 	}
 	errs := []error{x.end.Err}
-	if err := x.checkLent(); err != nil {
+	if err := x.checkSnapshot(); err != nil {
 		errs = append(errs, err)
 	}
 	defer func() {
@@ -88,7 +88,7 @@ func (x *run) background(ctx context.Context) {
 		y.inputID = x.inputID
 		y.input = x.input
 		inv := *x.invocation()
-		y.take(&inv)
+		y.snapshot.Lend(&inv)
 		y.end = x.end
 		y.number = x.number
 		task := "background work of plugin " + p.Name

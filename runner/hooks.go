@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"reflect"
 	"time"
-	"unsafe"
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/model"
@@ -72,11 +70,8 @@ func (x *run) guarded(ctx context.Context, p *plugin.Plugin, hook plugin.Hook, a
 	inv := x.invocation()
 	returned := false
 	defer func() {
-		if changedInvocation(&x.lent, inv) {
-			*inv = x.lent
-			if err == nil {
-				err = fmt.Errorf("%w: the invocation", plugin.ErrInPlace)
-			}
+		if x.snapshot.Restore() && err == nil {
+			err = fmt.Errorf("%w: the invocation", plugin.ErrInPlace)
 		}
 		if returned {
 			return
@@ -93,15 +88,6 @@ func (x *run) guarded(ctx context.Context, p *plugin.Plugin, hook plugin.Hook, a
 		err = plugin.ErrInPlace
 	}
 	return out, err
-}
-
-// changedInvocation reports whether somebody has assigned to an invocation's fields.
-func changedInvocation(a, b *session.Invocation) bool {
-	return a.ID != b.ID || a.Key != b.Key || a.Input != b.Input || a.Config != b.Config ||
-		a.Position != b.Position || a.Frontier != b.Frontier ||
-		len(a.Live) != len(b.Live) || unsafe.SliceData(a.Live) != unsafe.SliceData(b.Live) ||
-		reflect.ValueOf(a.Offered).Pointer() != reflect.ValueOf(b.Offered).Pointer() ||
-		len(a.State) != len(b.State) || reflect.ValueOf(a.State).Pointer() != reflect.ValueOf(b.State).Pointer()
 }
 
 // noteUnchecked notes that what follows was not checked by a hook that failed open, or that it is again.
@@ -233,13 +219,13 @@ again:
 
 	// The request is built from the log as it is, and not from what somebody has made of its events. AfterRun
 	// sees the log, too.
-	err := x.checkLent()
+	err := x.checkSnapshot()
 	if err == nil {
-		err = x.prints.compare(x.view.Live())
+		err = x.loan.Check(x.view.Live())
 	}
 	if err != nil {
 		x.stale = true
-		x.kept.drop(x.key)
+		x.views.Drop(x.key)
 		x.fail(ctx, err)
 		return nil, agent.ErrEnded
 	}

@@ -131,7 +131,7 @@ func (x *run) yieldIfRepeated(input *session.Event) bool {
 	if x.given == nil {
 		return false // its ID was made for this run
 	}
-	at := x.prints.began.index(input.ID)
+	at := x.loan.InputIndex(input.ID)
 	if at < 0 {
 		return false
 	}
@@ -152,7 +152,7 @@ func (x *run) yieldIfRepeated(input *session.Event) bool {
 	if !withheld {
 		x.input = was
 	}
-	x.snapshot = nil
+	x.snapshot.Lend(nil)
 	x.deliver(was)
 
 	// Which events have a call that nobody answered? Which events of other invocations have a response of a call

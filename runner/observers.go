@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/runner/internal/lent"
 	"github.com/plughook/plughook/session"
 )
 
@@ -30,15 +31,15 @@ type queueKey struct {
 // observerQueue has an observer's calls on one session, the next one first. observerQueues.mu guards it.
 type observerQueue struct {
 	waiting []observation
-	bytes   int // of waiting
-	missed  int // calls that were dropped since the last one
+	bytes   int64 // of waiting
+	missed  int   // calls that were dropped since the last one
 }
 
 // An observation is one call of an observer's hook.
 type observation struct {
 	key    queueKey
 	name   string // of the observer
-	bytes  int    // what the event at hand holds, about
+	bytes  int64  // about what the event at hand takes
 	always bool   // it is not dropped, however far the observer is behind
 	call   func(missed int)
 }
@@ -49,7 +50,7 @@ func (x *run) observation(ctx context.Context, i int, hook plugin.Hook, args hoo
 	p := x.opt.Plugins[i]
 	inv := *x.invocation()
 	o := &run{Runner: x.Runner, id: x.id, key: x.key}
-	o.take(&inv)
+	o.snapshot.Lend(&inv)
 	call := func(missed int) {
 		ctx, cancel := x.tasks.detachFor(ctx, x.opt.BackgroundTimeout)
 		defer cancel()
@@ -65,13 +66,16 @@ func (x *run) observation(ctx context.Context, i int, hook plugin.Hook, args hoo
 			x.opt.Log.Warn("observer fell behind", "plugin", p.Name, "session", o.key, "invocation", o.id, "missed", missed)
 		}
 	}
-	return observation{
+	next := observation{
 		key:    queueKey{plugin: i, session: x.key},
 		name:   p.Name,
-		bytes:  weight(args.event),
 		always: hook == plugin.AfterRun,
 		call:   call,
 	}
+	if args.event != nil {
+		next.bytes = lent.Size(args.event)
+	}
+	return next
 }
 
 // add queues a call behind those before it. If too many wait, or hold too much, the call is dropped,
@@ -125,54 +129,4 @@ func (q *observerQueues) drain(key queueKey, queue *observerQueue, done func()) 
 		q.mu.Unlock()
 		next.call(missed)
 	}
-}
-
-// weight returns about how many bytes an event's words and media have.
-func weight(e *session.Event) int {
-	if e == nil {
-		return 0
-	}
-	n := wordsOf(e.Actions.StateDelta, 0) + wordsOf(e.Output, 0)
-	for _, p := range partsOf(e) {
-		if p == nil {
-			continue
-		}
-		n += len(p.Text)
-		if p.InlineData != nil {
-			n += len(p.InlineData.Data)
-		}
-		if p.FunctionCall != nil {
-			n += wordsOf(p.FunctionCall.Args, 0)
-		}
-		if p.FunctionResponse == nil {
-			continue
-		}
-		n += wordsOf(p.FunctionResponse.Response, 0)
-		for _, m := range p.FunctionResponse.Parts {
-			if m != nil && m.InlineData != nil {
-				n += len(m.InlineData.Data)
-			}
-		}
-	}
-	return n
-}
-
-// wordsOf counts the bytes of the strings in a JSON value, six levels down: what is deeper is little.
-func wordsOf(v any, depth int) (n int) {
-	if depth > 6 {
-		return 0
-	}
-	switch v := v.(type) {
-	case string:
-		return len(v)
-	case map[string]any:
-		for _, v := range v {
-			n += wordsOf(v, depth+1)
-		}
-	case []any:
-		for _, v := range v {
-			n += wordsOf(v, depth+1)
-		}
-	}
-	return n
 }

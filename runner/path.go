@@ -56,7 +56,7 @@ func (x *run) try(ctx context.Context, p *pending, from int) (b batch, err error
 		return b, err
 	}
 	// Plugins judge by the invocation, which an agent or a tool may hold, too.
-	if err := x.checkLent(); err != nil {
+	if err := x.checkSnapshot(); err != nil {
 		return b, err
 	}
 	b.withheld, err = x.offer(ctx, &b, p, from)
@@ -193,7 +193,7 @@ func (x *run) commit(ctx context.Context, b *batch) error {
 		return len(p.event.Actions.StateDelta)+len(p.event.Actions.StateIncrement) > 0
 	}
 	if slices.ContainsFunc(b.pending, changesState) {
-		if err := x.prints.compareState(); err != nil {
+		if err := x.loan.CheckState(); err != nil {
 			x.stale = true
 			return err
 		}
@@ -258,7 +258,7 @@ func (x *run) append(ctx context.Context, b *batch, log []*session.Event) error 
 		if e.ID == x.inputID {
 			x.input = e
 		}
-		if notedInput(e) == x.inputID {
+		if p := plugin.NotesOf(e).Input; p != nil && p.ID == x.inputID {
 			x.unlogged = nil
 		}
 		if e.Seq <= x.view.Position() {
@@ -268,7 +268,7 @@ func (x *run) append(ctx context.Context, b *batch, log []*session.Event) error 
 			x.stale = true // a rewind: what it revives has to be read
 			continue
 		}
-		x.prints.appended(e, x.view.Live())
+		x.loan.Append(e, x.view.Live())
 	}
 	if x.stale {
 		if err := x.load(ctx); err != nil {
@@ -278,7 +278,7 @@ func (x *run) append(ctx context.Context, b *batch, log []*session.Event) error 
 	for _, temp := range b.temps {
 		x.view.Set(temp)
 	}
-	x.snapshot = nil
+	x.snapshot.Lend(nil)
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/runner/internal/lent"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/store"
 )
@@ -22,7 +23,7 @@ type pending struct {
 	event *session.Event
 	// offered says that hooks have seen event and may hold it. print is its fingerprint from before.
 	offered bool
-	print   fingerprint
+	print   lent.Fingerprint
 }
 
 // newPending returns a pending event. The event must be the run's own: nobody else may hold it. Its
@@ -43,14 +44,14 @@ func valuesAsStored(e *session.Event) {
 func (p *pending) offer() *session.Event {
 	if !p.offered {
 		p.offered = true
-		p.print = fingerprintOf(p.event)
+		p.print = lent.FingerprintOf(p.event)
 	}
 	return p.event
 }
 
 // changed reports whether a hook has changed the event in place since it was offered.
 func (p *pending) changed() bool {
-	return p.offered && fingerprintOf(p.event) != p.print
+	return p.offered && lent.FingerprintOf(p.event) != p.print
 }
 
 // become puts another event, of which nobody else holds any part, in the event's place.
@@ -64,7 +65,7 @@ func (p *pending) become(e *session.Event) {
 func (p *pending) swap(e *session.Event) {
 	p.event = e
 	if p.offered {
-		p.print = fingerprintOf(e)
+		p.print = lent.FingerprintOf(e)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/runner/internal/lent"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/store"
 )
@@ -39,13 +40,11 @@ type run struct {
 	startSeq int64 // the log's last position when the run began
 
 	// view follows the log. stale says that it may have missed something, so that it is read again before
-	// the next append. snapshot is that of the view that hooks get, nil until somebody needs it.
-	// lent is a copy of the snapshot, to find out who assigns to its fields.
+	// the next append. snapshot is that of the view that hooks get; it lends nothing until somebody needs it.
 	view     *store.View
 	stale    bool
-	snapshot *session.Invocation
-	lent     session.Invocation
-	prints   livePrints // of the view, to find out who changes it in place
+	snapshot lent.Invocation
+	loan     lent.Loan // of the view and its state
 
 	// ended says that nothing more happens but AfterRun; end is how it ended.
 	ended bool
@@ -82,7 +81,7 @@ func (x *run) execute(ctx context.Context) (err error) {
 		return err
 	}
 	defer x.lease.Release()
-	defer x.kept.compareBeside(x.key)
+	defer x.views.RunEnded(x.key)
 
 	// The run is cancelled with its caller's context, by Close, by whoever cancels the session's holder, and
 	// when the lease is lost.
@@ -223,44 +222,38 @@ func (x *run) takeInput(ctx context.Context) {
 	}
 }
 
-// take makes an invocation the snapshot.
-func (x *run) take(inv *session.Invocation) {
-	x.snapshot = inv
-	x.lent = *inv
-}
-
-// checkLent returns an error if somebody has assigned to the fields of the snapshot, and gives it its own ones
-// back.
-func (x *run) checkLent() error {
-	if x.snapshot == nil || !changedInvocation(&x.lent, x.snapshot) {
+// checkSnapshot returns an error if somebody has assigned to the fields of the snapshot, and gives them back what they
+// had.
+func (x *run) checkSnapshot() error {
+	if !x.snapshot.Restore() {
 		return nil
 	}
-	*x.snapshot = x.lent
 	return fmt.Errorf("runner: the invocation: %w. A hook, a tool or an agent that was given it has assigned to its fields",
 		plugin.ErrInPlace)
 }
 
 // invocation returns the snapshot that hooks get.
 func (x *run) invocation() *session.Invocation {
-	if x.snapshot == nil {
-		inv := &session.Invocation{
-			ID:      x.id,
-			Key:     x.key,
-			Number:  x.number,
-			Input:   x.input,
-			Config:  x.cfg,
-			Offered: x.Runner.offered,
-		}
-		if x.view != nil {
-			inv.Live = x.view.Live()
-			inv.State = x.view.State()
-			x.prints.lend(inv.State)
-			inv.Position = x.view.Position()
-			inv.Frontier = x.view.Frontier()
-		}
-		x.take(inv)
+	if inv := x.snapshot.Lent(); inv != nil {
+		return inv
 	}
-	return x.snapshot
+	inv := &session.Invocation{
+		ID:      x.id,
+		Key:     x.key,
+		Number:  x.number,
+		Input:   x.input,
+		Config:  x.cfg,
+		Offered: x.Runner.offered,
+	}
+	if x.view != nil {
+		inv.Live = x.view.Live()
+		inv.State = x.view.State()
+		x.loan.LendState(inv.State)
+		inv.Position = x.view.Position()
+		inv.Frontier = x.view.Frontier()
+	}
+	x.snapshot.Lend(inv)
+	return inv
 }
 
 // fail ends the invocation with an error, unless it has ended.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/runner/internal/lent"
 	"github.com/plughook/plughook/session"
 )
 
@@ -73,13 +74,16 @@ type Runner struct {
 	owners        plugin.StateOwners
 	sharedReaders bool // a plugin reads shared state
 	tasks         tasks
-	kept          keptViews
+	views         *lent.Views
 	observers     observerQueues
 	closing       atomic.Bool   // somebody closes the plugins
 	closed        chan struct{} // closed when they are
 
 	unstreamed sync.Once // of the warning that partial events may not be yielded
 }
+
+// defaultKeptViews is how many bytes of views a Runner keeps.
+const defaultKeptViews = 64 << 20
 
 // New returns a Runner, or an error for each thing that is wrong with the options.
 func New(o Options) (*Runner, error) {
@@ -110,11 +114,7 @@ func New(o Options) (*Runner, error) {
 		r.partials = r.partials && (p.OnEvent == nil || p.Partials || p.Observer)
 	}
 	r.tasks.init()
-	r.kept = keptViews{
-		limit: cmp.Or(o.KeptViews, defaultKeptViews),
-		idle:  keptIdle,
-		tasks: &r.tasks,
-	}
+	r.views = lent.NewViews(cmp.Or(o.KeptViews, defaultKeptViews), &r.tasks.Counter)
 	return r, nil
 }
 
@@ -180,7 +180,7 @@ func (r *Runner) RunWithFinal(ctx context.Context, key session.Key, input *sessi
 // Close waits for the same, as long as its own context lets it, and closes no plugin again.
 func (r *Runner) Close(ctx context.Context) error {
 	err := r.tasks.close(ctx)
-	r.kept.close()
+	r.views.Close()
 	if r.closing.Swap(true) {
 		select {
 		case <-r.closed:

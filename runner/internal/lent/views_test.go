@@ -1,4 +1,4 @@
-package runner
+package lent
 
 import (
 	"fmt"
@@ -15,10 +15,10 @@ import (
 // runner is closed.
 func TestWhichKeptViewsGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := keptViews{limit: 350, idle: keptIdle}
+		k := Views{limit: 350}
 		named := func(name string) session.Key { return session.Key{App: "app", User: "ann", ID: name} }
 		put := func(name string, bytes int64) {
-			v := newKeptView(named(name), 1)
+			v := &view{key: named(name), number: 1}
 			v.add(session.Message("hi"))
 			v.bytes = bytes
 			k.put(v)
@@ -28,7 +28,7 @@ func TestWhichKeptViewsGo(t *testing.T) {
 			defer k.mu.Unlock()
 			names := ""
 			for e := k.order.Front(); e != nil; e = e.Next() {
-				names += e.Value.(*keptView).key.ID
+				names += e.Value.(keptView).key.ID
 			}
 			require.Len(t, k.views, len(names))
 			require.Equal(t, int64(100*len(names)), k.bytes)
@@ -46,15 +46,15 @@ func TestWhichKeptViewsGo(t *testing.T) {
 		put("4", 351)
 		require.Equal(t, "52", kept(), "one that has become too large goes")
 
-		time.Sleep(keptIdle - time.Minute)
+		time.Sleep(idleTime - time.Minute)
 		put("7", 100)
 		time.Sleep(time.Minute + time.Second)
 		require.Equal(t, "7", kept())
-		time.Sleep(keptIdle)
+		time.Sleep(idleTime)
 		require.Empty(t, kept())
 
 		put("8", 100)
-		k.close()
+		k.Close()
 		put("9", 100)
 		require.Empty(t, kept())
 	})

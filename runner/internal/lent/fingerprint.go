@@ -1,28 +1,34 @@
-package runner
+package lent
 
 import (
 	"encoding/json"
 	"hash/maphash"
 	"math"
 	"reflect"
-	"sync"
 	"time"
 	"unsafe"
 
 	"github.com/plughook/plughook/session"
 )
 
-// A fingerprint is a hash over all that an event has and points to. The runner takes one before an
-// event is offered and compares it afterwards, so that a hook which changes an event in place is found
-// out. Two equal fingerprints mean, for all that anybody will meet, the same event.
+// A Fingerprint is a hash over all that an event has and points to, from before somebody was lent the event. Two
+// equal fingerprints mean, for all that anybody will meet, the same event. The zero Fingerprint is of no event.
 //
 // Which fields there are is read from the types, once, by reflection: a field that a later version of
 // genai adds is part of the fingerprint without a change here.
 //
-// Of inline data of more than 64 KiB only the length, the place in memory and 64 KiB spread over it
+// Of inline data of more than 64 KiB only the length, the address in memory and 64 KiB spread over it
 // count: what a hook changes in between stays unseen. So do changes of an event that goes more than 1000
 // levels deep: such an event contains itself, and cannot be appended.
-type fingerprint uint64
+type Fingerprint uint64
+
+// FingerprintOf returns the fingerprint of an event.
+func FingerprintOf(e *session.Event) Fingerprint {
+	return Fingerprint(eventWalk(0, unsafe.Pointer(e), 0))
+}
+
+// Changed reports whether an event is not the same as when the fingerprint was taken.
+func (f Fingerprint) Changed(e *session.Event) bool { return f != 0 && FingerprintOf(e) != f }
 
 // hashSeed makes the fingerprints of this process unlike those of any other.
 var hashSeed = maphash.MakeSeed()
@@ -30,7 +36,7 @@ var hashSeed = maphash.MakeSeed()
 // wholeBytes is how many bytes of inline data are looked at.
 const wholeBytes = 64 << 10
 
-// deepest is how deep the walk goes: free values (state, arguments) may contain themselves. Where it is too
+// deepest is how deep a walk goes: free values (state, arguments) may contain themselves. Where it is too
 // deep, a walk returns tooDeep, and so does every walk around it, at once.
 const (
 	deepest = 1000
@@ -38,18 +44,21 @@ const (
 )
 
 // longString is the length from which a string is not hashed whole: nobody can write into a string, so its
-// place in memory, its length and its ends tell it from another one.
+// address in memory, its length and its ends tell it from another one.
 const longString = 4 << 10
 
-var eventWalk = walkOf(reflect.TypeFor[session.Event]())
+// A walk adds a value of one type, which lies at an address in memory, to a hash.
+type walk func(hash uint64, address unsafe.Pointer, depth int) uint64
 
-// fingerprintOf returns the fingerprint of an event.
-func fingerprintOf(e *session.Event) fingerprint {
-	return fingerprint(eventWalk(0, unsafe.Pointer(e), 0))
+var (
+	walks     = byType[walk]{}
+	eventWalk walk
+)
+
+func init() {
+	walks.compile = compileWalk
+	eventWalk = walks.of(reflect.TypeFor[session.Event]())
 }
-
-// A walk adds a value of one type, which lies at a place in memory, to a hash.
-type walk func(hash uint64, at unsafe.Pointer, depth int) uint64
 
 // mixed adds a number to a hash. The constant is that of the 64-bit finalizer of MurmurHash3.
 func mixed(hash, n uint64) uint64 {
@@ -65,90 +74,61 @@ func mixed(hash, n uint64) uint64 {
 // of the entry counts in every bit of the sum.
 func entryOf(hash uint64) uint64 { return mixed(mixed(hash, 1), 1) }
 
-var (
-	walks   = map[reflect.Type]*walk{}
-	walksMu sync.Mutex
-)
-
-// walkOf returns the walk over values of a type.
-func walkOf(t reflect.Type) walk {
-	walksMu.Lock()
-	defer walksMu.Unlock()
-	return *compiled(t)
-}
-
-// compiled returns the walk of a type, made at the first call. A type that contains itself finds its
-// own walk in the map, to be called once it is made. The caller holds walksMu.
-func compiled(t reflect.Type) *walk {
-	if w := walks[t]; w != nil {
-		return w
-	}
-	w := new(walk)
-	walks[t] = w
-	*w = compile(t)
-	return w
-}
-
-func compile(t reflect.Type) walk {
+func compileWalk(t reflect.Type) walk {
 	switch t.Kind() {
-	case reflect.Bool, reflect.Int8, reflect.Uint8:
-		return func(hash uint64, at unsafe.Pointer, _ int) uint64 { return mixed(hash, uint64(*(*uint8)(at))) }
-	case reflect.Int16, reflect.Uint16:
-		return func(hash uint64, at unsafe.Pointer, _ int) uint64 { return mixed(hash, uint64(*(*uint16)(at))) }
-	case reflect.Int, reflect.Uint, reflect.Uintptr:
-		if t.Size() == 4 {
-			return func(hash uint64, at unsafe.Pointer, _ int) uint64 { return mixed(hash, uint64(*(*uint32)(at))) }
-		}
-		return func(hash uint64, at unsafe.Pointer, _ int) uint64 { return mixed(hash, *(*uint64)(at)) }
-	case reflect.Int32, reflect.Uint32, reflect.Float32:
-		return func(hash uint64, at unsafe.Pointer, _ int) uint64 { return mixed(hash, uint64(*(*uint32)(at))) }
-	case reflect.Int64, reflect.Uint64, reflect.Float64:
-		return func(hash uint64, at unsafe.Pointer, _ int) uint64 { return mixed(hash, *(*uint64)(at)) }
 	case reflect.String:
-		return func(hash uint64, at unsafe.Pointer, _ int) uint64 { return hashString(hash, *(*string)(at)) }
+		return func(hash uint64, address unsafe.Pointer, _ int) uint64 { return hashString(hash, *(*string)(address)) }
 	case reflect.Pointer:
 		return compilePointer(t)
 	case reflect.Struct:
-		if t == reflect.TypeFor[time.Time]() {
-			break // it is compared as it stands: a time zone is not looked into
+		if t != reflect.TypeFor[time.Time]() { // a time is compared as it stands: its zone is not looked into
+			return compileStruct(t)
 		}
-		return compileStruct(t)
 	case reflect.Slice:
 		return compileSlice(t)
 	case reflect.Map:
 		return compileMap(t)
 	case reflect.Interface:
 		if t.NumMethod() == 0 {
-			return func(hash uint64, at unsafe.Pointer, depth int) uint64 {
-				return hashAny(hash, *(*any)(at), depth)
+			return func(hash uint64, address unsafe.Pointer, depth int) uint64 {
+				return hashAny(hash, *(*any)(address), depth)
 			}
 		}
 	case reflect.Array:
-		element, size, n := compiled(t.Elem()), t.Elem().Size(), t.Len()
-		return func(hash uint64, at unsafe.Pointer, depth int) uint64 {
-			for i := range n {
-				hash = (*element)(hash, unsafe.Add(at, uintptr(i)*size), depth)
-				if hash == tooDeep {
-					return tooDeep
-				}
-			}
-			return hash
-		}
+		return compileArray(t)
 	}
-	// A time, a func, a channel or an interface with methods: which one it is counts, and not what it holds.
+
+	// A bool and a number count as they stand in memory.
+	switch t.Size() {
+	case 1:
+		return func(hash uint64, address unsafe.Pointer, _ int) uint64 {
+			return mixed(hash, uint64(*(*uint8)(address)))
+		}
+	case 2:
+		return func(hash uint64, address unsafe.Pointer, _ int) uint64 {
+			return mixed(hash, uint64(*(*uint16)(address)))
+		}
+	case 4:
+		return func(hash uint64, address unsafe.Pointer, _ int) uint64 {
+			return mixed(hash, uint64(*(*uint32)(address)))
+		}
+	case 8:
+		return func(hash uint64, address unsafe.Pointer, _ int) uint64 { return mixed(hash, *(*uint64)(address)) }
+	}
+	// Of a time, a func, a channel or an interface with methods, which one it is counts, and not what it holds.
 	words := t.Size() / unsafe.Sizeof(uintptr(0))
-	return func(hash uint64, at unsafe.Pointer, _ int) uint64 {
+	return func(hash uint64, address unsafe.Pointer, _ int) uint64 {
 		for i := range words {
-			hash = mixed(hash, uint64(*(*uintptr)(unsafe.Add(at, i*unsafe.Sizeof(uintptr(0))))))
+			hash = mixed(hash, uint64(*(*uintptr)(unsafe.Add(address, i*unsafe.Sizeof(uintptr(0))))))
 		}
 		return hash
 	}
 }
 
 func compilePointer(t reflect.Type) walk {
-	element := compiled(t.Elem())
-	return func(hash uint64, at unsafe.Pointer, depth int) uint64 {
-		p := *(*unsafe.Pointer)(at)
+	element := walks.function(t.Elem())
+	return func(hash uint64, address unsafe.Pointer, depth int) uint64 {
+		p := *(*unsafe.Pointer)(address)
 		if p == nil {
 			return mixed(hash, 0)
 		}
@@ -176,18 +156,18 @@ func compileStruct(t reflect.Type) walk {
 		kind := f.Type.Kind()
 		fields = append(fields, field{
 			offset: f.Offset,
-			walk:   compiled(f.Type),
+			walk:   walks.function(f.Type),
 			small:  kind == reflect.Pointer || kind == reflect.Map || kind == reflect.Interface,
 		})
 	}
-	return func(hash uint64, at unsafe.Pointer, depth int) uint64 {
+	return func(hash uint64, address unsafe.Pointer, depth int) uint64 {
 		for i := range fields {
 			f := &fields[i]
-			place := unsafe.Add(at, f.offset)
-			if f.small && *(*unsafe.Pointer)(place) == nil {
+			value := unsafe.Add(address, f.offset)
+			if f.small && *(*unsafe.Pointer)(value) == nil {
 				continue
 			}
-			hash = (*f.walk)(mixed(hash, uint64(i)), place, depth)
+			hash = (*f.walk)(mixed(hash, uint64(i)), value, depth)
 			if hash == tooDeep {
 				return tooDeep
 			}
@@ -196,22 +176,41 @@ func compileStruct(t reflect.Type) walk {
 	}
 }
 
+func compileArray(t reflect.Type) walk {
+	elements := compileElements(t.Elem())
+	return func(hash uint64, address unsafe.Pointer, depth int) uint64 {
+		return elements(hash, address, t.Len(), depth)
+	}
+}
+
 func compileSlice(t reflect.Type) walk {
 	if t.Elem().Kind() == reflect.Uint8 {
-		return func(hash uint64, at unsafe.Pointer, _ int) uint64 { return hashBytes(hash, *(*[]byte)(at)) }
+		return func(hash uint64, address unsafe.Pointer, _ int) uint64 { return hashBytes(hash, *(*[]byte)(address)) }
 	}
-	element, size := compiled(t.Elem()), t.Elem().Size()
-	return func(hash uint64, at unsafe.Pointer, depth int) uint64 {
-		header := (*struct {
-			data     unsafe.Pointer
-			len, cap int
-		})(at)
+	elements := compileElements(t.Elem())
+	return func(hash uint64, address unsafe.Pointer, depth int) uint64 {
+		header := (*sliceHeader)(address)
 		hash = mixed(hash, uint64(header.len))
 		if depth > deepest {
 			return tooDeep
 		}
-		for i := range header.len {
-			hash = (*element)(hash, unsafe.Add(header.data, uintptr(i)*size), depth+1)
+		return elements(hash, header.data, header.len, depth+1)
+	}
+}
+
+// A sliceHeader is what a slice is in memory.
+type sliceHeader struct {
+	data     unsafe.Pointer
+	len, cap int
+}
+
+// compileElements returns a walk over values of one type that lie one after the other.
+func compileElements(t reflect.Type) func(hash uint64, address unsafe.Pointer, n, depth int) uint64 {
+	element := walks.function(t)
+	size := t.Size()
+	return func(hash uint64, address unsafe.Pointer, n, depth int) uint64 {
+		for i := range n {
+			hash = (*element)(hash, unsafe.Add(address, uintptr(i)*size), depth)
 			if hash == tooDeep {
 				return tooDeep
 			}
@@ -224,13 +223,14 @@ func compileSlice(t reflect.Type) walk {
 // their order does not matter.
 func compileMap(t reflect.Type) walk {
 	if t == reflect.TypeFor[map[string]any]() {
-		return func(hash uint64, at unsafe.Pointer, depth int) uint64 {
-			return hashObject(hash, *(*map[string]any)(at), depth)
+		return func(hash uint64, address unsafe.Pointer, depth int) uint64 {
+			return hashObject(hash, *(*map[string]any)(address), depth)
 		}
 	}
-	key, value := compiled(t.Key()), compiled(t.Elem())
-	return func(hash uint64, at unsafe.Pointer, depth int) uint64 {
-		m := reflect.NewAt(t, at).Elem()
+	key := walks.function(t.Key())
+	value := walks.function(t.Elem())
+	return func(hash uint64, address unsafe.Pointer, depth int) uint64 {
+		m := reflect.NewAt(t, address).Elem()
 		hash = mixed(hash, uint64(m.Len()))
 		if m.Len() == 0 {
 			return hash
@@ -238,19 +238,19 @@ func compileMap(t reflect.Type) walk {
 		if depth > deepest {
 			return tooDeep
 		}
-		// Entries of a map have no place in memory that may be looked at: they are copied to one.
+		// The address of a map's entry must not be taken: entries are copied to variables.
 		k := reflect.New(t.Key())
 		v := reflect.New(t.Elem())
 		var sum uint64
 		for entry := m.MapRange(); entry.Next(); {
 			k.Elem().SetIterKey(entry)
 			v.Elem().SetIterValue(entry)
-			one := (*key)(0, k.UnsafePointer(), depth+1)
-			one = (*value)(one, v.UnsafePointer(), depth+1)
-			if one == tooDeep {
+			h := (*key)(0, k.UnsafePointer(), depth+1)
+			h = (*value)(h, v.UnsafePointer(), depth+1)
+			if h == tooDeep {
 				return tooDeep
 			}
-			sum += entryOf(one)
+			sum += entryOf(h)
 		}
 		return mixed(hash, sum)
 	}
@@ -289,11 +289,16 @@ func hashAny(hash uint64, v any, depth int) uint64 {
 		}
 		return hash
 	}
-	// Any other Go type: a copy of the value lies at a place that the walk of its type can look at.
+	// Any other Go type: the walk of that type looks at a copy of the value.
 	t := reflect.TypeOf(v)
-	place := reflect.New(t)
-	place.Elem().Set(reflect.ValueOf(v))
-	return walkOf(t)(mixed(hash, 10), place.UnsafePointer(), depth+1)
+	return walks.of(t)(mixed(hash, 10), copyOf(v), depth+1)
+}
+
+// copyOf returns the address of a copy of a value.
+func copyOf(v any) unsafe.Pointer {
+	c := reflect.New(reflect.TypeOf(v))
+	c.Elem().Set(reflect.ValueOf(v))
+	return c.UnsafePointer()
 }
 
 func hashObject(hash uint64, m map[string]any, depth int) uint64 {
@@ -303,11 +308,11 @@ func hashObject(hash uint64, m map[string]any, depth int) uint64 {
 	}
 	var sum uint64
 	for k, v := range m {
-		one := hashAny(hashString(0, k), v, depth+1)
-		if one == tooDeep {
+		h := hashAny(hashString(0, k), v, depth+1)
+		if h == tooDeep {
 			return tooDeep
 		}
-		sum += entryOf(one)
+		sum += entryOf(h)
 	}
 	return mixed(hash, sum)
 }
@@ -334,8 +339,8 @@ func hashBytes(hash uint64, b []byte) uint64 {
 	hash = mixed(hash, uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))))
 	const piece = 1 << 10
 	step := (len(b) - piece) / (wholeBytes/piece - 1)
-	for at := 0; at+piece <= len(b); at += step {
-		hash = mixed(hash, maphash.Bytes(hashSeed, b[at:at+piece]))
+	for from := 0; from+piece <= len(b); from += step {
+		hash = mixed(hash, maphash.Bytes(hashSeed, b[from:from+piece]))
 	}
 	return hash
 }
