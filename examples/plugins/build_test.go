@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/plugin/remote/node"
 )
 
 // builds are the programs that tests share: linking one takes seconds.
@@ -23,6 +25,9 @@ var builds struct {
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "plughook-programs-")
 	if err != nil {
+		panic(err)
+	}
+	if err := node.WriteWithTransport("toolpolicy/plughook", "../transport.mjs"); err != nil {
 		panic(err)
 	}
 	builds.dir = dir

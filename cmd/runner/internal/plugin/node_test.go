@@ -19,6 +19,7 @@ import (
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/remote"
+	"github.com/plughook/plughook/plugin/remote/node"
 	"github.com/plughook/plughook/session"
 )
 
@@ -30,11 +31,17 @@ const (
 // transports calls test with each of the libraries for Node.js: without packages, and with grpc-js.
 func transports(t *testing.T, test func(t *testing.T, open func(settings string, change func(*remote.Config)) (*odd, error))) {
 	clitest.NeedNode(t)
-	for name, library := range map[string]string{"http2": nodeLibrary, "grpc-js": grpcExample + "/plughook"} {
+	for _, name := range []string{"http2", "grpc-js"} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			require.NoError(t, os.CopyFS(filepath.Join(dir, "plughook"), os.DirFS(library)))
-			if name == "grpc-js" {
+			library := filepath.Join(dir, "plughook")
+			if name == "http2" {
+				require.NoError(t, os.CopyFS(library, os.DirFS(nodeLibrary)))
+			} else {
+				require.NoError(t, node.WriteWithTransport(library, "../transport.mjs"))
+				transport, err := os.ReadFile(grpcExample + "/transport.mjs")
+				require.NoError(t, err)
+				require.NoError(t, os.WriteFile(filepath.Join(dir, "transport.mjs"), transport, 0o600))
 				modules, err := filepath.Abs(grpcExample + "/node_modules")
 				require.NoError(t, err)
 				if _, err := os.Stat(modules); err != nil {

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import grpc from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
 
-const proto = loadSync(fileURLToPath(new URL('plugin.proto', import.meta.url)), { longs: Number, arrays: true })
+const proto = loadSync(fileURLToPath(new URL('plughook/plugin.proto', import.meta.url)), { longs: Number, arrays: true })
 const own = proto['plughook.plugin.v1.Plugin']
 
 /** frames says that the host may not send frames: it is gRPC that this transport is about. */
