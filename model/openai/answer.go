@@ -1,15 +1,16 @@
 package openai
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"mime"
 	"net/http"
+	"strings"
 
-	"github.com/openai/openai-go/v3/packages/ssestream"
+	"github.com/tmaxmax/go-sse"
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/inbound"
 	"github.com/plughook/plughook/model"
 )
 
@@ -20,10 +21,10 @@ func streamed(res *http.Response, asked bool) bool {
 	return kind == "text/event-stream" || asked && kind != "application/json"
 }
 
-// answer is what has been read of an answer.
-type answer struct {
+// response is what has been read of an answer.
+type response struct {
 	texts   model.Collector
-	calls   calls
+	calls   functionCalls
 	refusal string
 	finish  string
 	begun   bool // there was a choice
@@ -41,8 +42,8 @@ func (m *chat) whole(body []byte) (*model.Response, error) {
 	if err := m.inBand(c.Error); err != nil {
 		return nil, err
 	}
-	var a answer
-	a.add(&c, func(c *choice) *said { return &c.Message }, a.calls.whole)
+	var a response
+	a.add(&c, func(c *choice) *reply { return &c.Message }, a.calls.whole)
 	if !a.begun {
 		return nil, m.failed(model.NoAnswer, 0, "%s answered with no choice", m.url)
 	}
@@ -55,43 +56,49 @@ func (m *chat) whole(body []byte) (*model.Response, error) {
 // stream passes on the chunks of an answer and returns the whole response.
 func (m *chat) stream(ctx context.Context, res *http.Response,
 	partial func(*model.Response) bool) (*model.Response, error) {
-	var a answer
-	chunks := ssestream.NewDecoder(res)
+	var a response
 	done := false
-	for !done && chunks.Next() {
+	var broken error
+	for event, err := range sse.Read(res.Body, &sse.ReadConfig{MaxEventSize: inbound.MaxBytes}) {
+		if err != nil {
+			broken = err
+			break
+		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		data := chunks.Event().Data
-		done = bytes.HasPrefix(data, []byte("[DONE]"))
-		if done {
+		if strings.HasPrefix(event.Data, "[DONE]") {
+			done = true
 			break
 		}
+		if event.Data == "" {
+			continue
+		}
 		var c completion
-		if err := json.Unmarshal(data, &c); err != nil {
-			return nil, m.failed(model.Failed, 0, "a part of the stream of %s is not a chat completion: %w",
-				m.url, err)
+		if err := json.Unmarshal([]byte(event.Data), &c); err != nil {
+			return nil, m.failed(model.Failed, 0, "a part of the stream of %s is not a chat completion: %w", m.url, err)
 		}
 		if err := m.inBand(c.Error); err != nil {
 			return nil, err
 		}
-		if parts := a.add(&c, func(c *choice) *said { return &c.Delta },
-			a.calls.fragment); len(parts) > 0 {
-			r := &model.Response{
-				Content:      genai.NewContentFromParts(parts, genai.RoleModel),
-				Partial:      true,
-				ModelVersion: a.version,
-			}
-			if !partial(r) {
-				return nil, errLeft
-			}
+		parts := a.add(&c, func(c *choice) *reply { return &c.Delta }, a.calls.fragment)
+		if len(parts) == 0 {
+			continue
+		}
+		r := &model.Response{
+			Content:      genai.NewContentFromParts(parts, genai.RoleModel),
+			Partial:      true,
+			ModelVersion: a.version,
+		}
+		if !partial(r) {
+			return nil, errLeft
 		}
 	}
-	switch err := chunks.Err(); {
+	switch {
 	case a.finish != "": // what breaks off then is at most the usage
 		return m.response(&a)
-	case err != nil:
-		return nil, m.broken(err)
+	case broken != nil:
+		return nil, m.broken(broken)
 	case done && !a.begun:
 		return nil, m.failed(model.NoAnswer, 0, "%s streamed no choice", m.url)
 	}
@@ -99,7 +106,7 @@ func (m *chat) stream(ctx context.Context, res *http.Response,
 }
 
 // add adds a whole answer or a chunk, and returns the text that is new.
-func (a *answer) add(c *completion, where func(*choice) *said,
+func (a *response) add(c *completion, where func(*choice) *reply,
 	addCall func(toolCall)) []*genai.Part {
 	if c.Model != "" {
 		a.version = c.Model
@@ -142,7 +149,7 @@ func (a *answer) add(c *completion, where func(*choice) *said,
 }
 
 // response makes the response of an answer that has ended.
-func (m *chat) response(a *answer) (*model.Response, error) {
+func (m *chat) response(a *response) (*model.Response, error) {
 	r := a.texts.Whole()
 	r.UsageMetadata = a.usage
 	r.ModelVersion = a.version
@@ -168,7 +175,7 @@ func (m *chat) response(a *answer) (*model.Response, error) {
 }
 
 // end says why the model stopped.
-func end(r *model.Response, a *answer) {
+func end(r *model.Response, a *response) {
 	switch a.finish {
 	case "stop", "tool_calls":
 		r.FinishReason = genai.FinishReasonStop

@@ -11,18 +11,18 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// calls are the function calls of an answer, some of them perhaps not whole yet.
-type calls []*call
+// functionCalls are those of an answer. Some may not be whole yet.
+type functionCalls []*functionCall
 
-type call struct {
+type functionCall struct {
 	index    *int
 	id, name string
 	args     strings.Builder
 }
 
 // whole adds a call that is whole.
-func (cs *calls) whole(t toolCall) {
-	c := &call{index: t.Index, id: t.ID, name: t.Function.Name}
+func (cs *functionCalls) whole(t toolCall) {
+	c := &functionCall{index: t.Index, id: t.ID, name: t.Function.Name}
 	c.args.WriteString(string(t.Function.Arguments))
 	*cs = append(*cs, c)
 }
@@ -30,7 +30,7 @@ func (cs *calls) whole(t toolCall) {
 // fragment adds a fragment of a call: to the last call with its index, unless it begins another.
 // Some servers give every call the index 0, or none; some send the name, or the id, with every
 // fragment.
-func (cs *calls) fragment(t toolCall) {
+func (cs *functionCalls) fragment(t toolCall) {
 	c := cs.last(t.Index)
 	if c == nil || t.begins(c) {
 		cs.whole(t)
@@ -45,7 +45,7 @@ func (cs *calls) fragment(t toolCall) {
 	c.args.WriteString(string(t.Function.Arguments))
 }
 
-func (cs calls) last(index *int) *call {
+func (cs functionCalls) last(index *int) *functionCall {
 	for i := len(cs) - 1; i >= 0; i-- {
 		if c := cs[i]; index == nil || c.index == nil || *c.index == *index {
 			return c
@@ -55,7 +55,7 @@ func (cs calls) last(index *int) *call {
 }
 
 // begins reports whether a fragment begins another call than c, whose index it shares.
-func (t *toolCall) begins(c *call) bool {
+func (t *toolCall) begins(c *functionCall) bool {
 	switch {
 	case t.ID != "" && c.id != "":
 		return t.ID != c.id
@@ -66,7 +66,7 @@ func (t *toolCall) begins(c *call) bool {
 }
 
 // parts returns the calls as parts, or an error if one of them cannot be executed.
-func (cs calls) parts() ([]*genai.Part, error) {
+func (cs functionCalls) parts() ([]*genai.Part, error) {
 	var parts []*genai.Part
 	for _, c := range cs {
 		args, err := c.arguments()
@@ -82,7 +82,7 @@ func (cs calls) parts() ([]*genai.Part, error) {
 	return parts, nil
 }
 
-func (c *call) arguments() (map[string]any, error) {
+func (c *functionCall) arguments() (map[string]any, error) {
 	if c.name == "" {
 		return nil, errors.New("the model has called a function without a name")
 	}

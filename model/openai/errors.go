@@ -138,7 +138,7 @@ func (m *chat) inBand(raw json.RawMessage) error {
 		}
 	}
 	return m.failed(code, status, "%s answered with an error%s", m.url,
-		colon(message(json.RawMessage(m.redact(string(raw))))))
+		colon(errorText(json.RawMessage(m.redact(string(raw))))))
 }
 
 // failed returns an error without the key, which a server or a transport may have put into what
@@ -167,15 +167,15 @@ func told(body []byte) string {
 		return short(string(body))
 	}
 	for _, raw := range []json.RawMessage{e.Error, e.Message, e.Detail} {
-		if text := message(raw); text != "" {
+		if text := errorText(raw); text != "" {
 			return text
 		}
 	}
 	return short(string(body))
 }
 
-// message returns the text of an error: its own, its message's, or else its JSON.
-func message(raw json.RawMessage) string {
+// errorText returns the text of an error: its own, its message's, or else its JSON.
+func errorText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		return short(text)

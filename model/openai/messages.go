@@ -8,18 +8,16 @@ import (
 	"fmt"
 	"strings"
 
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/param"
 	"google.golang.org/genai"
 )
 
 // conversation translates contents to messages.
 type conversation struct {
-	messages []sdk.ChatCompletionMessageParamUnion
-	user     []sdk.ChatCompletionContentPartUnionParam // of a message that is not ended yet
-	pictured bool                                      // it has more than text
-	made     int                                       // ids
-	open     map[string][]string                       // made ids of calls without a response, by function
+	messages []message
+	user     []contentPart       // of a message that is not ended yet
+	pictured bool                // it has more than text
+	made     int                 // how many ids callID has made
+	open     map[string][]string // made ids of calls without a response, by function
 }
 
 // supportedPart returns an error if a part has something that cannot be sent, and is no hint.
@@ -46,7 +44,7 @@ func (b *conversation) system(c *genai.Content) error {
 		}
 	}
 	if len(texts) > 0 {
-		b.messages = append(b.messages, sdk.SystemMessage(strings.Join(texts, "\n\n")))
+		b.messages = append(b.messages, message{Role: "system", Content: strings.Join(texts, "\n\n")})
 	}
 	return nil
 }
@@ -80,7 +78,7 @@ func (b *conversation) add(c *genai.Content) error {
 	}
 	for _, p := range c.Parts {
 		if p != nil && p.FunctionResponse == nil && !p.Thought {
-			if err := b.said(p); err != nil {
+			if err := b.userPart(p); err != nil {
 				return err
 			}
 		}
@@ -88,8 +86,8 @@ func (b *conversation) add(c *genai.Content) error {
 	return nil
 }
 
-// said adds what a user says.
-func (b *conversation) said(p *genai.Part) error {
+// userPart adds a part of a user's message.
+func (b *conversation) userPart(p *genai.Part) error {
 	image := ""
 	switch {
 	case p.FunctionCall != nil:
@@ -108,10 +106,10 @@ func (b *conversation) said(p *genai.Part) error {
 		}
 	}
 	if p.Text != "" {
-		b.user = append(b.user, sdk.TextContentPart(p.Text))
+		b.user = append(b.user, contentPart{Type: "text", Text: p.Text})
 	}
 	if image != "" {
-		b.user = append(b.user, sdk.ImageContentPart(sdk.ChatCompletionContentPartImageImageURLParam{URL: image}))
+		b.user = append(b.user, contentPart{Type: "image_url", ImageURL: &imageURL{URL: image}})
 		b.pictured = true
 	}
 	return nil
@@ -126,13 +124,13 @@ func (b *conversation) endUser() {
 	case len(b.user) == 0:
 		return
 	case b.pictured:
-		b.messages = append(b.messages, sdk.UserMessage(b.user))
+		b.messages = append(b.messages, message{Role: "user", Content: b.user})
 	default:
 		var texts []string
 		for _, p := range b.user {
-			texts = append(texts, p.OfText.Text)
+			texts = append(texts, p.Text)
 		}
-		b.messages = append(b.messages, sdk.UserMessage(strings.Join(texts, "\n\n")))
+		b.messages = append(b.messages, message{Role: "user", Content: strings.Join(texts, "\n\n")})
 	}
 	b.user = nil
 	b.pictured = false
@@ -142,7 +140,7 @@ func (b *conversation) endUser() {
 func (b *conversation) assistant(parts []*genai.Part) error {
 	b.endUser()
 	var text string
-	var m sdk.ChatCompletionAssistantMessageParam
+	m := message{Role: "assistant"}
 	for _, p := range parts {
 		switch {
 		case p == nil:
@@ -159,22 +157,23 @@ func (b *conversation) assistant(parts []*genai.Part) error {
 					return fmt.Errorf("the arguments of the call of %s: %w", p.FunctionCall.Name, err)
 				}
 			}
-			m.ToolCalls = append(m.ToolCalls, sdk.ChatCompletionMessageToolCallUnionParam{OfFunction: &sdk.ChatCompletionMessageFunctionToolCallParam{
-				ID: b.callID(p.FunctionCall), Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{Name: p.FunctionCall.Name, Arguments: string(args)},
-			}})
+			m.ToolCalls = append(m.ToolCalls, sentToolCall{
+				ID:       b.callID(p.FunctionCall),
+				Type:     "function",
+				Function: sentFunction{Name: p.FunctionCall.Name, Arguments: string(args)},
+			})
 		case !p.Thought:
 			text += p.Text
 		}
 	}
 	switch {
 	case text != "":
-		m.Content.OfString = param.NewOpt(text)
-	case len(m.ToolCalls) > 0:
-		m.Content.OfString = param.Null[string]() // some servers miss it if it is left out
+		m.Content = text
+	case len(m.ToolCalls) > 0: // Content is null
 	default:
 		return nil
 	}
-	b.messages = append(b.messages, sdk.ChatCompletionMessageParamUnion{OfAssistant: &m})
+	b.messages = append(b.messages, m)
 	return nil
 }
 
@@ -199,7 +198,7 @@ func (b *conversation) response(r *genai.FunctionResponse) error {
 			return fmt.Errorf("the response of %s: %w", r.Name, err)
 		}
 	}
-	b.messages = append(b.messages, sdk.ToolMessage(string(text), id))
+	b.messages = append(b.messages, message{Role: "tool", Content: string(text), ToolCallID: id})
 	return nil
 }
 

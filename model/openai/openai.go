@@ -31,10 +31,11 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
+	"time"
 
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
+	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/plughook/plughook/internal/inbound"
 	"github.com/plughook/plughook/model"
@@ -95,22 +96,59 @@ func New(c Config) (model.Model, error) {
 	case c.Attempts < 0:
 		return nil, fmt.Errorf("openai: Config.Attempts is %d; it cannot be less than 0", c.Attempts)
 	}
-	options := []option.RequestOption{option.WithBaseURL(c.BaseURL + "/"),
-		option.WithMaxRetries(cmp.Or(c.Attempts, 3) - 1)}
-	if c.APIKey != "" {
-		options = append(options, option.WithAPIKey(c.APIKey))
-	}
 	client := http.Client{}
 	if c.HTTPClient != nil {
 		client = *c.HTTPClient
 	}
 	client.Transport = &bounded{base: client.Transport}
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return errRedirect }
-	options = append(options, option.WithHTTPClient(&client))
 	return &chat{
-		name: c.Model, url: c.BaseURL + "/chat/completions", ours: ours(base), keyFrom: c.KeyFrom,
-		service: sdk.NewChatCompletionService(options...), redact: redactor(c.APIKey),
+		name:    c.Model,
+		url:     c.BaseURL + "/chat/completions",
+		ours:    ours(base),
+		keyFrom: c.KeyFrom,
+		post:    poster(&client, c.APIKey, cmp.Or(c.Attempts, 3)),
+		redact:  redactor(c.APIKey),
 	}, nil
+}
+
+// poster returns a function that posts a body of JSON, so many times at most. It returns the last response, whatever its
+// status.
+func poster(client *http.Client, key string, attempts int) func(ctx context.Context, url string, body []byte) (*http.Response, error) {
+	retrying := &retryablehttp.Client{
+		HTTPClient:   client,
+		RetryWaitMin: 500 * time.Millisecond,
+		RetryWaitMax: 8 * time.Second,
+		RetryMax:     attempts - 1,
+		CheckRetry:   retried,
+		Backoff: func(least, most time.Duration, attempt int, res *http.Response) time.Duration {
+			return min(retryablehttp.DefaultBackoff(least, most, attempt, res), time.Minute)
+		},
+		ErrorHandler: retryablehttp.PassthroughErrorHandler,
+	}
+	return func(ctx context.Context, url string, body []byte) (*http.Response, error) {
+		req, err := retryablehttp.NewRequestWithContext(ctx, http.MethodPost, url, body)
+		if err != nil {
+			return nil, err
+		}
+		req.Header.Set("Content-Type", "application/json")
+		if key != "" {
+			req.Header.Set("Authorization", "Bearer "+key)
+		}
+		return retrying.Do(req)
+	}
+}
+
+// retried reports whether a call is made again: as the package retryablehttp has it, and after the statuses that OpenAI's
+// own clients try again.
+func retried(ctx context.Context, res *http.Response, err error) (bool, error) {
+	if errors.Is(err, errRedirect) {
+		return false, nil
+	}
+	if err == nil && ctx.Err() == nil && slices.Contains([]int{408, 409, 501}, res.StatusCode) {
+		return true, nil
+	}
+	return retryablehttp.DefaultRetryPolicy(ctx, res, err)
 }
 
 // ours reports whether the server is OpenAI's or Azure's, which want max_completion_tokens where
@@ -141,7 +179,7 @@ type chat struct {
 	name, url string
 	keyFrom   string
 	ours      bool
-	service   sdk.ChatCompletionService
+	post      func(ctx context.Context, url string, body []byte) (*http.Response, error)
 	redact    func(string) string
 }
 
@@ -173,12 +211,17 @@ func (m *chat) ask(ctx context.Context, req *model.Request,
 	}
 	ctx, decoded := inbound.Hold(ctx)
 	defer decoded()
-	var res *http.Response // whose body is not read yet
-	_, err = m.service.New(ctx, *params, option.WithResponseBodyInto(&res))
+	sent, err := toJSON(params)
 	if err != nil {
+		return nil, &model.Error{Code: invalidArgument, Err: err}
+	}
+	res, err := m.post(ctx, m.url, sent)
+	if res != nil {
+		defer func() { _ = res.Body.Close() }()
+	}
+	if err != nil || res.StatusCode >= 400 {
 		return nil, m.refused(res, err)
 	}
-	defer func() { _ = res.Body.Close() }()
 	if streamed(res, req.Stream) {
 		if !req.Stream {
 			partial = func(*model.Response) bool { return true }

@@ -10,21 +10,17 @@ import (
 	"strconv"
 	"strings"
 
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/shared"
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/model"
 )
 
 // params translates a request.
-func (m *chat) params(req *model.Request) (*sdk.ChatCompletionNewParams, error) {
-	p := &sdk.ChatCompletionNewParams{Model: cmp.Or(req.Model, m.name)}
-	more := map[string]any{}
+func (m *chat) params(req *model.Request) (*chatRequest, error) {
+	p := &chatRequest{Model: cmp.Or(req.Model, m.name)}
 	if req.Stream {
-		more["stream"] = true
-		p.StreamOptions.IncludeUsage = param.NewOpt(true)
+		p.Stream = true
+		p.StreamOptions = &streamOptions{IncludeUsage: true}
 	}
 	var b conversation
 	if c := req.Config; c != nil {
@@ -36,7 +32,7 @@ func (m *chat) params(req *model.Request) (*sdk.ChatCompletionNewParams, error) 
 			"AutomaticContinuation"); err != nil {
 			return nil, err
 		}
-		if err := errors.Join(b.system(c.SystemInstruction), m.sampling(p, c, more), format(p, c),
+		if err := errors.Join(b.system(c.SystemInstruction), m.sampling(p, c), format(p, c),
 			functions(p, c)); err != nil {
 			return nil, err
 		}
@@ -51,19 +47,15 @@ func (m *chat) params(req *model.Request) (*sdk.ChatCompletionNewParams, error) 
 		return nil, errors.New("the request has no contents, so there is nothing to answer")
 	}
 	p.Messages = b.messages
-	if len(more) > 0 {
-		p.SetExtraFields(more)
-	}
 	return p, nil
 }
 
 // sampling translates the parameters that are numbers, and the stop sequences.
-func (m *chat) sampling(p *sdk.ChatCompletionNewParams, c *genai.GenerateContentConfig,
-	more map[string]any) error {
+func (m *chat) sampling(p *chatRequest, c *genai.GenerateContentConfig) error {
 	for _, f := range []struct {
 		name string
 		from *float32
-		to   *param.Opt[float64]
+		to   **float64
 	}{
 		{name: "temperature", from: c.Temperature, to: &p.Temperature},
 		{name: "topP", from: c.TopP, to: &p.TopP},
@@ -77,27 +69,24 @@ func (m *chat) sampling(p *sdk.ChatCompletionNewParams, c *genai.GenerateContent
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return fmt.Errorf("%s is %v, which is no number to send", f.name, v)
 		}
-		*f.to = param.NewOpt(v)
+		*f.to = &v
 	}
 	if c.TopK != nil {
 		if *c.TopK != float32(int32(*c.TopK)) {
 			return fmt.Errorf("topK is %v; it must be a whole number", *c.TopK)
 		}
-		more["top_k"] = int32(*c.TopK)
+		k := int32(*c.TopK)
+		p.TopK = &k
 	}
 	if c.MaxOutputTokens != 0 {
-		limit := &p.MaxTokens // which OpenAI's newer models refuse, and Ollama needs
 		if m.ours {
-			limit = &p.MaxCompletionTokens
+			p.MaxCompletionTokens = c.MaxOutputTokens
+		} else {
+			p.MaxTokens = c.MaxOutputTokens
 		}
-		*limit = param.NewOpt(int64(c.MaxOutputTokens))
 	}
-	if c.Seed != nil {
-		p.Seed = param.NewOpt(int64(*c.Seed))
-	}
-	if len(c.StopSequences) > 0 {
-		p.Stop.OfStringArray = c.StopSequences
-	}
+	p.Seed = c.Seed
+	p.Stop = c.StopSequences
 	if c.CandidateCount > 1 {
 		return fmt.Errorf("candidateCount is %d; only one answer is taken", c.CandidateCount)
 	}
@@ -117,7 +106,7 @@ func exact(f float32) float64 {
 }
 
 // format translates what form the answer has.
-func format(p *sdk.ChatCompletionNewParams, c *genai.GenerateContentConfig) error {
+func format(p *chatRequest, c *genai.GenerateContentConfig) error {
 	schema, err := schemaOf(c.ResponseJsonSchema, c.ResponseSchema)
 	if err != nil {
 		return fmt.Errorf("the response's schema: %w", err)
@@ -128,10 +117,12 @@ func format(p *sdk.ChatCompletionNewParams, c *genai.GenerateContentConfig) erro
 		c.ResponseMIMEType == "text/plain" && schema != nil:
 		return fmt.Errorf("responseMimeType is %q; it can be application/json, or text/plain without a schema", c.ResponseMIMEType)
 	case schema != nil:
-		p.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{
-			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{Name: "response", Schema: schema}}
+		p.ResponseFormat = &responseFormat{
+			Type:       "json_schema",
+			JSONSchema: &jsonFormat{Name: "response", Schema: schema},
+		}
 	case c.ResponseMIMEType == "application/json":
-		p.ResponseFormat.OfJSONObject = &shared.ResponseFormatJSONObjectParam{}
+		p.ResponseFormat = &responseFormat{Type: "json_object"}
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func sendsAs(kind, body string) http.HandlerFunc {
 func fails(status int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Retry-After-Ms", "0")
+		w.Header().Set("Retry-After", "0")
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body)
 	}

@@ -6,14 +6,11 @@ import (
 	"fmt"
 	"slices"
 
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/shared"
 	"google.golang.org/genai"
 )
 
 // functions translates the tools, and which of them can be called.
-func functions(p *sdk.ChatCompletionNewParams, c *genai.GenerateContentConfig) error {
+func functions(p *chatRequest, c *genai.GenerateContentConfig) error {
 	choice := &genai.FunctionCallingConfig{}
 	if t := c.ToolConfig; t != nil {
 		if err := supported("the tool configuration", *t, "FunctionCallingConfig",
@@ -57,9 +54,9 @@ func functions(p *sdk.ChatCompletionNewParams, c *genai.GenerateContentConfig) e
 	case mode == genai.FunctionCallingConfigModeAny && len(p.Tools) == 0:
 		return errors.New("the mode of function calling is ANY, but there are no functions")
 	case mode == genai.FunctionCallingConfigModeAny:
-		p.ToolChoice.OfAuto = param.NewOpt("required")
+		p.ToolChoice = "required"
 	case mode == genai.FunctionCallingConfigModeNone && len(p.Tools) > 0:
-		p.ToolChoice.OfAuto = param.NewOpt("none")
+		p.ToolChoice = "none"
 	case mode != "" && !slices.Contains([]genai.FunctionCallingConfigMode{genai.FunctionCallingConfigModeUnspecified, genai.FunctionCallingConfigModeAuto,
 		genai.FunctionCallingConfigModeValidated, genai.FunctionCallingConfigModeNone}, mode):
 		return fmt.Errorf("the mode of function calling is %s; it can be AUTO, ANY or NONE", mode)
@@ -68,7 +65,7 @@ func functions(p *sdk.ChatCompletionNewParams, c *genai.GenerateContentConfig) e
 }
 
 // function translates a declaration.
-func function(d *genai.FunctionDeclaration) (*sdk.ChatCompletionToolUnionParam, error) {
+func function(d *genai.FunctionDeclaration) (*functionTool, error) {
 	schema, err := schemaOf(d.ParametersJsonSchema, d.Parameters)
 	if err != nil {
 		return nil, err
@@ -87,12 +84,9 @@ func function(d *genai.FunctionDeclaration) (*sdk.ChatCompletionToolUnionParam, 
 			return nil, err
 		}
 	}
-	f := shared.FunctionDefinitionParam{Name: d.Name}
-	if d.Description != "" {
-		f.Description = param.NewOpt(d.Description)
-	}
-	// Not in its own field, a map, which would lose the order of the properties.
-	f.SetExtraFields(map[string]any{"parameters": schema})
-	tool := sdk.ChatCompletionFunctionTool(f)
-	return &tool, nil
+	f := &functionTool{Type: "function"}
+	f.Function.Name = d.Name
+	f.Function.Description = d.Description
+	f.Function.Parameters = schema
+	return f, nil
 }

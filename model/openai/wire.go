@@ -1,5 +1,8 @@
 package openai
 
+// The JSON of the endpoint, as its reference documents it
+// (https://platform.openai.com/docs/api-reference/chat/create), with the fields that other servers add.
+
 import (
 	"encoding/json"
 	"errors"
@@ -9,8 +12,82 @@ import (
 	"google.golang.org/genai"
 )
 
-// completion is a whole answer, or a chunk of a stream, with the fields of OpenAI's and of other
-// servers. The client library has a type for each of the two; this one has what both have.
+// chatRequest is the body of a request. A field that is nil or empty is not sent.
+type chatRequest struct {
+	Model               string          `json:"model"`
+	Messages            []message       `json:"messages"`
+	Stream              bool            `json:"stream,omitzero"`
+	StreamOptions       *streamOptions  `json:"stream_options,omitzero"`
+	Temperature         *float64        `json:"temperature,omitzero"`
+	TopP                *float64        `json:"top_p,omitzero"`
+	TopK                *int32          `json:"top_k,omitzero"` // of local servers
+	PresencePenalty     *float64        `json:"presence_penalty,omitzero"`
+	FrequencyPenalty    *float64        `json:"frequency_penalty,omitzero"`
+	MaxTokens           int32           `json:"max_tokens,omitzero"`            // OpenAI's newer models refuse it, Ollama needs it
+	MaxCompletionTokens int32           `json:"max_completion_tokens,omitzero"` // its successor
+	Seed                *int32          `json:"seed,omitzero"`
+	Stop                []string        `json:"stop,omitempty"`
+	ResponseFormat      *responseFormat `json:"response_format,omitzero"`
+	Tools               []functionTool  `json:"tools,omitempty"`
+	ToolChoice          string          `json:"tool_choice,omitzero"`
+}
+
+type streamOptions struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+// message is one message of a request. Content is a string, a []contentPart, or nil, which is sent as null: some
+// servers miss it if it is left out.
+type message struct {
+	Role       string         `json:"role"`
+	Content    any            `json:"content"`
+	ToolCalls  []sentToolCall `json:"tool_calls,omitempty"`
+	ToolCallID string         `json:"tool_call_id,omitzero"`
+}
+
+// contentPart is a text or an image of a user's message.
+type contentPart struct {
+	Type     string    `json:"type"`
+	Text     string    `json:"text,omitzero"`
+	ImageURL *imageURL `json:"image_url,omitzero"`
+}
+
+type imageURL struct {
+	URL string `json:"url"`
+}
+
+type sentToolCall struct {
+	ID       string       `json:"id"`
+	Type     string       `json:"type"`
+	Function sentFunction `json:"function"`
+}
+
+type sentFunction struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"` // JSON
+}
+
+type responseFormat struct {
+	Type       string      `json:"type"`
+	JSONSchema *jsonFormat `json:"json_schema,omitzero"`
+}
+
+type jsonFormat struct {
+	Name   string          `json:"name"`
+	Schema json.RawMessage `json:"schema"`
+}
+
+// functionTool declares a function. Parameters is written as it is: a map would lose the order of the properties.
+type functionTool struct {
+	Type     string `json:"type"`
+	Function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitzero"`
+		Parameters  json.RawMessage `json:"parameters"`
+	} `json:"function"`
+}
+
+// completion is a whole answer, or a chunk of a stream.
 type completion struct {
 	Model   string          `json:"model"`
 	Choices []choice        `json:"choices"`
@@ -20,12 +97,13 @@ type completion struct {
 
 type choice struct {
 	Index        int    `json:"index"`
-	Message      said   `json:"message"` // of a whole answer
-	Delta        said   `json:"delta"`   // of a chunk
+	Message      reply  `json:"message"` // of a whole answer
+	Delta        reply  `json:"delta"`   // of a chunk
 	FinishReason string `json:"finish_reason"`
 }
 
-type said struct {
+// reply is what the model says and calls, or a part of that.
+type reply struct {
 	Content          text       `json:"content"`
 	Reasoning        string     `json:"reasoning"`         // as Ollama and vLLM name it
 	ReasoningContent string     `json:"reasoning_content"` // as llama.cpp names it
