@@ -111,10 +111,23 @@ func TestTheCoreIsLean(t *testing.T) {
 		"github.com/spf13/cobra",
 		"github.com/goccy/go-yaml",
 		"github.com/stretchr/testify/require",
-		"github.com/openai/openai-go/v3",
 		"github.com/modelcontextprotocol/go-sdk/mcp",
 	} {
 		require.False(t, slices.Contains(linked, heavy), "the core links %s", heavy)
+	}
+}
+
+// The first command that a newcomer runs is built soon: it links no database, no plugin process and no command line.
+func TestTheDemoIsLight(t *testing.T) {
+	linked := list(t, "-deps", "./examples/demo")
+	for _, heavy := range []string{
+		"modernc.org/sqlite",
+		"github.com/jackc/pgx/v5",
+		"github.com/hashicorp/go-plugin",
+		"github.com/spf13/cobra",
+		"github.com/modelcontextprotocol/go-sdk/mcp",
+	} {
+		require.False(t, slices.Contains(linked, heavy), "the demo links %s", heavy)
 	}
 }
 

@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 	"errors"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
-	"github.com/plughook/plughook/examples/demo"
+	"github.com/plughook/plughook/examples/demo/show"
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/sqlite"
 )
 
 func (p *program) demoCommand() *cobra.Command {
@@ -32,11 +35,25 @@ temporary SQLite file, which is opened again in between.`,
 }
 
 func (p *program) demo(ctx context.Context) error {
-	d := &demo.Demo{Out: p.Out, Bold: p.Style().Bold, Log: p.Log, NewRunner: p.NewRunner}
+	d := &show.Demo{
+		Out:       p.Out,
+		Bold:      p.Style().Bold,
+		Log:       p.Log,
+		Store:     show.Store{Name: "the SQLite file", Open: openSQLite},
+		NewRunner: p.NewRunner,
+	}
 	err := d.Run(ctx)
-	var broken *demo.BrokenError
+	var broken *show.BrokenError
 	if errors.As(err, &broken) {
 		return exit.Other.As(err)
 	}
 	return exit.OfRun(err)
+}
+
+func openSQLite(ctx context.Context, dir string) (session.Service, func() error, error) {
+	store, err := sqlite.Open(ctx, filepath.Join(dir, "demo.db"))
+	if err != nil {
+		return nil, nil, err
+	}
+	return store, store.Close, nil
 }

@@ -1,10 +1,11 @@
-// Package demo shows, offline, what plugins do to conversations. "runner demo" runs it.
+// Package show shows, offline, what plugins do to conversations. The program in the directory above and "runner demo" run it.
 //
 // A customer talks to an agent under three plugins: one answers by rule, one enforces a policy, one observes. Then a longer
 // conversation is compacted, and rewound across its summary. The agent is real, and its model is a script, so the text is
 // the same each time. The files of this package are meant to be read: parts.go makes the agent and the plugins, talk.go
-// runs the first conversation, long.go the second.
-package demo
+// runs the first conversation, long.go the second; store.go says where they are kept. A new scene of the first one: a row in
+// talk.go, and what the agent says to it in script.yaml.
+package show
 
 import (
 	"context"
@@ -13,7 +14,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/plughook/plughook/internal/eventtext"
@@ -26,6 +26,8 @@ type Demo struct {
 	Out  io.Writer
 	Bold func(string) string // marks titles and names; nil leaves them as they are
 	Log  *slog.Logger        // gets what plugins log; nil discards it
+	// Store is where the sessions are kept; the zero Store is SessionFile.
+	Store Store
 	// NewRunner makes a Runner and what closes it; nil is runner.New and Runner.Close.
 	NewRunner func(context.Context, runner.Options) (*runner.Runner, func() error, error)
 }
@@ -35,7 +37,7 @@ type BrokenError struct{ text string }
 
 func (e *BrokenError) Error() string { return "the demo is broken: " + e.text }
 
-// Run shows the demo. Its sessions are in a temporary file, which it removes.
+// Run shows the demo. Its sessions are in a temporary directory, which it removes.
 func (d *Demo) Run(ctx context.Context) (err error) {
 	dir, err := os.MkdirTemp("", "runner-demo-")
 	if err != nil {
@@ -46,17 +48,16 @@ func (d *Demo) Run(ctx context.Context) (err error) {
 			err = e
 		}
 	}()
-	file := filepath.Join(dir, "demo.db")
 	seen := &counts{}
 	d.intro()
-	if err := d.talk(ctx, file, seen); err != nil {
+	if err := d.talk(ctx, dir, seen); err != nil {
 		return err
 	}
-	if err := d.stored(ctx, file); err != nil {
+	if err := d.stored(ctx, dir); err != nil {
 		return err
 	}
 	fmt.Fprintf(d.Out, "\nWhat %s saw: %s.\n", d.bold("counter"), seen)
-	if err := d.long(ctx, file); err != nil {
+	if err := d.long(ctx, dir); err != nil {
 		return err
 	}
 	fmt.Fprint(d.Out, `
@@ -66,6 +67,13 @@ What next ("go install ./cmd/runner" for the command by its name):
   runner --help                                              all the rest
 `)
 	return nil
+}
+
+func (d *Demo) store() Store {
+	if d.Store.Open == nil {
+		return SessionFile
+	}
+	return d.Store
 }
 
 // intro says which plugins there are, with the rules of the policy.

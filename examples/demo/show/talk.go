@@ -1,4 +1,4 @@
-package demo
+package show
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/session/sqlite"
 )
 
 // A scene is one message of the customer, and what it shows.
@@ -49,13 +48,13 @@ var scenes = []scene{
 
 var talkKey = session.Key{App: "demo", User: "ada", ID: "k7q2"}
 
-// talk plays the scenes on a store in a file.
-func (d *Demo) talk(ctx context.Context, file string, seen *counts) (err error) {
-	svc, err := sqlite.Open(ctx, file)
+// talk plays the scenes on a store in a directory.
+func (d *Demo) talk(ctx context.Context, dir string, seen *counts) (err error) {
+	svc, closeStore, err := d.store().Open(ctx, dir)
 	if err != nil {
 		return err
 	}
-	defer closing(svc.Close, &err)
+	defer closing(closeStore, &err)
 	plugins, err := d.newPlugins(seen)
 	if err != nil {
 		return err
@@ -123,14 +122,14 @@ func (d *Demo) turn(ctx context.Context, r *runner.Runner, s scene, input *sessi
 	return nil
 }
 
-// stored opens the file again, and shows what is in it.
-func (d *Demo) stored(ctx context.Context, file string) (err error) {
-	svc, err := sqlite.Open(ctx, file)
+// stored opens the store again, and shows what is in it.
+func (d *Demo) stored(ctx context.Context, dir string) (err error) {
+	svc, closeStore, err := d.store().Open(ctx, dir)
 	if err != nil {
 		return err
 	}
-	defer closing(svc.Close, &err)
-	d.title("What the SQLite file has, opened again:")
+	defer closing(closeStore, &err)
+	d.title("What " + d.store().Name + " has, opened again:")
 	for e, err := range svc.Read(ctx, talkKey, session.Selection{}) {
 		if err != nil {
 			return err

@@ -1,4 +1,4 @@
-package demo
+package show
 
 import (
 	"context"
@@ -12,13 +12,12 @@ import (
 	"github.com/plughook/plughook/plugins/rewind"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/session/sqlite"
 )
 
 var longKey = session.Key{App: "demo", User: "ada", ID: "lisbon"}
 
-// said is the long conversation: the customer and the agent in turn.
-var said = []string{
+// conversation is the long conversation: the customer and the agent in turn.
+var conversation = []string{
 	"I want to go to Lisbon in May, for five days, with my sister Grace.",
 	"Lovely. From which city would you fly, and what should it cost at most?",
 	"From Bergen. All in all 1,800 EUR for both of us.",
@@ -38,12 +37,12 @@ var said = []string{
 }
 
 // long compacts the long conversation, and rewinds it across the summary.
-func (d *Demo) long(ctx context.Context, file string) (err error) {
-	svc, err := sqlite.Open(ctx, file)
+func (d *Demo) long(ctx context.Context, dir string) (err error) {
+	svc, closeStore, err := d.store().Open(ctx, dir)
 	if err != nil {
 		return err
 	}
-	defer closing(svc.Close, &err)
+	defer closing(closeStore, &err)
 	if err := begin(ctx, svc); err != nil {
 		return err
 	}
@@ -128,7 +127,7 @@ func (d *Demo) long(ctx context.Context, file string) (err error) {
 	}
 
 	d.title("8. A plugin rewinds, across the summary: the originals are back, and the last turn never happened.")
-	back, err := command(ctx, r, rewind.To(int64(len(said)-2)))
+	back, err := command(ctx, r, rewind.To(int64(len(conversation)-2)))
 	if err != nil {
 		return err
 	}
@@ -150,7 +149,7 @@ func begin(ctx context.Context, svc session.Service) error {
 	}
 	var events []*session.Event
 	at := time.Date(2026, time.March, 2, 18, 0, 0, 0, time.UTC)
-	for i, text := range said {
+	for i, text := range conversation {
 		e := session.Message(text)
 		if i%2 == 1 {
 			e = session.Reply(text)
