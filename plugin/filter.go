@@ -64,12 +64,9 @@ func has(e *session.Event, h EventFeature) bool {
 	case HasMarker:
 		return e.Marker()
 	}
-	if e.Content == nil {
-		return false
-	}
-	for _, p := range e.Content.Parts {
-		if p != nil && (h == HasText && p.Text != "" || h == HasCall && p.FunctionCall != nil || h == HasResponse && p.FunctionResponse != nil ||
-			h == HasMedia && (p.InlineData != nil || p.FileData != nil)) {
+	for _, p := range e.Parts() {
+		if h == HasText && p.Text != "" || h == HasCall && p.FunctionCall != nil || h == HasResponse && p.FunctionResponse != nil ||
+			h == HasMedia && (p.InlineData != nil || p.FileData != nil) {
 			return true
 		}
 	}

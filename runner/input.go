@@ -74,8 +74,8 @@ func (x *run) prepare() error {
 
 // empty reports whether an input says nothing.
 func empty(in *session.Event) bool {
-	for _, p := range partsOf(in) {
-		if p != nil && !reflect.ValueOf(*p).IsZero() {
+	for _, p := range in.Parts() {
+		if !reflect.ValueOf(*p).IsZero() {
 			return false
 		}
 	}

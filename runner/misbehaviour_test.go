@@ -316,7 +316,7 @@ func TestHostile_ObserverBacklogOfBigEvents(t *testing.T) {
 			require.Len(t, yielded, many+1)
 			close(hang)
 			require.NoError(t, s.close())
-			require.Contains(t, []int{63, 64}, seen, "64 MiB wait; the input may be among them")
+			require.InDelta(t, 62, seen, 2, "64 MiB wait: an event takes a little more memory than its megabyte, and the input may be among them")
 		})
 	}
 }

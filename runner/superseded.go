@@ -21,7 +21,7 @@ func (b *batch) leaveOutSuperseded(inputID string) {
 	// Which event has the last word on each call?
 	var last map[string]*pending
 	for _, p := range b.pending {
-		for _, part := range partsOf(p.event) {
+		for _, part := range p.event.Parts() {
 			if call := answeredCall(part); call != "" {
 				if last == nil {
 					last = map[string]*pending{}
@@ -41,7 +41,7 @@ func (b *batch) leaveOutSuperseded(inputID string) {
 			call := answeredCall(part)
 			return call != "" && last[call] != p
 		}
-		all := partsOf(p.event)
+		all := p.event.Parts()
 		parts := slices.DeleteFunc(slices.Clone(all), superseded)
 		if len(parts) == len(all) {
 			left = append(left, p)
@@ -84,17 +84,10 @@ func onlyContent(e *session.Event) bool {
 		plugin.Notes{}.With(e).CustomMetadata == nil
 }
 
-func partsOf(e *session.Event) []*genai.Part {
-	if e.Content == nil {
-		return nil
-	}
-	return e.Content.Parts
-}
-
 // answeredCall names the call that a part answers, "" if it answers none.
 func answeredCall(p *genai.Part) string {
 	switch {
-	case p == nil || p.FunctionResponse == nil:
+	case p.FunctionResponse == nil:
 		return ""
 	case p.FunctionResponse.ID != "":
 		return "id " + p.FunctionResponse.ID

@@ -75,9 +75,8 @@ type CallTracker struct{ of map[openKey][]*Call }
 // no longer and do not change any more. A call that is open changes with each event that is about it.
 func (o *CallTracker) Add(e *Event) (made, answered []*Call) {
 	any := func(*Call) bool { return true }
-	for _, p := range e.parts() {
+	for _, p := range e.Parts() {
 		switch {
-		case p == nil:
 		case p.FunctionCall != nil:
 			c := &Call{FunctionCall: p.FunctionCall, Event: e}
 			k := callKey(c.ID, c.Name)

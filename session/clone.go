@@ -38,18 +38,13 @@ func (e *Event) finite() bool {
 	for _, c := range e.Actions.RequestedToolConfirmations {
 		ok = ok && finite(c.Payload, 0)
 	}
-	if e.Content != nil {
-		for _, p := range e.Content.Parts {
-			if p == nil {
-				continue
-			}
-			ok = ok && p.ToolCall == nil && p.ToolResponse == nil && finite(p.PartMetadata, 0)
-			if p.FunctionCall != nil {
-				ok = ok && finite(p.FunctionCall.Args, 0)
-			}
-			if p.FunctionResponse != nil {
-				ok = ok && finite(p.FunctionResponse.Response, 0)
-			}
+	for _, p := range e.Parts() {
+		ok = ok && p.ToolCall == nil && p.ToolResponse == nil && finite(p.PartMetadata, 0)
+		if p.FunctionCall != nil {
+			ok = ok && finite(p.FunctionCall.Args, 0)
+		}
+		if p.FunctionResponse != nil {
+			ok = ok && finite(p.FunctionResponse.Response, 0)
 		}
 	}
 	return ok

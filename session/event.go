@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -149,12 +150,9 @@ func (e *Event) WithoutUnknown() *Event {
 // Text returns the concatenated text of the event's content, thoughts left out. That of a compaction is empty,
 // since what stands in for earlier events is Actions.Compaction.Content: who draws a live view begins with that.
 func (e *Event) Text() string {
-	if e.Content == nil {
-		return ""
-	}
 	var text string
-	for _, p := range e.Content.Parts {
-		if p != nil && !p.Thought {
+	for _, p := range e.Parts() {
+		if !p.Thought {
 			text += p.Text
 		}
 	}
@@ -164,8 +162,8 @@ func (e *Event) Text() string {
 // FunctionCalls returns the function calls of the event's content.
 func (e *Event) FunctionCalls() []*genai.FunctionCall {
 	var calls []*genai.FunctionCall
-	for _, p := range e.parts() {
-		if p != nil && p.FunctionCall != nil {
+	for _, p := range e.Parts() {
+		if p.FunctionCall != nil {
 			calls = append(calls, p.FunctionCall)
 		}
 	}
@@ -175,19 +173,24 @@ func (e *Event) FunctionCalls() []*genai.FunctionCall {
 // FunctionResponses returns the function responses of the event's content.
 func (e *Event) FunctionResponses() []*genai.FunctionResponse {
 	var responses []*genai.FunctionResponse
-	for _, p := range e.parts() {
-		if p != nil && p.FunctionResponse != nil {
+	for _, p := range e.Parts() {
+		if p.FunctionResponse != nil {
 			responses = append(responses, p.FunctionResponse)
 		}
 	}
 	return responses
 }
 
-func (e *Event) parts() []*genai.Part {
+// Parts returns the parts of the event's content. There is no nil among them, whatever the content has.
+func (e *Event) Parts() []*genai.Part {
 	if e.Content == nil {
 		return nil
 	}
-	return e.Content.Parts
+	parts := e.Content.Parts
+	if slices.Contains(parts, nil) {
+		parts = slices.DeleteFunc(slices.Clone(parts), func(p *genai.Part) bool { return p == nil })
+	}
+	return parts
 }
 
 // Message returns an event with a user's text, to be put into a run.

@@ -238,3 +238,12 @@ func TestSharedKey(t *testing.T) {
 		require.Equal(t, shared, session.SharedKey(key), key)
 	}
 }
+
+// Parts of other kits' logs may be null. Whoever asks for the parts is not told of them.
+func TestParts(t *testing.T) {
+	require.Empty(t, (&session.Event{}).Parts())
+	text := &genai.Part{Text: "a"}
+	e := &session.Event{Content: &genai.Content{Parts: []*genai.Part{nil, text, nil}}}
+	require.Equal(t, []*genai.Part{text}, e.Parts())
+	require.Len(t, e.Content.Parts, 3, "the event stays as it is")
+}

@@ -95,13 +95,20 @@ func Snapshot(ctx context.Context, svc Reader, key Key) (*Invocation, error) {
 	if err != nil {
 		return nil, err
 	}
-	inv := &Invocation{Key: key, Number: s.Number, State: s.State, Position: s.Position, Frontier: s.Frontier}
-	for e, err := range svc.Read(ctx, key, Selection{Live: true}) {
-		if err != nil {
-			return nil, err
-		}
-		inv.Live = append(inv.Live, e)
-		inv.ID = e.InvocationID
+	live, err := ReadAll(ctx, svc, key, Selection{Live: true})
+	if err != nil {
+		return nil, err
+	}
+	inv := &Invocation{
+		Key:      key,
+		Number:   s.Number,
+		Live:     live,
+		State:    s.State,
+		Position: s.Position,
+		Frontier: s.Frontier,
+	}
+	if len(live) > 0 {
+		inv.ID = live[len(live)-1].InvocationID
 	}
 	return inv, nil
 }

@@ -261,8 +261,8 @@ func (r *WorkflowRuns) Add(e *Event) {
 // user.
 func (r *WorkflowRuns) addInput(e *Event) {
 	request := e.Content != nil && e.Content.Role == genai.RoleUser && isolated(e.Branch)
-	says := (e.Author == User || request) && e.Content != nil && slices.ContainsFunc(e.Content.Parts, func(p *genai.Part) bool {
-		return p != nil && p.FunctionResponse == nil
+	says := (e.Author == User || request) && slices.ContainsFunc(e.Parts(), func(p *genai.Part) bool {
+		return p.FunctionResponse == nil
 	})
 	if !says {
 		return

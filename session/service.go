@@ -110,6 +110,18 @@ type Reader interface {
 	Read(ctx context.Context, key Key, sel Selection) iter.Seq2[*Event, error]
 }
 
+// ReadAll returns the events that Read yields: with Live in the selection, the live view.
+func ReadAll(ctx context.Context, svc Reader, key Key, sel Selection) ([]*Event, error) {
+	var events []*Event
+	for e, err := range svc.Read(ctx, key, sel) {
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, e)
+	}
+	return events, nil
+}
+
 // A Service keeps sessions. It may be used by many goroutines; those that keep their sessions outside
 // of the process, by many processes. Package sessiontest holds its contract as tests; the rules are:
 //

@@ -4,8 +4,6 @@ import (
 	"iter"
 	"strings"
 
-	"google.golang.org/genai"
-
 	"github.com/plughook/plughook/session"
 )
 
@@ -78,7 +76,7 @@ func Reasoning(events []*session.Event) string {
 // thoughtsOf returns an event's thoughts, a line each.
 func thoughtsOf(e *session.Event) string {
 	var thoughts []string
-	for p := range partsOf(e) {
+	for _, p := range e.Parts() {
 		if p.Thought && p.Text != "" {
 			thoughts = append(thoughts, p.Text)
 		}
@@ -146,27 +144,13 @@ func isFinal(e *session.Event) bool {
 		return false
 	}
 	code := false // the last part is a result of code
-	for p := range partsOf(e) {
+	for _, p := range e.Parts() {
 		if p.FunctionCall != nil || p.FunctionResponse != nil {
 			return false
 		}
 		code = p.CodeExecutionResult != nil
 	}
 	return !code
-}
-
-// partsOf yields the parts of an event's content.
-func partsOf(e *session.Event) iter.Seq[*genai.Part] {
-	return func(yield func(*genai.Part) bool) {
-		if e.Content == nil {
-			return
-		}
-		for _, p := range e.Content.Parts {
-			if p != nil && !yield(p) {
-				return
-			}
-		}
-	}
 }
 
 // failed reports whether the event says that a run, or a model, failed. The denial of one call does not: it is

@@ -176,7 +176,7 @@ func (x *Extract) atifStep(en *entry, calls map[*genai.FunctionCall]session.Call
 	step.Reasoning = thoughtsOf(en.Event)
 	ids := uniqueIDs{taken: map[string]bool{}, next: map[string]int{}}
 	var results []atifResult
-	for p := range partsOf(en.Event) {
+	for _, p := range en.Parts() {
 		c, ok := calls[p.FunctionCall]
 		if p.FunctionCall == nil || !ok {
 			continue

@@ -120,7 +120,7 @@ func WriteChat(w io.Writer, x *Extract) (Omitted, error) {
 			m.Content = &said
 		}
 		var responses []chatMessage
-		for p := range partsOf(en.Event) {
+		for _, p := range en.Parts() {
 			c, ok := calls[p.FunctionCall]
 			if p.FunctionCall == nil || !ok {
 				continue
@@ -174,7 +174,7 @@ func (u *uniqueIDs) of(id string) string {
 // otherParts returns how many parts are neither text, call nor response.
 func otherParts(e *session.Event) int {
 	n := 0
-	for p := range partsOf(e) {
+	for _, p := range e.Parts() {
 		if p.InlineData != nil || p.FileData != nil || p.ExecutableCode != nil ||
 			p.CodeExecutionResult != nil {
 			n++

@@ -193,7 +193,7 @@ func (x *Extract) reduce(e *session.Event, clean cleaner) (*entry, error) {
 	}
 	x.of[r] = en
 	r.Content = &genai.Content{Role: e.Content.Role}
-	for p := range partsOf(e) {
+	for _, p := range e.Parts() {
 		r.Content.Parts = append(r.Content.Parts, x.reducePart(p))
 	}
 	return en, nil

@@ -257,7 +257,7 @@ func (t *Trajectory) count(en *entry) {
 // summaryText returns the text of the live view's compaction.
 func (x *Extract) summaryText() string {
 	var texts []string
-	for p := range partsOf(&session.Event{Content: x.summary.Actions.Compaction.Content}) {
+	for _, p := range (&session.Event{Content: x.summary.Actions.Compaction.Content}).Parts() {
 		if p.Text != "" && !p.Thought {
 			texts = append(texts, p.Text)
 		}

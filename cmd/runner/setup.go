@@ -176,15 +176,9 @@ func (s *setup) waiting(ctx context.Context) ([]session.Call, error) {
 
 // live returns the session's events that count, none if the session is not there.
 func (s *setup) live(ctx context.Context) ([]*session.Event, error) {
-	var live []*session.Event
-	for e, err := range s.sessions.Read(ctx, s.key, session.Selection{Live: true}) {
-		if errors.Is(err, session.ErrNotFound) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, exit.Store.As(err)
-		}
-		live = append(live, e)
+	live, err := session.ReadAll(ctx, s.sessions, s.key, session.Selection{Live: true})
+	if err != nil && !errors.Is(err, session.ErrNotFound) {
+		return nil, exit.Store.As(err)
 	}
 	return live, nil
 }

@@ -58,14 +58,11 @@ func try(ctx context.Context, p *plugin.Plugin, sessions session.Service, turns 
 	if err := r.Close(ctx); err != nil {
 		return nil, err
 	}
-	for e, err := range sessions.Read(ctx, key, session.Selection{}) {
-		if err != nil && !errors.Is(err, session.ErrNotFound) {
-			return nil, err
-		}
-		if e != nil {
-			t.log = append(t.log, e)
-		}
+	log, err := session.ReadAll(ctx, sessions, key, session.Selection{})
+	if err != nil && !errors.Is(err, session.ErrNotFound) {
+		return nil, err
 	}
+	t.log = log
 	return t, ctx.Err()
 }
 

@@ -93,11 +93,12 @@ func (c *conversation) run(ctx context.Context, p *plugin.Plugin, sessions sessi
 
 // spans returns the positions of the live view in its order.
 func spans(ctx context.Context, sessions session.Service) (string, error) {
+	live, err := session.ReadAll(ctx, sessions, key, session.Selection{Live: true})
+	if err != nil {
+		return "", err
+	}
 	var ranges [][2]int64
-	for e, err := range sessions.Read(ctx, key, session.Selection{Live: true}) {
-		if err != nil {
-			return "", err
-		}
+	for _, e := range live {
 		if n := len(ranges); n > 0 && ranges[n-1][1]+1 == e.Seq {
 			ranges[n-1][1] = e.Seq
 		} else {

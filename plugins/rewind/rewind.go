@@ -102,12 +102,9 @@ func (r *rewinder) target(ctx context.Context, inv *session.Invocation, c sessio
 	}
 
 	// The live view does not have what the command refers to. The log may have it.
-	var log []*session.Event
-	for e, err := range r.sessions.Read(ctx, inv.Key, session.Selection{}) {
-		if err != nil {
-			return 0, nil, err
-		}
-		log = append(log, e)
+	log, err := session.ReadAll(ctx, r.sessions, inv.Key, session.Selection{})
+	if err != nil {
+		return 0, nil, err
 	}
 	to, invalid = whole(log).target(c)
 	return to, invalid, nil

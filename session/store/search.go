@@ -244,12 +244,9 @@ func look(ctx context.Context, svc session.Reader, q session.Query, conditions C
 
 // waits reports whether a session has a call that waits for an answer from outside.
 func waits(ctx context.Context, svc session.Reader, key session.Key) (bool, error) {
-	var live []*session.Event
-	for e, err := range svc.Read(ctx, key, session.Selection{Live: true}) {
-		if err != nil {
-			return false, err
-		}
-		live = append(live, e)
+	live, err := session.ReadAll(ctx, svc, key, session.Selection{Live: true})
+	if err != nil {
+		return false, err
 	}
 	return slices.ContainsFunc(session.Calls(live), func(c session.Call) bool { return c.Waits() }), nil
 }

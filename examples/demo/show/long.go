@@ -164,14 +164,8 @@ func begin(ctx context.Context, svc session.Service) error {
 }
 
 // read reads events of the conversation.
-func read(ctx context.Context, svc session.Service, sel session.Selection) (list []*session.Event, err error) {
-	for e, err := range svc.Read(ctx, longKey, sel) {
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, e)
-	}
-	return list, nil
+func read(ctx context.Context, svc session.Service, sel session.Selection) ([]*session.Event, error) {
+	return session.ReadAll(ctx, svc, longKey, sel)
 }
 
 // command runs a command, and returns the event that a plugin answers with.

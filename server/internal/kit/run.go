@@ -212,12 +212,9 @@ func (x *routes) input(ctx context.Context, app *web.App, key session.Key, b *bo
 	}
 
 	// It answers calls.
-	var live []*session.Event
-	for e, err := range app.Sessions.Read(ctx, key, session.Selection{Live: true}) {
-		if err != nil {
-			return nil, err
-		}
-		live = append(live, e)
+	live, err := session.ReadAll(ctx, app.Sessions, key, session.Selection{Live: true})
+	if err != nil {
+		return nil, err
 	}
 	calls := session.Calls(live)
 	var rest []*genai.Part

@@ -189,14 +189,13 @@ func (x *routes) answerSession(ctx context.Context, w http.ResponseWriter, app *
 	if err != nil {
 		return err
 	}
-	var log []*session.Event
+	log, err := session.ReadAll(ctx, app.Sessions, key, session.Selection{})
+	if err != nil {
+		return err
+	}
 	var statuses session.EventStatuses
-	for e, err := range app.Sessions.Read(ctx, key, session.Selection{}) {
-		if err != nil {
-			return err
-		}
+	for _, e := range log {
 		statuses.Add(e)
-		log = append(log, e)
 	}
 	h := newHistory(nil)
 	for _, e := range log {

@@ -21,14 +21,7 @@ type Call struct {
 
 // Live returns the live view of a session.
 func Live(ctx context.Context, sessions session.Service, key session.Key) ([]*session.Event, error) {
-	var live []*session.Event
-	for e, err := range sessions.Read(ctx, key, session.Selection{Live: true}) {
-		if err != nil {
-			return nil, err
-		}
-		live = append(live, e)
-	}
-	return live, nil
+	return session.ReadAll(ctx, sessions, key, session.Selection{Live: true})
 }
 
 // WaitingCalls returns the calls of a session that wait for an answer from outside, not those that an

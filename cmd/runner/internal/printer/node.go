@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/genai"
-
 	"github.com/plughook/plughook/config"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/session"
@@ -52,13 +50,8 @@ func (p *Printer) story(e *session.Event) (lines []string) {
 	}
 	name := NodeName(n.Path)
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	var parts []*genai.Part
-	if e.Content != nil {
-		parts = e.Content.Parts
-	}
-	for _, part := range parts {
+	for _, part := range e.Parts() {
 		switch {
-		case part == nil:
 		case part.FunctionCall != nil && part.FunctionCall.Name == session.AskTool:
 			if !p.Chat { // the chat puts the question
 				add("%s asks: %v", name, part.FunctionCall.Args["message"])

@@ -114,12 +114,9 @@ func planOf(ctx context.Context, svc session.Service, key session.Key,
 	if err != nil {
 		return nil, exit.Store.As(err)
 	}
-	var log []*session.Event
-	for e, err := range svc.Read(ctx, key, session.Selection{}) {
-		if err != nil {
-			return nil, exit.Store.As(err)
-		}
-		log = append(log, e)
+	log, err := session.ReadAll(ctx, svc, key, session.Selection{})
+	if err != nil {
+		return nil, exit.Store.As(err)
 	}
 	plan, err := rewind.DryRun(s.Initial, log, command)
 	if err != nil {
