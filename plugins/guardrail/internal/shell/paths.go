@@ -87,7 +87,7 @@ func (p Path) String() string {
 }
 
 // match says whether a use of a file is of the pattern.
-func (p Path) match(u use) answer {
+func (p Path) match(u use) certainty {
 	surest := u.reads
 	if p.writes {
 		surest = u.writes

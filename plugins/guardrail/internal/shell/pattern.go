@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Pattern matches calls, by the command and its arguments with one space between any two:
+// A Pattern matches commands, by the command and its arguments with one space between any two:
 //
 //	rm *          rm, however called, with any arguments or none
 //	git push*     git push, git push origin, git push-x; options of git itself, such as -C dir, do not count
@@ -52,12 +52,12 @@ func Compile(source string) (Pattern, error) {
 // String returns the pattern as it was written.
 func (p Pattern) String() string { return p.source }
 
-// An answer says whether a pattern matches.
-type answer int
+// A certainty says whether a pattern matches, or a file is used.
+type certainty int
 
 const (
-	no      answer = iota
-	perhaps        // it depends on what is not known before the command runs
+	no      certainty = iota
+	perhaps           // it depends on what is not known before the command runs
 	yes
 )
 
@@ -72,16 +72,16 @@ var systemDirs = map[string]bool{
 	"/opt/homebrew/bin/": true,
 }
 
-// A spelling is a way to write a call, its words with a space between any two.
+// A spelling is a way to write a command, its words with a space between any two.
 type spelling struct {
 	text   string
-	isPath bool   // the command is as it is written, for patterns that begin with a path; else it is without its directory
-	surest answer // what a match says at most
+	isPath bool      // the command is as it is written, for patterns that begin with a path; else it is without its directory
+	surest certainty // what a match says at most
 }
 
-// spellings returns the ways to write a call: its arguments as they are, with short paths, without
+// spellingsOf returns the ways to write a command: its arguments as they are, with short paths, without
 // git's own options.
-func spellings(c call) []spelling {
+func spellingsOf(c command) []spelling {
 	args := c.words[1:]
 	all := [][]string{args}
 	short := slices.Clone(args)
@@ -94,8 +94,8 @@ func spellings(c call) []spelling {
 		all = append(all, short)
 	}
 	if c.name == "git" {
-		_, rest, _, err := table()["git"].scan("git", args)
-		if err == nil && len(rest) < len(args) {
+		_, rest, problem := table()["git"].scan(args)
+		if problem == "" && len(rest) < len(args) {
 			all = append(all, rest)
 		}
 	}
@@ -122,8 +122,8 @@ func spellings(c call) []spelling {
 	return texts
 }
 
-// match says whether a spelling of a call is of the pattern.
-func (p Pattern) match(s spelling) answer {
+// match says whether a spelling of a command is of the pattern.
+func (p Pattern) match(s spelling) certainty {
 	if s.isPath != p.path {
 		return no
 	}
@@ -131,7 +131,7 @@ func (p Pattern) match(s spelling) answer {
 }
 
 // compare says whether a text, with unknowns, is of the pattern.
-func (p Pattern) compare(text string) answer {
+func (p Pattern) compare(text string) certainty {
 	if every(p.pieces, text) {
 		return yes
 	}

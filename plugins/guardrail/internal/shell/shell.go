@@ -22,10 +22,7 @@
 // wall; this is the sign on the door.
 package shell
 
-import (
-	"fmt"
-	"regexp"
-)
+import "fmt"
 
 // Rules say what commands may do. The zero Rules say nothing.
 type Rules struct {
@@ -58,97 +55,85 @@ func (d Decision) String() string {
 // surely allowed. Deny counts before ask, and ask before allow, whatever the order of the patterns
 // and however exact they are.
 func (r Rules) Judge(command string) (Decision, string) {
-	line, err := parse(command)
+	l, err := read(command)
 	if err != nil {
 		return Asked, err.Error()
 	}
-	decision := Allowed
-	why := ""
-	if len(line.calls) == 0 && len(line.reasons) == 0 {
-		decision = Unsaid
-		why = "no command is run"
+	v := judgment{decision: Allowed}
+	if len(l.commands) == 0 && len(l.reasons) == 0 {
+		v = judgment{decision: Unsaid, why: "no command is run"}
 	}
-	say := func(d Decision, format string, args ...any) {
-		if d > decision || decision == Allowed && d == Unsaid {
-			decision = d
-			why = fmt.Sprintf(format, args...)
-		}
-	}
-	for _, reason := range line.reasons {
-		say(Asked, "%s", reason)
+	for _, reason := range l.reasons {
+		v.say(Asked, "%s", reason)
 	}
 	if len(r.DenyPaths)+len(r.AskPaths) > 0 {
-		uses, ok := line.uses()
-		more, alsoOK := usesOnWindows(command)
-		uses = append(uses, more...)
-		if !ok || !alsoOK {
-			say(Asked, "the files that the command names are too many to be checked: split it")
-		}
-		for _, u := range uses {
-			for _, p := range r.DenyPaths {
-				switch p.match(u) {
-				case yes:
-					say(Denied, "a path in it is denied by %s", p)
-				case perhaps:
-					say(Asked, "a path in it may be one that %s denies", p)
-				}
-			}
-			for _, p := range r.AskPaths {
-				if p.match(u) != no {
-					say(Asked, "a path in it is to be asked about by %s", p)
-				}
-			}
-		}
+		r.judgeFiles(l, command, &v)
 	}
-	for _, c := range line.calls {
-		texts := spellings(c)
-		switch by, a := best(r.Deny, texts); a {
+	for _, c := range l.commands {
+		spellings := spellingsOf(c)
+		switch pattern, match := best(r.Deny, spellings); match {
 		case yes:
-			say(Denied, "%s is denied by %s", c.name, by)
+			v.say(Denied, "%s is denied by %s", c.name, pattern)
 		case perhaps:
-			say(Asked, "%s may be what %s denies", c.name, by)
+			v.say(Asked, "%s may be what %s denies", c.name, pattern)
 		}
-		if by, a := best(r.Ask, texts); a != no {
-			say(Asked, "%s is to be asked about by %s", c.name, by)
+		if pattern, match := best(r.Ask, spellings); match != no {
+			v.say(Asked, "%s is to be asked about by %s", c.name, pattern)
 		}
-		if _, a := best(r.Allow, texts); a != yes {
-			say(Unsaid, "nothing allows %s", c.name)
+		if _, match := best(r.Allow, spellings); match != yes {
+			v.say(Unsaid, "nothing allows %s", c.name)
 		}
 	}
-	return decision, why
+	return v.decision, v.why
 }
 
-// backslash is one that may stand between directories, and not before a sign that it takes the meaning of.
-var backslash = regexp.MustCompile(`\\+([A-Za-z0-9._])`)
-
-// usesOnWindows returns the files that a line may use if its backslashes stand between directories, as
-// programs for Windows read them.
-func usesOnWindows(command string) (all []use, ok bool) {
-	slashed := backslash.ReplaceAllString(command, "/$1")
-	if slashed == command {
-		return nil, true
+// judgeFiles decides about the files that a line may use.
+func (r Rules) judgeFiles(l *reading, command string, v *judgment) {
+	files, ok := l.files()
+	if !ok {
+		v.say(Asked, "the files that the command names are too many to be checked: split it")
 	}
-	line, err := parse(slashed)
-	if err != nil {
-		return nil, true // it has no such reading
-	}
-	all, ok = line.uses()
-	for i := range all {
-		all[i].reads = min(all[i].reads, perhaps)
-		all[i].writes = min(all[i].writes, perhaps)
-	}
-	return all, ok
-}
-
-// best returns the surest answer of patterns, and the pattern that gives it.
-func best(patterns []Pattern, texts []spelling) (by Pattern, a answer) {
-	for _, p := range patterns {
-		for _, s := range texts {
-			if m := p.match(s); m > a {
-				by = p
-				a = m
+	for _, u := range append(files, onWindows(command)...) {
+		for _, p := range r.DenyPaths {
+			switch p.match(u) {
+			case yes:
+				v.say(Denied, "a path in it is denied by %s", p)
+			case perhaps:
+				v.say(Asked, "a path in it may be one that %s denies", p)
+			}
+		}
+		for _, p := range r.AskPaths {
+			if p.match(u) != no {
+				v.say(Asked, "a path in it is to be asked about by %s", p)
 			}
 		}
 	}
-	return by, a
+}
+
+// A judgment is what is decided so far, and why.
+type judgment struct {
+	decision Decision
+	why      string
+}
+
+// say takes in a decision, which counts if it is the strictest so far. What is not said of one command
+// counts before what is allowed of others.
+func (v *judgment) say(d Decision, format string, args ...any) {
+	if d > v.decision || v.decision == Allowed && d == Unsaid {
+		v.decision = d
+		v.why = fmt.Sprintf(format, args...)
+	}
+}
+
+// best returns the pattern that matches the most surely.
+func best(patterns []Pattern, spellings []spelling) (surest Pattern, match certainty) {
+	for _, p := range patterns {
+		for _, s := range spellings {
+			if m := p.match(s); m > match {
+				surest = p
+				match = m
+			}
+		}
+	}
+	return surest, match
 }

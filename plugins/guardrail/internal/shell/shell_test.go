@@ -26,9 +26,9 @@ func TestNestedCommandsAreBounded(t *testing.T) {
 		for _, times := range []int{20, (60 << 10) / len(word)} {
 			d, why := rules.Judge(strings.Repeat(word, times) + "ls")
 			assert.Equal(t, Asked, d, "%d times %s: %s", times, word, why)
-			line, err := parse(strings.Repeat(word, times) + "ls")
+			line, err := read(strings.Repeat(word, times) + "ls")
 			require.NoError(t, err)
-			assert.LessOrEqual(t, len(line.calls), 40, word)
+			assert.LessOrEqual(t, len(line.commands), 40, word)
 		}
 		d, why := rules.Judge(strings.Repeat(word, 5) + "ls")
 		assert.Equal(t, Allowed, d, "%s: %s", word, why)
@@ -38,14 +38,15 @@ func TestNestedCommandsAreBounded(t *testing.T) {
 // What the parser, or braces, take long for is not read at all.
 func TestBracketsAreBounded(t *testing.T) {
 	for _, open := range []string{"(", "$((", "x[", "$[", "{ ", "$(", "<(", "echo ${x:-", "[[ ( ", "echo @(a|"} {
-		_, err := parse(strings.Repeat(open, (60<<10)/len(open)))
+		_, err := read(strings.Repeat(open, (60<<10)/len(open)))
 		require.ErrorContains(t, err, "brackets, at most 4096", open)
 	}
-	for _, braces := range []string{strings.Repeat("{a,{b,c}", 1000), strings.Repeat("{a,", 2000), strings.Repeat("{a,b} ", 1000)} {
-		line, err := parse("echo " + braces)
+	for _, braces := range []string{
+		strings.Repeat("{a,{b,c}", 1000), strings.Repeat("{a,", 2000), strings.Repeat("{a,b} ", 1000),
+	} {
+		line, err := read("echo " + braces)
 		require.NoError(t, err)
-		require.Contains(t, line.reasons, "the braces are too many to be expanded")
-		words := line.calls[0].words
+		words := line.commands[0].words
 		require.Equal(t, anything, words[len(words)-1])
 	}
 }
@@ -116,22 +117,24 @@ func TestOnlyWhatIsSurelyAllowedIs(t *testing.T) {
 	}
 }
 
-func TestParse(t *testing.T) {
-	line, err := parse(`FOO=1 /usr/bin/git -C "my dir" push "$HOME" > 'out file' 2>&1`)
+func TestRead(t *testing.T) {
+	line, err := read(`FOO=1 /usr/bin/git -C "my dir" push "$HOME" > 'out file' 2>&1`)
 	require.NoError(t, err)
-	require.Equal(t, []string{"an argument of git push may be an option: it is not known before it runs"}, line.reasons)
-	require.Len(t, line.calls, 2)
-	require.Equal(t, []string{">", "out file"}, line.calls[0].words)
-	require.Equal(t, "git", line.calls[1].name)
-	require.Equal(t, []string{"/usr/bin/git", "-C", "my dir", "push", oneWord}, line.calls[1].words)
+	require.Equal(t, []string{
+		"an argument of git push may be an option: it is not known before it runs",
+	}, line.reasons)
+	require.Len(t, line.commands, 2)
+	require.Equal(t, []string{">", "out file"}, line.commands[0].words)
+	require.Equal(t, "git", line.commands[1].name)
+	require.Equal(t, []string{"/usr/bin/git", "-C", "my dir", "push", oneWord}, line.commands[1].words)
 
-	_, err = parse(strings.Repeat("x", 65<<10))
+	_, err = read(strings.Repeat("x", 65<<10))
 	require.ErrorContains(t, err, "at most 65536")
-	_, err = parse(strings.Repeat("a;", 600))
+	_, err = read(strings.Repeat("a;", 600))
 	require.ErrorContains(t, err, "more than 500")
-	line, err = parse("echo {a,b}{a,b}{a,b}{a,b}{a,b}{a,b} {1..99999999}")
+	line, err = read("echo {a,b}{a,b} x{1..99999999}y")
 	require.NoError(t, err)
-	require.NotEmpty(t, line.reasons)
+	require.Equal(t, []string{"echo", anything, anything}, line.commands[0].words)
 }
 
 // What is denied stays denied, whatever stands around it.
@@ -165,8 +168,8 @@ func FuzzJudge(f *testing.F) {
 	f.Fuzz(func(t *testing.T, command string) {
 		d, why := rules.Judge(command)
 		require.True(t, d == Allowed || why != "")
-		if line, err := parse(command); err == nil {
-			for _, c := range line.calls {
+		if line, err := read(command); err == nil {
+			for _, c := range line.commands {
 				require.False(t, c.name == "rm" && d < Asked, "rm is run and not asked about")
 			}
 		}

@@ -2,7 +2,6 @@ package shell
 
 import (
 	"path"
-	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -16,12 +15,6 @@ const (
 	segment  = "\x02" // any text without a slash: a star in the name of a file
 	single   = "\x03" // one character that is no slash
 	unknowns = anything + oneWord + segment + single
-)
-
-const (
-	maxBraces = 100 // words that the braces of one word may make
-	maxOpen   = 20  // braces of one word
-	maxBraced = 200 // braces of all words
 )
 
 // known returns a text without what is not known of it.
@@ -52,74 +45,38 @@ func clean(file string) string {
 	return file
 }
 
-// fields returns the words that words of a line become, with their braces expanded.
-func (p *parser) fields(words []*syntax.Word) []string {
-	var fields []string
-	for _, w := range words {
-		for _, w := range p.braces(w) {
-			fields = append(fields, p.word(w, false))
-			if len(fields) > maxWords {
-				return fields
-			}
-		}
-	}
-	return fields
-}
-
-// allWords is a word that may be any number of words.
-var allWords = &syntax.Word{Parts: []syntax.WordPart{
-	&syntax.ParamExp{Param: &syntax.Lit{Value: "@"}},
-}}
-
-// braces returns the words that the braces in a word make of it.
-func (p *parser) braces(w *syntax.Word) []*syntax.Word {
-	open := 0
-	expands := false
-	for _, part := range w.Parts {
-		if lit, ok := part.(*syntax.Lit); ok {
-			open += strings.Count(lit.Value, "{")
-			expands = expands || strings.Contains(lit.Value, ",") || strings.Contains(lit.Value, "..")
-		}
-	}
-	if open == 0 || !expands {
-		return []*syntax.Word{w}
-	}
-	p.braced += open
-	if open > maxOpen || p.braced > maxBraced {
-		p.unresolved("the braces are too many to be expanded")
-		return []*syntax.Word{allWords}
-	}
-	split := syntax.Word{Parts: slices.Clone(w.Parts)}
-	if !syntax.SplitBraces(&split) {
-		return []*syntax.Word{w}
-	}
-	var words []*syntax.Word
-	for word, err := range expand.BracesSeq(&expand.Config{}, &split) {
-		if err != nil || len(words) == maxBraces {
-			p.unresolved("the braces in a word make more than %d words", maxBraces)
-			return []*syntax.Word{allWords}
-		}
-		words = append(words, word)
-	}
-	return words
-}
-
-// word returns what a word becomes. In quotes, or as input, nothing in it makes several words.
-func (p *parser) word(w *syntax.Word, quoted bool) string {
+// textOf returns what a word becomes. In quotes, or as input, nothing in it makes several words.
+func textOf(w *syntax.Word, quoted bool) string {
 	if w == nil {
 		return ""
 	}
-	return p.parts(w.Parts, quoted)
+	if !quoted && hasBraces(w) {
+		return anything
+	}
+	return textOfParts(w.Parts, quoted)
 }
 
-func (p *parser) parts(parts []syntax.WordPart, quoted bool) string {
+// hasBraces reports whether braces may make several words of a word, as in {a,b}.
+func hasBraces(w *syntax.Word) bool {
+	opens := false
+	separates := false
+	for _, part := range w.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			opens = opens || strings.Contains(lit.Value, "{")
+			separates = separates || opens && (strings.Contains(lit.Value, ",") || strings.Contains(lit.Value, ".."))
+		}
+	}
+	return opens && separates
+}
+
+func textOfParts(parts []syntax.WordPart, quoted bool) string {
 	var b strings.Builder
 	for _, part := range parts {
 		switch x := part.(type) {
 		case *syntax.Lit:
 			b.WriteString(literal(x.Value, quoted))
 		case *syntax.DblQuoted:
-			b.WriteString(p.parts(x.Parts, true))
+			b.WriteString(textOfParts(x.Parts, true))
 		case *syntax.SglQuoted:
 			b.WriteString(singleQuoted(x))
 		case *syntax.ArithmExp:
