@@ -32,8 +32,8 @@ func house(t *testing.T) [][]string {
 	return floors
 }
 
-// place returns the floor of a package, and the package of the picture that stands for it.
-func place(floors [][]string, pkg string) (floor int, room string) {
+// floorOf returns the floor of a package, and the package of the picture that stands for it.
+func floorOf(floors [][]string, pkg string) (floor int, room string) {
 	floor = -1
 	for i, rooms := range floors {
 		for _, r := range rooms {
@@ -55,29 +55,68 @@ func list(t *testing.T, args ...string) []string {
 
 func TestImportsPointDown(t *testing.T) {
 	floors := house(t)
+	imports := map[string][]string{} // of our packages, by their paths in the module
 	for _, line := range list(t, "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...") {
 		fields := strings.Fields(line)
 		pkg := strings.TrimPrefix(strings.TrimPrefix(fields[0], module), "/")
-		if pkg == "" || internal(pkg) {
-			continue // Go itself says who may import an internal package
-		}
-		from, room := place(floors, pkg)
-		require.GreaterOrEqual(t, from, 0, "package %s has no place in the house: give it one in README.md", pkg)
 		for _, imported := range fields[1:] {
-			imported, ours := strings.CutPrefix(imported, module+"/")
-			if !ours || internal(imported) {
-				continue
+			if imported, ours := strings.CutPrefix(imported, module+"/"); ours {
+				imports[pkg] = append(imports[pkg], imported)
 			}
-			to, other := place(floors, imported)
+		}
+	}
+	for pkg := range imports {
+		if pkg == "" || ground(pkg) || ofTests(imports, pkg) {
+			continue
+		}
+		from, room := floorOf(floors, pkg)
+		require.GreaterOrEqual(t, from, 0, "package %s has no floor in the house: give it one in README.md", pkg)
+		for imported := range reached(imports, pkg) {
+			to, other := floorOf(floors, imported)
 			if room != other {
 				require.Less(t, to, from, "%s imports %s: that arrow points up", pkg, imported)
 				continue
 			}
-			// Within a room, packages may import what is above or below them, and those of one plugin each other.
-			family := strings.HasPrefix(pkg, imported+"/") || strings.HasPrefix(imported, pkg+"/") || samePlugin(pkg, imported)
-			require.True(t, family || room == "examples" || room == "cmd/runner", "%s imports %s: neither is the other's parent", pkg, imported)
+			// Within a room, packages may import what is above or below them, those of one plugin each other, and a
+			// room's internal packages are everybody's in it.
+			family := strings.HasPrefix(pkg, imported+"/") || strings.HasPrefix(imported, pkg+"/") ||
+				samePlugin(pkg, imported) || strings.Contains(imported, "/internal/") || strings.Contains(pkg, "/internal/")
+			require.True(t, family || room == "examples" || room == "cmd/runner",
+				"%s imports %s: neither is the other's parent", pkg, imported)
 		}
 	}
+}
+
+// ground reports whether a package stands in the module's own internal directory. Such packages are on no floor: who
+// imports one is held to what it imports.
+func ground(pkg string) bool { return strings.HasPrefix(pkg, "internal/") }
+
+// ofTests reports whether a package is internal and only tests import it. It may use what those tests use.
+func ofTests(imports map[string][]string, pkg string) bool {
+	if !strings.Contains(pkg, "/internal/") {
+		return false
+	}
+	for _, imported := range imports {
+		if slices.Contains(imported, pkg) {
+			return false
+		}
+	}
+	return true
+}
+
+// reached returns what a package imports. In place of a package on the ground it has what that one imports.
+func reached(imports map[string][]string, pkg string) map[string]bool {
+	all := map[string]bool{}
+	for _, imported := range imports[pkg] {
+		if !ground(imported) {
+			all[imported] = true
+			continue
+		}
+		for below := range reached(imports, imported) {
+			all[below] = true
+		}
+	}
+	return all
 }
 
 // Every package of the picture is there.
@@ -87,11 +126,6 @@ func TestThePictureIsOfThisHouse(t *testing.T) {
 			require.DirExists(t, room)
 		}
 	}
-}
-
-// internal reports whether a package is one that only its own family can import.
-func internal(pkg string) bool {
-	return strings.HasPrefix(pkg, "internal/") || strings.Contains(pkg, "/internal/")
 }
 
 // samePlugin reports whether two packages belong to one plugin: plugins/NAME/….
