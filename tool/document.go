@@ -36,12 +36,12 @@ type document struct {
 // A node is a schema in a document.
 type node struct {
 	parent   *node // the schema that it is in, nil for the whole
-	place    place // where in its parent
+	place    schemaStep // where in its parent
 	number   int
 	keywords map[string]any // nil if the schema is true or false
 	verdict  bool           // of a schema that is true or false
 
-	below    map[place]*node
+	below    map[schemaStep]*node
 	ref      *node     // where $ref leads
 	same     []*node   // those in it that apply to the same value
 	patterns []pattern // of patternProperties
@@ -56,16 +56,16 @@ type node struct {
 	chain  int  // the longest way through schemas for the same value
 }
 
-// A place is where a schema is in another: at a keyword, or at a name or an index below one.
-type place struct {
+// A schemaStep is where a schema is in another: at a keyword, or at a name or an index below one.
+type schemaStep struct {
 	keyword string
 	name    string
 	named   bool // there is a name, which may be ""
 }
 
-func at(keyword string) place { return place{keyword: keyword} }
+func step(keyword string) schemaStep { return schemaStep{keyword: keyword} }
 
-func under(keyword, name string) place { return place{keyword: keyword, name: name, named: true} }
+func under(keyword, name string) schemaStep { return schemaStep{keyword: keyword, name: name, named: true} }
 
 // A pattern is a key of patternProperties.
 type pattern struct {
@@ -100,7 +100,7 @@ func parse(schema any) (*document, error) {
 		}
 	}
 	r := &reader{document: d}
-	if _, err := r.visit(nil, place{}, whole, 0); err != nil {
+	if _, err := r.visit(nil, schemaStep{}, whole, 0); err != nil {
 		return nil, err
 	}
 	for _, n := range d.nodes {
@@ -255,7 +255,7 @@ func (d *document) flat(n *node) any {
 		flat["$ref"] = "#/$defs/" + strconv.Itoa(n.ref.number)
 	}
 	for _, k := range single {
-		if sub := n.below[at(k)]; sub != nil && k != "contentSchema" {
+		if sub := n.below[step(k)]; sub != nil && k != "contentSchema" {
 			flat[k] = sub.reference()
 		}
 	}
@@ -322,7 +322,7 @@ func (d *document) find(pointer string) *node {
 	found := d.nodes[0]
 	for pointer != "" && found != nil {
 		keyword, rest := segment(pointer)
-		next := found.below[at(keyword)]
+		next := found.below[step(keyword)]
 		if next == nil && rest != "" {
 			var name string
 			name, rest = segment(rest)

@@ -129,7 +129,7 @@ func (x *explanation) object(n *node, path string, v *value) {
 		case other == false:
 			x.say(path, "is not known; known are "+strings.Join(slices.Sorted(maps.Keys(properties)), ", "))
 		default:
-			x.look(n.below[at("additionalProperties")], path, in)
+			x.look(n.below[step("additionalProperties")], path, in)
 		}
 	}
 }

@@ -33,8 +33,8 @@ type reader struct {
 }
 
 // visit makes the node of a schema, and those below it.
-func (r *reader) visit(parent *node, in place, schema any, depth int) (*node, error) {
-	n := &node{parent: parent, place: in, number: len(r.nodes), below: map[place]*node{}}
+func (r *reader) visit(parent *node, in schemaStep, schema any, depth int) (*node, error) {
+	n := &node{parent: parent, place: in, number: len(r.nodes), below: map[schemaStep]*node{}}
 	if parent != nil {
 		parent.below[in] = n
 	}
@@ -59,7 +59,7 @@ func (r *reader) visit(parent *node, in place, schema any, depth int) (*node, er
 	}
 
 	// The schemas in it.
-	below := func(in place, sub any) (*node, error) {
+	below := func(in schemaStep, sub any) (*node, error) {
 		made, err := r.visit(n, in, sub, depth+1)
 		if err == nil && same[in.keyword] {
 			n.same = append(n.same, made)
@@ -71,7 +71,7 @@ func (r *reader) visit(parent *node, in place, schema any, depth int) (*node, er
 		if _, list := sub.([]any); !has || list && k == "items" {
 			continue
 		}
-		if _, err := below(at(k), sub); err != nil {
+		if _, err := below(step(k), sub); err != nil {
 			return nil, err
 		}
 	}

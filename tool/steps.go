@@ -190,10 +190,10 @@ func (m *meter) evaluate(n *node, v *value) (failure, error) {
 		to := m.item(n, i)
 		err := below(to, item)
 		if err == nil {
-			err = below(n.below[at("contains")], item)
+			err = below(n.below[step("contains")], item)
 		}
 		if err == nil && to == nil {
-			err = below(n.below[at("unevaluatedItems")], item)
+			err = below(n.below[step("unevaluatedItems")], item)
 		}
 		if err != nil {
 			return f, err
@@ -214,12 +214,12 @@ func (m *meter) evaluate(n *node, v *value) (failure, error) {
 			}
 		}
 		if err == nil && !evaluated {
-			err = below(n.below[at("additionalProperties")], in)
+			err = below(n.below[step("additionalProperties")], in)
 		}
 		if err == nil && !evaluated {
-			err = below(n.below[at("unevaluatedProperties")], in)
+			err = below(n.below[step("unevaluatedProperties")], in)
 		}
-		if names := n.below[at("propertyNames")]; err == nil && names != nil {
+		if names := n.below[step("propertyNames")]; err == nil && names != nil {
 			err = below(names, &value{plain: name, bytes: len(name) + 2, count: 1})
 		}
 		if err != nil {
@@ -251,7 +251,7 @@ func (d *document) item(n *node, i int) *node {
 	}
 	to := n.below[under(own, strconv.Itoa(i))]
 	if to == nil {
-		to = n.below[at(rest)]
+		to = n.below[step(rest)]
 	}
 	return to
 }

@@ -80,14 +80,14 @@ func sleep(ctx context.Context, d time.Duration) bool {
 }
 
 // ask makes one attempt. It yields responses, and returns an error.
-func (m *gemini) ask(ctx context.Context, c *call,
+func (m *gemini) ask(ctx context.Context, c *sentRequest,
 	yield func(*model.Response, error) bool) (*exchange, error) {
 	e := new(exchange)
 	watched, decoded := inbound.Hold(context.WithValue(ctx, exchangeKey{}, e))
 	defer decoded()
 	next, stop := iter.Pull2(m.chunks(watched, c))
 	defer stop()
-	a := answer{hide: m.hide}
+	a := response{hide: m.hide}
 	for {
 		chunk, err, more := pull(next)
 		switch {
@@ -112,7 +112,7 @@ func (m *gemini) ask(ctx context.Context, c *call,
 
 // chunks asks the SDK. An answer that is not a stream is one chunk.
 func (m *gemini) chunks(ctx context.Context,
-	c *call) iter.Seq2[*genai.GenerateContentResponse, error] {
+	c *sentRequest) iter.Seq2[*genai.GenerateContentResponse, error] {
 	config := c.fresh()
 	if c.stream {
 		return m.models.GenerateContentStream(ctx, c.model, nil, config)

@@ -13,8 +13,8 @@ import (
 	"github.com/plughook/plughook/model"
 )
 
-// A call is a request as it is sent.
-type call struct {
+// A sentRequest is a request as it is sent.
+type sentRequest struct {
 	model    string
 	contents json.RawMessage
 	config   genai.GenerateContentConfig
@@ -22,8 +22,8 @@ type call struct {
 }
 
 // prepare makes the call that the request asks for.
-func (m *gemini) prepare(req *model.Request) (*call, error) {
-	c := &call{model: cmp.Or(req.Model, m.name), stream: req.Stream}
+func (m *gemini) prepare(req *model.Request) (*sentRequest, error) {
+	c := &sentRequest{model: cmp.Or(req.Model, m.name), stream: req.Stream}
 	if c.model == "" {
 		return nil, invalid(errors.New("no model is named; set gemini.Config.Model or Request.Model"))
 	}
@@ -68,7 +68,7 @@ func invalid(err error) error { return &model.Error{Code: "INVALID_ARGUMENT", Er
 
 // fresh returns a config for one attempt, since the SDK changes it. The contents do not pass
 // through the SDK, which would round their numbers and leave out empty texts.
-func (c *call) fresh() *genai.GenerateContentConfig {
+func (c *sentRequest) fresh() *genai.GenerateContentConfig {
 	config := c.config
 	var options genai.HTTPOptions
 	if config.HTTPOptions != nil {

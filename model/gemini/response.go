@@ -10,8 +10,8 @@ import (
 	"github.com/plughook/plughook/model"
 )
 
-// An answer is what has come of one so far.
-type answer struct {
+// A response is what has come of one so far.
+type response struct {
 	collector model.Collector
 	blocked   *genai.GenerateContentResponsePromptFeedback
 	chunks    int
@@ -22,7 +22,7 @@ type answer struct {
 }
 
 // add takes a chunk and returns it as a partial response.
-func (a *answer) add(chunk *genai.GenerateContentResponse, e *exchange) *model.Response {
+func (a *response) add(chunk *genai.GenerateContentResponse, e *exchange) *model.Response {
 	a.chunks++
 	r := &model.Response{
 		Partial:       true,
@@ -44,15 +44,15 @@ func (a *answer) add(chunk *genai.GenerateContentResponse, e *exchange) *model.R
 			a.finish = c.FinishReason
 			a.message = a.hide(e.finishMessage)
 		}
-		r.Content = said(c.Content)
+		r.Content = withoutEmptyParts(c.Content)
 		e.exact(r.Content)
 	}
 	a.collector.Add(r)
 	return r
 }
 
-// said returns a content without parts that say nothing, nil if there are no others.
-func said(c *genai.Content) *genai.Content {
+// withoutEmptyParts returns a content without parts that say nothing, nil if there are no others.
+func withoutEmptyParts(c *genai.Content) *genai.Content {
 	if c == nil {
 		return nil
 	}
@@ -74,10 +74,10 @@ func empty(p *genai.Part) bool {
 }
 
 // finished reports whether the model has said that it was done.
-func (a *answer) finished() bool { return a.finish != "" || a.blocked != nil }
+func (a *response) finished() bool { return a.finish != "" || a.blocked != nil }
 
 // whole returns the whole response once all chunks are there.
-func (a *answer) whole() (*model.Response, error) {
+func (a *response) whole() (*model.Response, error) {
 	r := a.collector.Whole()
 	switch {
 	case a.blocked != nil:

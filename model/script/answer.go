@@ -12,9 +12,9 @@ import (
 	"github.com/plughook/plughook/model"
 )
 
-// answer is what a rule answers to one request.
-type answer struct {
-	thought, said string
+// scriptedAnswer is what a rule answers to one request.
+type scriptedAnswer struct {
+	thought, text string
 	calls         []*genai.Part
 	finish        genai.FinishReason
 	fail          *model.Error
@@ -24,10 +24,10 @@ type answer struct {
 }
 
 // give yields the answer: chunks of its texts, if a stream is wanted, and the whole.
-func (a *answer) give(ctx context.Context, stream bool, yield func(*model.Response, error) bool) {
+func (a *scriptedAnswer) give(ctx context.Context, stream bool, yield func(*model.Response, error) bool) {
 	var chunks []*genai.Part
 	if stream {
-		chunks = append(a.chunks(a.thought, true), a.chunks(a.said, false)...)
+		chunks = append(a.chunks(a.thought, true), a.chunks(a.text, false)...)
 	}
 	pause := a.delay / time.Duration(max(1, len(chunks)))
 	for _, p := range chunks {
@@ -62,13 +62,13 @@ var errNothing = &model.Error{Code: model.NoAnswer,
 // version is what the model calls itself.
 const version = "script"
 
-func (a *answer) whole() *model.Response {
+func (a *scriptedAnswer) whole() *model.Response {
 	var parts []*genai.Part
 	if a.thought != "" {
 		parts = append(parts, &genai.Part{Text: a.thought, Thought: true})
 	}
-	if a.said != "" {
-		parts = append(parts, &genai.Part{Text: a.said})
+	if a.text != "" {
+		parts = append(parts, &genai.Part{Text: a.text})
 	}
 	r := &model.Response{
 		Content:       content(append(parts, a.calls...)...),
@@ -91,7 +91,7 @@ func content(parts ...*genai.Part) *genai.Content {
 }
 
 // chunks cuts a text.
-func (a *answer) chunks(text string, thought bool) (list []*genai.Part) {
+func (a *scriptedAnswer) chunks(text string, thought bool) (list []*genai.Part) {
 	for text != "" {
 		end := 0
 		for i := 0; i < a.chunk && end < len(text); i++ {
@@ -117,7 +117,7 @@ func wait(ctx context.Context, d time.Duration) error {
 }
 
 // estimate fills in the counts that the rule does not say: a token is about four characters.
-func (a *answer) estimate(req *model.Request) {
+func (a *scriptedAnswer) estimate(req *model.Request) {
 	u := a.usage
 	if u.PromptTokenCount == 0 {
 		contents := req.Contents
@@ -133,7 +133,7 @@ func (a *answer) estimate(req *model.Request) {
 		u.PromptTokenCount = tokens(all.String())
 	}
 	if u.CandidatesTokenCount == 0 {
-		said := a.said
+		said := a.text
 		for _, p := range a.calls {
 			said += written(p)
 		}

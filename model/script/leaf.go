@@ -67,7 +67,7 @@ func (l *names) UnmarshalYAML(n ast.Node) error {
 }
 
 // calls is a call, or a list of them.
-type calls []call
+type calls []scriptedCall
 
 func (l *calls) UnmarshalYAML(n ast.Node) error {
 	items := []ast.Node{n}
@@ -75,7 +75,7 @@ func (l *calls) UnmarshalYAML(n ast.Node) error {
 		items = list.Values
 	}
 	for _, item := range items {
-		var c call
+		var c scriptedCall
 		if err := decode(item, &c); err != nil {
 			return err
 		}

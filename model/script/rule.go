@@ -35,7 +35,7 @@ type rule struct {
 	at string // line and column
 }
 
-type call struct {
+type scriptedCall struct {
 	Name string `yaml:"name"`
 	Args *value `yaml:"args"`
 }
@@ -110,8 +110,8 @@ func (p *pattern) match(text string, groups map[string]string) bool {
 }
 
 // answer fills in the rule's templates.
-func (r *rule) answer(ctx context.Context, data map[string]any, id func() string) (*answer, error) {
-	a := &answer{
+func (r *rule) answer(ctx context.Context, data map[string]any, id func() string) (*scriptedAnswer, error) {
+	a := &scriptedAnswer{
 		chunk:  runes,
 		delay:  time.Duration(r.Delay),
 		finish: genai.FinishReasonStop,
@@ -124,7 +124,7 @@ func (r *rule) answer(ctx context.Context, data map[string]any, id func() string
 		}
 	}
 	if r.Say != nil {
-		if a.said, err = r.Say.text(ctx, data); err != nil {
+		if a.text, err = r.Say.text(ctx, data); err != nil {
 			return nil, fmt.Errorf("say: %w", err)
 		}
 	}

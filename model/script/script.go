@@ -61,7 +61,7 @@ func (s *script) Generate(ctx context.Context,
 }
 
 // answer makes the answer of the first rule that matches.
-func (s *script) answer(ctx context.Context, req *model.Request) (*answer, error) {
+func (s *script) answer(ctx context.Context, req *model.Request) (*scriptedAnswer, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
