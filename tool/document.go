@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/internal/genaischema"
 )
 
 // The bounds of a schema. Whoever writes a tool or a plugin may send one, so it may be hostile.
@@ -35,7 +37,7 @@ type document struct {
 
 // A node is a schema in a document.
 type node struct {
-	parent   *node // the schema that it is in, nil for the whole
+	parent   *node      // the schema that it is in, nil for the whole
 	place    schemaStep // where in its parent
 	number   int
 	keywords map[string]any // nil if the schema is true or false
@@ -65,7 +67,9 @@ type schemaStep struct {
 
 func step(keyword string) schemaStep { return schemaStep{keyword: keyword} }
 
-func under(keyword, name string) schemaStep { return schemaStep{keyword: keyword, name: name, named: true} }
+func under(keyword, name string) schemaStep {
+	return schemaStep{keyword: keyword, name: name, named: true}
+}
 
 // A pattern is a key of patternProperties.
 type pattern struct {
@@ -77,7 +81,7 @@ type pattern struct {
 // parse reads a schema and all schemas in it, and compiles it.
 func parse(schema any) (*document, error) {
 	if s, ok := schema.(*genai.Schema); ok {
-		schema = JSONSchema(s)
+		schema = genaischema.ToJSON(s)
 	}
 	data, err := json.Marshal(schema)
 	if err != nil {

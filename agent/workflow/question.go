@@ -11,6 +11,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/internal/genaischema"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
 )
@@ -60,7 +61,7 @@ func AskSchema(ctx context.Context, r *Run, name, message string, schema any) (a
 		return nil, err
 	}
 	if s, ok := schema.(*genai.Schema); ok {
-		schema = tool.JSONSchema(s)
+		schema = genaischema.ToJSON(s)
 	}
 	fits, err := tool.Schema(schema)
 	if err != nil {
