@@ -49,10 +49,14 @@ func (c *Call) Waits() bool {
 	return c.Response == nil && (c.Held != nil && c.Decision == nil || c.Deferred != nil)
 }
 
-// Calls returns the function calls of a log or live view in order. A response, a question or a decision
-// is about the latest open call before it with its id (its name, if it has no id): one in its own branch,
-// or else in any, for ids repeat in real logs. People answer outside of branches: what a user says is about
-// the latest in any branch, and a decision about one that is held.
+// Calls returns the function calls of a log or live view in order, each with what became of it. This is the rule:
+//
+//   - A call is open until an event responds to it. Only the first response counts.
+//   - An event that responds, defers, asks or decides names a call by its id, or by its name if it has no id.
+//   - Ids repeat in real logs. The event is about the latest open call before it with that id: in the event's own
+//     branch, or else in any branch. What a user says outside of branches is about the latest in any branch.
+//   - A decision is about the latest of these calls that is held and not decided. A later question about the same
+//     call asks for another decision.
 func Calls(events []*Event) []Call {
 	var open CallTracker
 	var all []*Call

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"cmp"
 	"fmt"
 	"testing"
 
@@ -12,103 +13,139 @@ import (
 	"github.com/plughook/plughook/session/store"
 )
 
-// A response answers the latest open call before it with its id, or with its name if neither has one.
-func TestCalls(t *testing.T) {
-	named := func(name string, response bool) *session.Event {
-		p := &genai.Part{FunctionCall: &genai.FunctionCall{Name: name}}
-		if response {
-			p = &genai.Part{FunctionResponse: &genai.FunctionResponse{Name: name}}
-		}
-		return &session.Event{Content: &genai.Content{Parts: []*genai.Part{p}}}
-	}
-	for _, c := range []struct {
-		name string
-		log  []*session.Event
-		want []string // "position of the call>position of the response"
+// became tells what became of a call: the positions of the events that are about it.
+func became(c session.Call) string {
+	text := fmt.Sprintf("%s@%d", cmp.Or(c.ID, c.Name), c.Event.Seq)
+	for _, about := range []struct {
+		what  string
+		event *session.Event
 	}{
-		{"nothing", nil, nil},
-		{"no calls", []*session.Event{session.Message("x"), {}, {Content: &genai.Content{Parts: []*genai.Part{nil}}}}, nil},
-		{"a call and its response", []*session.Event{logtest.Call("1"), logtest.Answer("1")}, []string{"1>2"}},
-		{"open", []*session.Event{logtest.Call("1"), session.Message("x")}, []string{"1>0"}},
-		{"a response without a call", []*session.Event{logtest.Answer("1"), logtest.Call("1")}, []string{"2>0"}},
-		{"a second response", []*session.Event{logtest.Call("1"), logtest.Answer("1"), logtest.Answer("1")}, []string{"1>2"}},
-		{"parallel calls", []*session.Event{logtest.Call("1", "2", "3"), logtest.Answer("3"), logtest.Answer("1", "2")}, []string{"1>3", "1>3", "1>2"}},
-		{"an id again, one after the other", []*session.Event{logtest.Call("1"), logtest.Answer("1"), logtest.Call("1"), logtest.Answer("1")}, []string{"1>2", "3>4"}},
-		{"an id again, while open", []*session.Event{logtest.Call("1"), logtest.Call("1"), logtest.Answer("1"), logtest.Answer("1")}, []string{"1>4", "2>3"}},
-		{"an id again, the first left open", []*session.Event{logtest.Call("1"), session.Message("x"), logtest.Call("1"), logtest.Answer("1")}, []string{"1>0", "3>4"}},
-		{"an id twice in one event", []*session.Event{logtest.Call("1", "1"), logtest.Answer("1"), logtest.Answer("1")}, []string{"1>3", "1>2"}},
-		{"without ids, by name", []*session.Event{named("f", false), named("g", false), named("f", true), named("g", true)}, []string{"1>3", "2>4"}},
-		{"an id like a name", []*session.Event{named("1", false), logtest.Answer("1"), logtest.Call("1"), named("1", true)}, []string{"1>4", "3>0"}},
-		{"a response before its call in one event", []*session.Event{{Content: &genai.Content{Parts: []*genai.Part{logtest.Answer("1").Content.Parts[0], logtest.Call("1").Content.Parts[0]}}}}, []string{"1>0"}},
+		{"deferred", c.Deferred},
+		{"held", c.Held},
+		{"decided", c.Decision},
+		{"answered", c.Response},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			var got []string
-			for i, e := range c.log {
-				e.Seq = int64(i) + 1
-			}
-			for _, call := range session.Calls(c.log) {
-				at := int64(0)
-				if call.Response != nil {
-					at = call.Response.Seq
-				}
-				got = append(got, fmt.Sprintf("%d>%d", call.Event.Seq, at))
-			}
-			require.Equal(t, c.want, got)
-		})
+		if about.event != nil {
+			text += fmt.Sprintf(" %s@%d", about.what, about.event.Seq)
+		}
 	}
+	if c.Approved() {
+		text += " approved"
+	}
+	if c.Waits() {
+		text += " waits"
+	}
+	return text
 }
 
-func TestCallsLongRunning(t *testing.T) {
-	e := logtest.Call("1", "2", "")
-	e.LongRunningToolIDs = []string{"2", ""}
-	var long []bool
-	for _, c := range session.Calls([]*session.Event{e}) {
-		long = append(long, c.Deferred != nil)
-	}
-	require.Equal(t, []bool{false, true, false}, long, "an empty id names no call")
-}
-
-// Among the open calls with one id, a response is to the latest in its own branch, or else in any.
-func TestCallsInBranches(t *testing.T) {
-	in := func(branch string, e *session.Event) *session.Event {
-		e.Branch = branch
+// The rule of what became of a call; see Calls.
+func TestCalls(t *testing.T) {
+	call, response := logtest.Call, logtest.Answer
+	from := func(author, branch string, e *session.Event) *session.Event {
+		e.Author, e.Branch = author, branch
 		return e
 	}
-	log := logtest.Numbered(in("a", logtest.Call("1")), in("b", logtest.Call("1")), in("a", logtest.Answer("1")), in("c", logtest.Call("1")), in("", logtest.Answer("1")), in("b", logtest.Answer("1")))
-	var got []int64
-	for _, c := range session.Calls(log) {
-		got = append(got, c.Response.Seq)
-	}
-	require.Equal(t, []int64{3, 6, 5}, got)
-}
-
-func TestCallsHeld(t *testing.T) {
+	in := func(branch string, e *session.Event) *session.Event { return from("agent", branch, e) }
 	about := func(author, id string, confirmed bool) *session.Event {
-		return &session.Event{Author: author, Actions: session.Actions{RequestedToolConfirmations: map[string]session.Confirmation{id: {Confirmed: confirmed}}}}
+		e := session.Decision(confirmed, id)
+		e.Author = author
+		return e
 	}
-	for _, c := range []struct {
-		name          string
-		log           []*session.Event
-		held, verdict int64
-		approved      bool
-	}{
-		{"nobody asks", logtest.Numbered(logtest.Call("1")), 0, 0, false},
-		{"asked", logtest.Numbered(logtest.Call("1"), about("plugin/p", "1", false)), 2, 0, false},
-		{"approved", logtest.Numbered(logtest.Call("1"), about("plugin/p", "1", false), about(session.User, "1", true)), 2, 3, true},
-		{"denied", logtest.Numbered(logtest.Call("1"), about("plugin/p", "1", false), about(session.User, "1", false)), 2, 3, false},
-		{"about another call", logtest.Numbered(logtest.Call("1"), about("plugin/p", "2", false), about(session.User, "2", true)), 0, 0, false},
-		{"asked again", logtest.Numbered(logtest.Call("1"), about("plugin/p", "1", false), about(session.User, "1", true), about("plugin/q", "1", false)), 4, 0, false},
-		{"after the response", logtest.Numbered(logtest.Call("1"), logtest.Answer("1"), about("plugin/p", "1", false), about(session.User, "1", true)), 0, 0, false},
-		{"in the call's own event", logtest.Numbered(&session.Event{Author: "agent", Content: logtest.Call("1").Content, Actions: about("", "1", false).Actions}), 1, 0, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got := session.Calls(c.log)[0]
-			for want, e := range map[*session.Event]int64{got.Held: c.held, got.Decision: c.verdict} {
-				if want != nil {
-					require.Equal(t, e, want.Seq)
-				}
+	asks := func(id string) *session.Event { return about("plugin/p", id, false) }
+	later := func(e *session.Event, ids ...string) *session.Event {
+		e.LongRunningToolIDs = ids
+		return e
+	}
+	byName := func(e *session.Event, name string) *session.Event {
+		for _, p := range e.Parts() {
+			if p.FunctionCall != nil {
+				p.FunctionCall.ID, p.FunctionCall.Name = "", name
+			} else {
+				p.FunctionResponse.ID, p.FunctionResponse.Name = "", name
 			}
-			require.Equal(t, []bool{c.held != 0, c.verdict != 0, c.approved}, []bool{got.Held != nil, got.Decision != nil, got.Approved()})
+		}
+		return e
+	}
+	joined := func(events ...*session.Event) *session.Event {
+		for _, e := range events[1:] {
+			events[0].Content.Parts = append(events[0].Content.Parts, e.Content.Parts...)
+		}
+		return events[0]
+	}
+	type log []*session.Event
+	for _, c := range []struct {
+		rule string
+		log  log
+		want []string
+	}{
+		// Responses.
+		{"an empty log has no call", nil, nil},
+		{"texts, and parts that are null, are no calls",
+			log{session.Message("x"), {}, {Content: &genai.Content{Parts: []*genai.Part{nil}}}}, nil},
+		{"a response answers the call before it", log{call("1"), response("1")}, []string{"1@1 answered@2"}},
+		{"a call without a response is open", log{call("1"), session.Message("x")}, []string{"1@1"}},
+		{"a response before the call answers nothing", log{response("1"), call("1")}, []string{"1@2"}},
+		{"in one event, too", log{joined(response("1"), call("1"))}, []string{"1@1"}},
+		{"the first response counts", log{call("1"), response("1"), response("1")}, []string{"1@1 answered@2"}},
+		{"calls of one event are answered one by one", log{call("1", "2", "3"), response("3"), response("1", "2")},
+			[]string{"1@1 answered@3", "2@1 answered@3", "3@1 answered@2"}},
+		{"an id that repeats names another call", log{call("1"), response("1"), call("1"), response("1")},
+			[]string{"1@1 answered@2", "1@3 answered@4"}},
+		{"the latest open call with the id is answered first", log{call("1"), call("1"), response("1"), response("1")},
+			[]string{"1@1 answered@4", "1@2 answered@3"}},
+		{"an earlier one may stay open", log{call("1"), session.Message("x"), call("1"), response("1")},
+			[]string{"1@1", "1@3 answered@4"}},
+		{"an id may repeat in one event", log{call("1", "1"), response("1"), response("1")},
+			[]string{"1@1 answered@3", "1@1 answered@2"}},
+		{"a call without an id goes by its name",
+			log{byName(call(""), "f"), byName(call(""), "g"), byName(response(""), "f"), byName(response(""), "g")},
+			[]string{"f@1 answered@3", "g@2 answered@4"}},
+		{"a name is no id", log{byName(call(""), "1"), response("1"), call("1"), byName(response(""), "1")},
+			[]string{"1@1 answered@4", "1@3"}},
+
+		// Branches.
+		{"the call in the response's own branch is answered", log{in("a", call("1")), in("b", call("1")), in("a", response("1"))},
+			[]string{"1@1 answered@3", "1@2"}},
+		{"if there is none there, the latest in any branch", log{in("a", call("1")), in("c", call("1")), in("", response("1"))},
+			[]string{"1@1", "1@2 answered@3"}},
+		{"a user without a branch answers the latest in any branch",
+			log{in("", call("1")), in("a", call("1")), from(session.User, "", response("1"))},
+			[]string{"1@1", "1@2 answered@3"}},
+		{"a user in a branch answers there", log{in("b", call("1")), in("a", call("1")), from(session.User, "b", response("1"))},
+			[]string{"1@1 answered@3", "1@2"}},
+
+		// Calls that are answered later.
+		{"a call waits that its own event lists", log{later(call("1", "2"), "2")}, []string{"1@1", "2@1 deferred@1 waits"}},
+		{"an empty id lists no call", log{later(call(""), "")}, []string{"f@1"}},
+		{"the first event that lists it counts", log{call("1"), later(in("", &session.Event{}), "1"), later(in("", &session.Event{}), "1")},
+			[]string{"1@1 deferred@2 waits"}},
+		{"after the response nothing waits", log{later(call("1"), "1"), response("1"), later(in("", &session.Event{}), "1")},
+			[]string{"1@1 deferred@1 answered@2"}},
+
+		// Calls that a human is asked about.
+		{"a call is held that somebody asks about", log{call("1"), asks("1")}, []string{"1@1 held@2 waits"}},
+		{"its own event may ask", log{{Author: "agent", Content: call("1").Content, Actions: asks("1").Actions}},
+			[]string{"1@1 held@1 waits"}},
+		{"the user approves it", log{call("1"), asks("1"), about(session.User, "1", true)},
+			[]string{"1@1 held@2 decided@3 approved"}},
+		{"or declines it", log{call("1"), asks("1"), about(session.User, "1", false)}, []string{"1@1 held@2 decided@3"}},
+		{"the first decision counts", log{call("1"), asks("1"), about(session.User, "1", false), about(session.User, "1", true)},
+			[]string{"1@1 held@2 decided@3"}},
+		{"a new question needs a new decision", log{call("1"), asks("1"), about(session.User, "1", true), asks("1")},
+			[]string{"1@1 held@4 waits"}},
+		{"nobody decides what nobody asked", log{call("1"), about(session.User, "1", true)}, []string{"1@1"}},
+		{"a question about another id holds nothing", log{call("1"), asks("2"), about(session.User, "2", true)}, []string{"1@1"}},
+		{"nor does one after the response", log{call("1"), response("1"), asks("1"), about(session.User, "1", true)},
+			[]string{"1@1 answered@2"}},
+		{"a decision is about the latest call that is held", log{call("1"), asks("1"), call("1"), about(session.User, "1", true)},
+			[]string{"1@1 held@2 decided@4 approved", "1@3"}},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			var got []string
+			for _, call := range session.Calls(logtest.Numbered(c.log...)) {
+				got = append(got, became(call))
+			}
+			require.Equal(t, c.want, got)
 		})
 	}
 }

@@ -166,10 +166,17 @@ func (r *WorkflowRuns) Run(path string) *NodeRun { return r.latest[nodeKey{path:
 // Workflow returns the run of a workflow with that path, which has one element, nil if there is none.
 func (r *WorkflowRuns) Workflow(path string) *WorkflowRun { return r.byRoot[nodeKey{path: path}] }
 
-// Add takes in the next event.
-func (r *WorkflowRuns) Add(e *Event) {
-	// What it answers, and what it asks.
-	asked, answered := r.calls.Add(e)
+// Add takes in the next event. It returns the calls that the event makes and those that it answers, as
+// CallTracker.Add does.
+func (r *WorkflowRuns) Add(e *Event) (made, answered []*Call) {
+	made, answered = r.calls.Add(e)
+	r.addToRun(e, made, answered)
+	return made, answered
+}
+
+// addToRun takes in what an event says of its node run. asked are the calls that it makes.
+func (r *WorkflowRuns) addToRun(e *Event, asked, answered []*Call) {
+	// Does it answer questions?
 	for _, c := range answered {
 		q := r.questions[c.FunctionCall]
 		if q == nil {

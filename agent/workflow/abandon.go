@@ -45,7 +45,7 @@ func (g *graph) abandon(w *work, host *agent.Host, put func(*session.Event, erro
 		return
 	}
 	for _, c := range w.openCalls(path) {
-		e := &session.Event{Author: c.event.Author, Branch: c.event.Branch, NodeInfo: &session.NodeInfo{Path: c.path}}
+		e := &session.Event{Author: c.Event.Author, Branch: c.Event.Branch, NodeInfo: &session.NodeInfo{Path: pathOf(&c)}}
 		e.Content = respond(&c, map[string]any{"error": "the workflow's run was abandoned", "interrupted": true})
 		if !s.put(e) {
 			return

@@ -299,7 +299,7 @@ func (f *function) attempt(ctx context.Context, s *site) result {
 	r := s.newRun(all + 1)
 	do := func() (any, error) { return bound(ctx, r) }
 	if s.node.Once {
-		return s.once(ctx, s.node.Name, argsOf(s.input), func(context.Context, *call) (effect, error) {
+		return s.once(ctx, s.node.Name, argsOf(s.input), func(context.Context, *session.Call) (effect, error) {
 			out, err := safely(do)
 			return effect{output: out, actions: r.Actions}, err
 		})

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"sync"
 
-	"google.golang.org/genai"
-
 	"github.com/plughook/plughook/session"
 )
 
@@ -22,10 +20,10 @@ type ledger struct {
 
 	runs    *session.WorkflowRuns
 	entries map[string]*entry // by path
-	// calls are the function calls of runs, by id, the latest one with it; open are those without a
-	// response.
-	calls map[string]*call
-	open  map[string]*call
+	// calls are the function calls of runs by their ids, the latest call with each; open are those without a
+	// response. What became of them is what session.CallTracker says.
+	calls map[string]*session.Call
+	open  map[*session.Call]bool
 }
 
 // An entry is what the log has of a run, and directly within it.
@@ -36,30 +34,16 @@ type entry struct {
 	ends   []*session.NodeRun // those of them that have ended, in the order of the log
 	failed []int64            // the positions of its failed attempts
 	said   []*session.Event
-	made   []*call // in order
-}
-
-// A call is a function call that a run has made: a question, or one of a tool.
-type call struct {
-	*genai.FunctionCall
-	path     string
-	event    *session.Event
-	deferred bool           // the answer comes later
-	held     *session.Event // that asks a human about it
-	decision *session.Event
-	response *session.Event
-	result   *genai.FunctionResponse
-}
-
-// waits reports whether a call is open until a human, or what it has started, answers.
-func (c *call) waits() bool {
-	return c.response == nil && (c.deferred || c.held != nil && c.decision == nil)
+	made   []*session.Call // in order
 }
 
 // interrupted reports whether the process of the call ended before the call was answered.
-func (c *call) interrupted() bool {
-	return c.result != nil && c.result.Response["interrupted"] == true && c.result.Response["error"] != nil
+func interrupted(c *session.Call) bool {
+	return c.Result != nil && c.Result.Response["interrupted"] == true && c.Result.Response["error"] != nil
 }
+
+// pathOf returns the path of the run that has made a call.
+func pathOf(c *session.Call) string { return c.Event.NodeInfo.Path }
 
 // update takes in what was appended since the last time.
 func (l *ledger) update(inv *session.Invocation) {
@@ -74,8 +58,8 @@ func (l *ledger) update(inv *session.Invocation) {
 		l.version++
 		l.runs = new(session.WorkflowRuns)
 		l.entries = map[string]*entry{}
-		l.calls = map[string]*call{}
-		l.open = map[string]*call{}
+		l.calls = map[string]*session.Call{}
+		l.open = map[*session.Call]bool{}
 		from = 0
 	} else {
 		for from > 0 && inv.Live[from-1].Seq > l.position {
@@ -91,8 +75,18 @@ func (l *ledger) update(inv *session.Invocation) {
 
 // add takes in an event.
 func (l *ledger) add(e *session.Event) {
-	l.runs.Add(e)
-	l.addCalls(e)
+	made, answered := l.runs.Add(e)
+	for _, c := range answered {
+		delete(l.open, c)
+	}
+	for _, c := range made {
+		if e.NodeInfo != nil && e.NodeInfo.Path != "" && c.ID != "" {
+			l.calls[c.ID] = c
+			l.open[c] = true
+			own := l.entry(e.NodeInfo.Path)
+			own.made = append(own.made, c)
+		}
+	}
 	if e.Author == session.User || e.NodeInfo == nil || e.NodeInfo.Path == "" {
 		return
 	}
@@ -138,45 +132,6 @@ func (l *ledger) read(path string) entry {
 		return *own
 	}
 	return entry{}
-}
-
-// addCalls notes the calls that an event makes, and what it says of others.
-func (l *ledger) addCalls(e *session.Event) {
-	if e.Content != nil {
-		for _, p := range e.Content.Parts {
-			switch {
-			case p == nil:
-			case p.FunctionCall != nil && e.NodeInfo != nil && e.NodeInfo.Path != "" && p.FunctionCall.ID != "":
-				c := &call{FunctionCall: p.FunctionCall, path: e.NodeInfo.Path, event: e}
-				l.calls[c.ID] = c
-				l.open[c.ID] = c
-				own := l.entry(c.path)
-				own.made = append(own.made, c)
-			case p.FunctionResponse != nil:
-				if c := l.open[p.FunctionResponse.ID]; c != nil {
-					c.response = e
-					c.result = p.FunctionResponse
-					delete(l.open, c.ID)
-				}
-			}
-		}
-	}
-	for _, id := range e.LongRunningToolIDs {
-		if c := l.open[id]; c != nil {
-			c.deferred = true
-		}
-	}
-	for id := range e.Actions.RequestedToolConfirmations {
-		c := l.open[id]
-		switch {
-		case c == nil:
-		case e.Author != session.User:
-			c.held = e
-			c.decision = nil
-		case c.held != nil && c.decision == nil:
-			c.decision = e
-		}
-	}
 }
 
 // ended returns a run that has ended, nil if it has not.
@@ -242,7 +197,7 @@ func (l *ledger) failures(path string) (all, now int, last *session.Event) {
 func (l *ledger) saidBy(path string) []*session.Event { return l.read(path).said }
 
 // callOf returns the latest call with an id, as it is now, nil if there is none.
-func (l *ledger) callOf(id string) *call {
+func (l *ledger) callOf(id string) *session.Call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.calls[id]
@@ -253,10 +208,10 @@ func (l *ledger) callOf(id string) *call {
 }
 
 // callsOf returns the calls that a run has made itself, as they are now.
-func (l *ledger) callsOf(path string) []call {
+func (l *ledger) callsOf(path string) []session.Call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var calls []call
+	var calls []session.Call
 	if own := l.entries[path]; own != nil {
 		for _, c := range own.made {
 			calls = append(calls, *c)
@@ -269,8 +224,8 @@ func (l *ledger) callsOf(path string) []call {
 func (l *ledger) waits(path string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, c := range l.open {
-		if c.waits() && within(c.path, path) {
+	for c := range l.open {
+		if c.Waits() && within(pathOf(c), path) {
 			return true
 		}
 	}
@@ -285,7 +240,7 @@ func (l *ledger) answered(path string, after int64) bool {
 		return e != nil && e.Author == session.User && e.Seq > after
 	}
 	for _, c := range l.calls {
-		if c.event.Seq <= after && (by(c.response) || by(c.decision)) && within(c.path, path) {
+		if c.Event.Seq <= after && (by(c.Response) || by(c.Decision)) && within(pathOf(c), path) {
 			return true
 		}
 	}
@@ -293,16 +248,16 @@ func (l *ledger) answered(path string, after int64) bool {
 }
 
 // openCalls returns the calls of a run, and of those within it, that have no response.
-func (l *ledger) openCalls(path string) []call {
+func (l *ledger) openCalls(path string) []session.Call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var calls []call
-	for _, c := range l.open {
-		if within(c.path, path) {
+	var calls []session.Call
+	for c := range l.open {
+		if within(pathOf(c), path) {
 			calls = append(calls, *c)
 		}
 	}
-	slices.SortFunc(calls, func(a, b call) int { return int(a.event.Seq - b.event.Seq) })
+	slices.SortFunc(calls, func(a, b session.Call) int { return int(a.Event.Seq - b.Event.Seq) })
 	return calls
 }
 

@@ -40,19 +40,19 @@ type effect struct {
 // once runs what must not be run twice: the log has the call before it begins, and its response with
 // the end of the run. do gets the call as plugins have left it.
 func (s *site) once(ctx context.Context, name string, args map[string]any,
-	do func(context.Context, *call) (effect, error)) result {
+	do func(context.Context, *session.Call) (effect, error)) result {
 	// Which call is it? One that was made after the last failure is this attempt's.
-	made := slices.DeleteFunc(s.work.callsOf(s.path), func(c call) bool { return c.Name == session.AskTool })
+	made := slices.DeleteFunc(s.work.callsOf(s.path), func(c session.Call) bool { return c.Name == session.AskTool })
 	_, _, last := s.work.failures(s.path)
-	var c *call
+	var c *session.Call
 	for i := range made {
-		if made[i].cutOff(s.work.began) {
+		if cutOff(&made[i], s.work.began) {
 			if res, ok := s.resolve(&made[i]); ok {
 				return res
 			}
 			continue // it is to be made again
 		}
-		if last == nil || made[i].event.Seq > last.Seq {
+		if last == nil || made[i].Event.Seq > last.Seq {
 			c = &made[i]
 		}
 	}
@@ -73,16 +73,16 @@ func (s *site) once(ctx context.Context, name string, args map[string]any,
 		}
 	}
 	switch {
-	case c.response != nil && c.result.Response["error"] != nil:
+	case c.Response != nil && c.Result.Response["error"] != nil:
 		// a plugin has denied it, or what it has started has failed
-		return s.failedForGood(NodeFailed, fmt.Errorf("the call was answered with an error: %s", inJSON(c.result.Response["error"])))
-	case c.response != nil:
-		return s.finish(ending{output: unwrapped(c.result.Response)})
-	case c.decision != nil && !c.decision.Actions.RequestedToolConfirmations[c.ID].Confirmed:
+		return s.failedForGood(NodeFailed, fmt.Errorf("the call was answered with an error: %s", inJSON(c.Result.Response["error"])))
+	case c.Response != nil:
+		return s.finish(ending{output: unwrapped(c.Result.Response)})
+	case c.Decision != nil && !c.Approved():
 		res := s.failedForGood(NodeFailed, errors.New("a human has said no to the call"))
 		res.response = respond(c, map[string]any{"error": "declined: a human has said no to this call", "declined": true})
 		return res
-	case c.waits():
+	case c.Waits():
 		return result{outcome: waits}
 	}
 
@@ -100,7 +100,7 @@ func (s *site) once(ctx context.Context, name string, args map[string]any,
 				c.ID: {Hint: out.ask.Hint, Payload: out.ask.Payload},
 			}
 		}
-		if s.put(e) && !s.work.callOf(c.ID).waits() {
+		if s.put(e) && !s.work.callOf(c.ID).Waits() {
 			return s.withheld("what says that the call waits")
 		}
 		return result{outcome: waits}
@@ -125,17 +125,17 @@ func (s *site) once(ctx context.Context, name string, args map[string]any,
 
 // cutOff reports whether nobody knows what became of a call: the process ended before it was answered,
 // which the runner says in an answer of its own unless a plugin has withheld that.
-func (c *call) cutOff(began int64) bool {
-	if c.response != nil {
-		return c.interrupted()
+func cutOff(c *session.Call, began int64) bool {
+	if c.Response != nil {
+		return interrupted(c)
 	}
-	decided := c.decision != nil && c.decision.Seq > began
-	return c.event.Seq <= began && !c.waits() && !decided
+	decided := c.Decision != nil && c.Decision.Seq > began
+	return c.Event.Seq <= began && !c.Waits() && !decided
 }
 
 // resolve asks a person what became of a call that was cut off. It reports whether that ends the attempt;
 // otherwise the call is to be made again.
-func (s *site) resolve(c *call) (result, bool) {
+func (s *site) resolve(c *session.Call) (result, bool) {
 	var output any
 	again := false
 	what := c.Name
@@ -173,7 +173,7 @@ func (s *site) resolve(c *call) (result, bool) {
 }
 
 // respond returns a content with the response to a call.
-func respond(c *call, response map[string]any) *genai.Content {
+func respond(c *session.Call, response map[string]any) *genai.Content {
 	return session.Respond(c.FunctionCall, response).Content
 }
 
@@ -212,7 +212,7 @@ func (t *toolNode) attempt(ctx context.Context, s *site) result {
 	if err != nil {
 		return s.failedForGood(NodeInput, err)
 	}
-	return s.once(ctx, t.tool.Name(), args, func(ctx context.Context, c *call) (effect, error) {
+	return s.once(ctx, t.tool.Name(), args, func(ctx context.Context, c *session.Call) (effect, error) {
 		if err := t.check(ctx, c.Args); err != nil {
 			return effect{}, err
 		}
@@ -231,8 +231,8 @@ func (t *toolNode) attempt(ctx context.Context, s *site) result {
 			Artifacts:  s.graph.Artifacts,
 		}
 		// An approval that a plugin asked for does not count for the tool.
-		if c.decision != nil && c.held.Author == s.graph.Name() {
-			yes := c.decision.Actions.RequestedToolConfirmations[c.ID]
+		if c.Decision != nil && c.Held.Author == s.graph.Name() {
+			yes := c.Decision.Actions.RequestedToolConfirmations[c.ID]
 			tc.Confirmation = &yes
 		}
 		response, err := safely(func() (map[string]any, error) { return t.tool.Run(ctx, tc) })

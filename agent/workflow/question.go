@@ -111,14 +111,14 @@ func (s *site) ask(base, message string, schema any, read func(any) error) error
 		switch {
 		case c == nil:
 			return errWithheld
-		case c.response == nil:
+		case c.Response == nil:
 			return ErrWaits
 		}
 
 		// Does the answer fit? If not, the next question says why.
 		why := errors.New("the question was interrupted")
-		if !c.interrupted() {
-			values := answers(c.result.Response)
+		if !interrupted(c) {
+			values := answers(c.Result.Response)
 			for i, value := range values {
 				err := read(value)
 				if err == nil {

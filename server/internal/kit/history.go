@@ -34,21 +34,15 @@ type history struct {
 	// log reads the session's events up to a position. It is nil for a history that has taken in all of them.
 	log func(ctx context.Context, upTo int64) ([]*session.Event, error)
 
-	calls map[string]*seenCall // by their IDs
-	said  string               // the last text that was not the user's
-	times []float64            // the time of each event in seconds, at its position less 1; empty as long as log is not nil
-}
-
-// seenCall is a call that a history has seen.
-type seenCall struct {
-	session.Call
-	heldAt int64 // the position of the event that holds it, 0 if none does
-	waits  bool  // for its response, or for a yes or no
+	calls session.CallTracker
+	made  map[string][]*session.Call // the calls by their IDs, in the order of the log
+	said  string                     // the last text that was not the user's
+	times []float64                  // the time of each event in seconds, at its position less 1; empty as long as log is not nil
 }
 
 // newHistory returns a history that begins with a session's first event, or, with a log, somewhere in it.
 func newHistory(log func(ctx context.Context, upTo int64) ([]*session.Event, error)) *history {
-	return &history{log: log, calls: map[string]*seenCall{}}
+	return &history{log: log, made: map[string][]*session.Call{}}
 }
 
 // logOf returns what reads a session's events for a history.
@@ -76,29 +70,27 @@ func (h *history) add(e *session.Event) {
 	if e.Author != session.User && e.Text() != "" {
 		h.said = e.Text()
 	}
-	for _, call := range e.FunctionCalls() {
-		h.calls[call.ID] = &seenCall{Call: session.Call{FunctionCall: call, Event: e}}
+	made, _ := h.calls.Add(e)
+	for _, c := range made {
+		h.made[c.ID] = append(h.made[c.ID], c)
 	}
-	for _, response := range e.FunctionResponses() {
-		if c := h.calls[response.ID]; c != nil {
-			c.waits = false
+}
+
+// call returns the call with an ID that an event holds, decides or defers: otherwise the latest with the ID, nil if
+// there is none.
+func (h *history) call(id string, e *session.Event) *session.Call {
+	calls := h.made[id]
+	if len(calls) == 0 {
+		return nil
+	}
+	for _, c := range calls {
+		for _, about := range []*session.Event{c.Held, c.Decision, c.Deferred} {
+			if about != nil && about.Seq == e.Seq {
+				return c
+			}
 		}
 	}
-	for _, id := range e.LongRunningToolIDs {
-		if c := h.calls[id]; c != nil {
-			c.waits = true
-		}
-	}
-	for id := range e.Actions.RequestedToolConfirmations {
-		c := h.calls[id]
-		if c == nil {
-			continue
-		}
-		c.waits = e.Author != session.User
-		if c.waits {
-			c.heldAt = e.Seq
-		}
-	}
+	return calls[len(calls)-1]
 }
 
 // complete reads the log, once, if what is written of an event depends on the events before it: it asks a human, or
@@ -114,7 +106,8 @@ func (h *history) complete(ctx context.Context, e *session.Event) error {
 		return err
 	}
 	h.log = nil
-	h.calls = map[string]*seenCall{}
+	h.calls = session.CallTracker{}
+	h.made = map[string][]*session.Call{}
 	h.times = nil
 	for _, e := range log {
 		h.add(e)
@@ -176,17 +169,21 @@ func (h *history) encode(ctx context.Context, e *session.Event) (jsontext.Value,
 func (h *history) decide(e *session.Event, wire *wireEvent) error {
 	for _, id := range slices.Sorted(maps.Keys(e.Actions.RequestedToolConfirmations)) {
 		confirmation := e.Actions.RequestedToolConfirmations[id]
-		held := h.calls[id]
+		held := h.call(id, e)
 		if held == nil { // the log does not have the call; another kit's log may be so
-			held = &seenCall{Call: session.Call{FunctionCall: &genai.FunctionCall{}}, heldAt: e.Seq}
+			held = &session.Call{FunctionCall: &genai.FunctionCall{}, Held: e}
 		}
 		if e.Author == session.User {
 			response := map[string]any{"confirmed": confirmation.Confirmed}
 			if confirmation.Payload != nil {
 				response["payload"] = confirmation.Payload
 			}
+			heldAt := int64(0)
+			if held.Held != nil {
+				heldAt = held.Held.Seq
+			}
 			answer := &genai.FunctionResponse{
-				ID:       confirmationID(held.heldAt, id),
+				ID:       confirmationID(heldAt, id),
 				Name:     requestConfirmation,
 				Response: response,
 			}
@@ -227,7 +224,7 @@ func (h *history) deferred(e *session.Event, wire *wireEvent) error {
 		own[call.ID] = true
 	}
 	for _, id := range e.LongRunningToolIDs {
-		c := h.calls[id]
+		c := h.call(id, e)
 		if !own[id] && (c == nil || h.answeredByAgent(c)) {
 			continue
 		}
@@ -243,10 +240,12 @@ func (h *history) deferred(e *session.Event, wire *wireEvent) error {
 }
 
 // answeredByAgent reports whether an agent answers a call, and waits for a human itself.
-func (h *history) answeredByAgent(c *seenCall) bool {
-	for _, other := range h.calls {
-		if other.waits && c.Conversation(other.Event.Branch) {
-			return true
+func (h *history) answeredByAgent(c *session.Call) bool {
+	for _, calls := range h.made {
+		for _, other := range calls {
+			if other.Waits() && c.Conversation(other.Event.Branch) {
+				return true
+			}
 		}
 	}
 	return false
