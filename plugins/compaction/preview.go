@@ -53,7 +53,7 @@ func Preview(ctx context.Context, c Config, inv *session.Invocation, instruction
 // A SummaryDraft is a summary that was not made, and the one that it would replace; "" if there is none.
 type SummaryDraft struct{ Before, After string }
 
-// Differences returns the clauses and values that the summary would take up, and those of the summary before that it would
+// Differences returns the sentences and values that the summary would take up, and those of the summary before that it would
 // leave out.
 func (d SummaryDraft) Differences() (added, left []string) {
 	before := statements(d.Before)
@@ -71,34 +71,32 @@ func (d SummaryDraft) Differences() (added, left []string) {
 	return added, left
 }
 
-// statements cuts a summary into what it says: first lines of what was kept, clauses with the first letter of their author,
+// statements cuts a summary into what it says: first lines of what was kept, sentences with the first letter of their author,
 // since the name may be abbreviated, single values, and records of values.
 func statements(text string) []string {
 	list, text := splitPins(text)
-	add := func(author, rows, end string) {
-		for s := range strings.SplitSeq(rows, end) {
-			s = strings.TrimSpace(s)
-			isDay := strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]")
-			if s != "" && !isDay {
-				list = append(list, strings.TrimPrefix(author+": "+s, ": "))
-			}
-		}
-	}
 	prose, ledger := extract.Split(text)
 	for row := range strings.SplitSeq(prose, "\n") {
-		author, rest, named := strings.Cut(row, ": ")
+		isDay := strings.HasPrefix(row, "[") && strings.HasSuffix(row, "]")
+		if isDay {
+			continue
+		}
+		author, said, named := strings.Cut(row, ": ")
 		if !named {
 			author = ""
-			rest = row
+			said = row
 		}
-		add(author[:prefix(author, 1)], rest, "; ")
+		for _, sentence := range extract.Statements(said) {
+			list = append(list, strings.TrimPrefix(author[:prefix(author, 1)]+": "+sentence, ": "))
+		}
 	}
 	for row := range strings.SplitSeq(ledger, "\n") {
 		name, values, _ := strings.Cut(row, ": ")
-		if name == "said" || name == "pasted" {
-			add("", values, ", ")
-		} else {
-			add(name, values, "\n")
+		switch {
+		case name == "said" || name == "pasted":
+			list = append(list, strings.Split(values, ", ")...)
+		case values != "":
+			list = append(list, row)
 		}
 	}
 	return list

@@ -238,14 +238,14 @@ func TestAWorkflowThatHasNotEndedStays(t *testing.T) {
 	require.NoError(t, store.CheckCompaction(live, 0, last+1, compacted))
 }
 
-// The difference of two summaries names clauses and values, and not the rows that they are in.
+// The difference of two summaries names sentences and values, and not the rows that they are in.
 func TestDifferencesNameWhatIsNew(t *testing.T) {
 	added, left := compaction.SummaryDraft{
 		Before: "[4 May 2026]\nuser: I like tea; I have a cat\n\nValues:\npay(): id 3, amount 5\nsaid: A-1, B-2",
-		After:  "Kept in part; recall reads the whole, from the first position to the last:\n1–2 note: a, b\n\n[5 May 2026]\nu: I have a cat; it is old\n\nValues:\npay(): id 4, amount 5\nsaid: B-2, C-3",
+		After:  "Kept in part; recall reads the whole, from the first position to the last:\n1–2 note: a, b\n\n[5 May 2026]\nu: I have a cat.  It is old.\n\nValues:\npay(): id 4, amount 5\nsaid: B-2, C-3",
 	}.Differences()
-	require.Equal(t, []string{"1–2 note: a, b", "u: it is old", "pay(): id 4, amount 5", "C-3"}, added)
-	require.Equal(t, []string{"u: I like tea", "pay(): id 3, amount 5", "A-1"}, left)
+	require.Equal(t, []string{"1–2 note: a, b", "u: It is old.", "pay(): id 4, amount 5", "C-3"}, added)
+	require.Equal(t, []string{"u: I like tea.", "pay(): id 3, amount 5", "A-1"}, left)
 }
 
 // A preview says how many old results the end of the next invocation clears in place of a summary.

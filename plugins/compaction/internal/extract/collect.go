@@ -27,7 +27,7 @@ const (
 
 // call returns the record of a call. The call is about those of its arguments that are exact.
 func (c *collector) call(tool string, args map[string]any) *record {
-	r := &record{Name: cmp.Or(token(tool), "_")}
+	r := &record{Name: cmp.Or(oneWord(tool), "_")}
 	for _, k := range slices.Sorted(maps.Keys(args)) {
 		s, ok := args[k].(string)
 		if ok && kindOf(s) >= date && r.Keys < maxKeys {
@@ -180,15 +180,15 @@ func (c *collector) value(r *record, label, v string) {
 
 // labelOf returns a label for the ledger, where a point at the beginning stands for the path of the label before.
 func labelOf(path string) string {
-	label := token(path)
+	label := oneWord(path)
 	if strings.HasPrefix(label, ".") {
 		return "_" + label[1:]
 	}
 	return label
 }
 
-// token returns a name as one word, without the characters that have a meaning in the ledger.
-func token(s string) string {
+// oneWord returns a name as one word, without the characters that have a meaning in the ledger.
+func oneWord(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r <= ' ' || r == ':' || r == ',' || unicode.IsSpace(r) {
 			return '_'

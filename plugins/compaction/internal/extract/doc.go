@@ -1,9 +1,9 @@
 // Package extract condenses the older part of a session without a model. What it writes has two parts: prose,
-// which is lines cut from what was said, and a ledger of the exact values that later tool calls may need.
+// which is sentences of what was said, and a ledger of the exact values that later tool calls may need.
 //
 // It works step by step. A [State] is what one compaction leaves to the next. State.Add takes in the events that
 // the next compaction covers, and State.Text writes what stands for everything so far, within a budget. So the
-// work grows with the budget and with the new events, and never with the length of the session. The same input
+// time grows with the budget and with the new events, and never with the length of the session. The same input
 // gives the same text.
 //
 // Only the text holds words. The JSON of a State has numbers and hashes, and Resume reads everything else from
@@ -11,37 +11,26 @@
 //
 // # Prose
 //
-// As long as there is room, texts stay as they were written. When there is not, the oldest texts are cut into clauses. When
-// all texts are cut and still do not fit, the best clauses are chosen. Cutting late is better: by then more is known about
-// which words are rare in the session. A later budget may be smaller or larger: clauses that fitted a small one stay, and
-// the extra room of a larger one is for new texts.
+// The prose has whole sentences, as they were said. As long as there is room, all of them are there. When there is not, those
+// that tell most for their length are chosen.
 //
-// What an author says again in the same words stands once, where it was said last. An answer stands once for each question, and
-// a clause about "him" or "her" once for each clause before it. Of a run of characters without a space that nobody can read,
-// such as a key of a thousand digits, the first 40 are kept.
-//
-// A clause is a sentence, or a part of a long sentence that begins with a subject of its own. What depends on a condition
-// ("if", "unless", "that") stays with it, and so does what is denied. Left out are openings ("Hey Mel,", "By the way,",
-// "Since we last talked,"), endings that only say how somebody feels about it (", so exciting"), thanks, articles, and words
-// that only stress others. Nothing with a denial, a condition, a doubt or a time is left out. A clause in which no word tells
-// something is left out, and one with fewer than three words, unless it has a name, a number or a time. A question keeps its
-// question mark.
+// What an author says again in the same words stands once, where it was said last. Of a run of characters without a space that
+// nobody can read, such as a key of a thousand digits, the first 40 are kept. Of a file, the prose gives its name and type; the
+// ledger gives its address.
 //
 // A word tells more the rarer it is: its information is log((N+1000)/n), where N is the number of texts in the
 // session and n the number of them that have the word. A sketch of fixed size counts them. The 1000 keeps the
-// weight of a word nearly the same early and late in the session. Stop words have no information, and a word that is in more
-// than a quarter of the texts counts as one, in any language. Names, numbers and words
-// of time count 2.5 times (exact). Words of feelings, of praise and of talking, words with many meanings, such as "take", and
-// words that end as many adjectives of judgement do, such as "wonderful", are pale: they count a tenth (faint). Of a file, the
-// prose gives its name and type; the ledger gives its address.
+// weight of a word nearly the same early and late in the session. These words have no information: stop words; words of feelings,
+// of praise and of talking; and, in any language, words that are in more than a quarter of the texts. Names, numbers and words of
+// time count five times (exact).
 //
-// Of the clauses, those are kept that have most information for their length. weigh.go lists what a clause counts for what is
-// in it, for its place in the conversation, and for the clauses that are chosen already. So what answers a question, what opens
-// a day, and what people say of themselves come first. Praise of what the other has said counts less. Code, rows of tables and logs, and what is said again with other names or
-// numbers, come last. If the instructions of the compaction name a word of a clause, nothing of this makes it count less.
+// The file weigh.go lists what a sentence counts for what is in it, and for its position in the conversation. So what opens a
+// day, what answers a question, and what people say of themselves come first. Code, rows of tables and logs, and what is said
+// again with other names or numbers, come last. If the instructions of the compaction name a word of a sentence, nothing of this
+// makes it count less.
 //
-// Some clauses mean nothing alone, and are only taken together: a short answer with its question, a question with its answer,
-// and a clause that begins with "he" or "she", or says "her" or "them" of somebody, with the clause before it.
+// Some sentences mean little alone, and are only taken together (passage): a short answer with its question, and a sentence
+// that begins with a word such as "she" with the one before it.
 //
 // # Ledger
 //
@@ -63,23 +52,15 @@
 // # How the weights were chosen
 //
 // By hand, as round numbers, on two sets of conversations: five between two people, compacted every 50 events to
-// 2,000 and 4,000 tokens, and a hundred between customers and an airline's service, compacted to 256 and 512. A
-// weight was kept only if it helped in most of the five. Around these weights the scores are flat: changing one moves the
-// share of found answers by one or two points of a hundred, which is about the noise. The weight flow trades answers for whole
-// passages, which people read with less effort. What concerns code, tables, repetition, and clauses that are taken together was
-// made on eight other conversations, of kinds that those do not have, by reading their summaries.
-//
-// What was counted is how many questions find the words that matter for them, those that the question or its answer shares with
-// what was said, near each other and below the right day. Two thirds of the clauses that answer a question are in three groups:
-// what answers a question, what opens a day, and what an author says of themselves with a name, a number or a time. These are a
-// third of the text. Captions of pictures were 8 % of a summary, and hardly answered anything.
-//
-// Clauses were chosen over single words because people read the summary. A summary of the words that tell most has parts
-// of twice as many of the texts, but fewer of the answers, and turns the meaning of some.
-//
-// Compacting every ten events finds as many answers as compacting once, within a point or two. What is forgotten does not
-// come back.
-//
+// 2,000 and 4,000 tokens, and a hundred between customers and an airline's service, compacted to 256 and 512. Around
+// these weights the scores are flat: changing one moves the share of found answers by one or two points of a hundred,
+// which is about the noise. The weight flow trades answers for longer passages, which people read with less effort.
 // The tests TestScoreLast and TestScoreCalls repeat these measurements if the environment variable PLUGHOOK_DATA,
 // or the folder ../shared/data beside the repository, has the conversations.
+//
+// # Where to add what
+//
+// A reason why a sentence counts more or less: a row in reasons (weigh.go), with the trait that it looks at. A word that tells
+// nothing, or an abbreviation: its list in wordlists.go. A kind of value that calls need: a kind and its worth in kind.go, and a
+// case in kindOf. What is stored between compactions: a field of stateJSON (resume.go), which older states lack.
 package extract

@@ -49,6 +49,7 @@ func TestRender(t *testing.T) {
 	require.Equal(t, "a\uFFFDb", extract.Render(say("agent", "a\xffb")))
 }
 
+// As long as there is room, all that was said is there. Then what tells least is left out first.
 func TestProse(t *testing.T) {
 	s := added(
 		say(session.User, "Hi! Yesterday I adopted a beagle called Biscuit. How are you?"),
@@ -56,26 +57,25 @@ func TestProse(t *testing.T) {
 		say(session.User, "We are going to the lighthouse of Cape Wrath on Sunday."),
 	)
 	whole := s.Text(1000, quarter)
-	require.Equal(t, "[20 May 2024]\nuser: Hi! Yesterday I adopted a beagle called Biscuit. How are you?\nagent: Wow, that is so great! Thanks for telling me.\n"+
-		"u: We are going to the lighthouse of Cape Wrath on Sunday.", whole, "as long as there is room")
-	text := reload(t, s, whole).Text(44, quarter)
-	require.Contains(t, text, "[20 May 2024]\nuser: Yesterday I adopted beagle called Biscuit\n", "the oldest is cut first")
-	require.Contains(t, text, "u: We are going to the lighthouse of Cape Wrath on Sunday.")
-	text = reload(t, s, whole).Text(28, quarter)
-	require.Contains(t, text, "[20 May 2024]\nuser: ")
-	require.Contains(t, text, "adopted beagle called Biscuit")
-	require.NotContains(t, text, "Cape", "a clause stays whole, or is left out")
+	require.Equal(t, "[20 May 2024]\nuser: Hi!  Yesterday I adopted a beagle called Biscuit.  How are you?\n"+
+		"agent: Wow, that is so great!  Thanks for telling me.\n"+
+		"u: We are going to the lighthouse of Cape Wrath on Sunday.", whole)
+	text := reload(t, s, whole).Text(40, quarter)
+	require.Contains(t, text, "Yesterday I adopted a beagle called Biscuit.")
+	require.Contains(t, text, "We are going to the lighthouse of Cape Wrath on Sunday.")
 	require.NotContains(t, text, "Wow")
+	text = reload(t, s, whole).Text(20, quarter)
+	require.Contains(t, text, "Yesterday I adopted a beagle called Biscuit.")
+	require.NotContains(t, text, "Cape")
 }
 
-// What a text says of its time is not said twice.
-// Of a file what it was called, and where it is, outlives it.
+// Of a file, the summary has its name and its address.
 func TestFiles(t *testing.T) {
 	e := say(session.User, "Have a look.")
 	e.Content.Parts = append(e.Content.Parts,
 		&genai.Part{InlineData: &genai.Blob{DisplayName: "garden plan.png", MIMEType: "image/png", Data: []byte{1}}},
 		&genai.Part{FileData: &genai.FileData{FileURI: "https://files.example/v1/x7k2m9", MIMEType: "application/pdf"}})
-	require.Equal(t, "[20 May 2024]\nuser: Have a look; (file garden plan.png, image/png); (file, application/pdf)\n\nValues:\nsaid: https://files.example/v1/x7k2m9",
+	require.Equal(t, "[20 May 2024]\nuser: Have a look.  (file garden plan.png, image/png)  (file, application/pdf)\n\nValues:\nsaid: https://files.example/v1/x7k2m9",
 		added(e).Text(1000, quarter))
 	more := added(e)
 	for i := range 30 {
@@ -84,6 +84,7 @@ func TestFiles(t *testing.T) {
 	require.Contains(t, more.Text(60, quarter), "https://files.example/v1/x7k2m9")
 }
 
+// What a text says of its time is not said twice.
 func TestDateInFront(t *testing.T) {
 	text := added(say(session.User, "[3:00 pm on 20 May, 2024] I bought a canoe.")).Text(1000, quarter)
 	require.Equal(t, "[20 May 2024]\nuser: I bought a canoe.", text)
@@ -297,11 +298,11 @@ func TestLaws(t *testing.T) {
 	})
 }
 
-// A flood of clauses is summarized before long: the time would be minutes if each choice looked at all of them again.
-func TestAFloodOfClauses(t *testing.T) {
-	const clauses = 40_000
+// A flood of sentences is summarized before long: the time would be minutes if each choice looked at all of them again.
+func TestAFloodOfSentences(t *testing.T) {
+	const flood = 40_000
 	var b strings.Builder
-	for i := range clauses {
+	for i := range flood {
 		fmt.Fprintf(&b, "Number %d met word%d. ", i%97, i)
 	}
 	for name, e := range map[string]*session.Event{
@@ -321,9 +322,9 @@ func TestKeptAgain(t *testing.T) {
 		event  *session.Event
 		budget int
 	}{
-		"a point before a semicolon":     {say(session.User, "I.; A"), 7},
-		"a clause of a tool, of 1 %":     {respond("", map[string]any{"_": "K7A?ぁA"}), 7},
-		"a label that begins in a point": {respond("f", map[string]any{"!.A": "1", "..A": "1", ".A": "2"}), 100},
+		"a point before a semicolon":        {say(session.User, "I.; A"), 7},
+		"what a tool says in a few letters": {respond("", map[string]any{"_": "K7A?ぁA"}), 7},
+		"a label that begins in a point":    {respond("f", map[string]any{"!.A": "1", "..A": "1", ".A": "2"}), 100},
 	} {
 		s := added(c.event)
 		text := s.Text(c.budget, quarter)
@@ -382,4 +383,34 @@ func FuzzResume(f *testing.F) {
 		s.Add([]*session.Event{say("agent", "Anna paints."), respond("a", map[string]any{"id": "X9Z"})})
 		require.LessOrEqual(t, quarter(s.Text(50, quarter)), 50)
 	})
+}
+
+// One small budget costs what it must, and no more: what fits stays, and the next ones have their room again.
+func TestSmallBudgetOnce(t *testing.T) {
+	s := new(extract.State)
+	var text string
+	for i := range 20 {
+		s.Add(append(chatter(50, uint64(i)), flights(5)...))
+		budget := 2000
+		if i == 10 {
+			budget = 1000
+		}
+		before := text
+		text = s.Text(budget, quarter)
+		require.Less(t, budget*95/100, quarter(text), "generation %d", i)
+		for _, id := range []string{"HX000", "HX004", "ABC"} {
+			require.Contains(t, text, id)
+		}
+		had := strings.FieldsFunc(before, func(r rune) bool { return r == '\n' || r == '.' })
+		kept := 0
+		for _, row := range had {
+			if strings.Contains(text, strings.TrimSpace(row)) {
+				kept++
+			}
+		}
+		if i == 11 {
+			require.Less(t, len(had)/2, kept, "most of what the small one kept is there still")
+		}
+		s = reload(t, s, text)
+	}
 }

@@ -121,7 +121,7 @@ func (l *ledger) add(e *session.Event) {
 			c := collector{ledger: l}
 			asked := l.asked[p.FunctionResponse.Name]
 			r := &record{
-				Name:   cmp.Or(token(p.FunctionResponse.Name), "_"),
+				Name:   cmp.Or(oneWord(p.FunctionResponse.Name), "_"),
 				Keys:   len(asked),
 				Fields: slices.Clone(asked),
 			}
@@ -301,7 +301,7 @@ func (l *ledger) wants(f field) bool {
 	if len(l.stressed) == 0 {
 		return false
 	}
-	words, _ := split(f.Label + " " + f.Value)
+	words := split(f.Label + " " + f.Value)
 	return slices.ContainsFunc(words, func(w word) bool { return l.stressed[w.term] })
 }
 

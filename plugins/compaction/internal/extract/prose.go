@@ -1,192 +1,71 @@
 package extract
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 )
 
-// A line is what is kept of a text: the whole text as long as there is room, and later its best clauses, each as a line
-// of its own.
-type line struct {
-	author string
-	day    string
-	weight float64 // what its information counts, by the kind of clause; 0 if the text is whole
-	text   string
-	long   bool // it is a part of a long text
-	source int  // the number of the text that it is cut from, 0 if an earlier compaction has cut it
-}
-
-// byTool reports whether a line is from a call or a response.
-func (l line) byTool() bool { return strings.HasSuffix(l.author, "()") }
-
-// asks reports whether a text of somebody else asks something.
-func (l line) asks(o line) bool {
-	return o.author != l.author && !l.byTool() && (strings.Contains(l.text, "?") || strings.Contains(l.text, "？"))
-}
-
-// with reports whether two neighbours were said in one text that is not long. Of clauses that an earlier compaction kept, it
-// is enough that they have the same author and day.
-func (l line) with(o line) bool {
-	return l.source == o.source && l.author == o.author && l.day == o.day && !l.long && !o.long
-}
-
-// prose returns the lines that fit into a budget, each said once, and forgets the others. Unless whole is false, texts stay
-// whole as long as there is room.
-func (s *State) prose(budget int, count func(string) int, whole bool) string {
-	fits := func(lines []line) (string, bool) {
-		text := drawLines(lines)
-		return text, count(text) <= budget
+// prose returns the sentences that fit into a budget, each said once, and forgets the others. If only those that tell
+// something are wanted, it leaves out the others although there is room.
+func (s *State) prose(budget int, count func(string) int, telling bool) string {
+	s.weigh()
+	s.sentences = withoutRepeats(s.sentences)
+	text := drawSentences(s.sentences)
+	if telling {
+		s.sentences = slices.DeleteFunc(s.sentences, func(sen sentence) bool { return sen.weight < leastTelling })
+		text = drawSentences(s.sentences)
 	}
-
-	// Cut all texts into clauses, without those that say nothing. from has for each text the index of its first clause.
-	texts := s.lines
-	clauses := make([]line, 0, 2*len(texts))
-	from := make([]int, len(texts)+1)
-	for i, l := range texts {
-		from[i] = len(clauses)
-		if l.weight == 0 {
-			clauses = append(clauses, s.cut(texts, i)...)
-		} else {
-			clauses = append(clauses, l)
-		}
-	}
-	from[len(texts)] = len(clauses)
-
-	// Of what is said again, only the last stays: of texts with such clauses, the others; of texts without clauses, the text.
-	repeated := repeats(clauses)
-	said := map[uint64]bool{}
-	again := make([]bool, len(texts)) // texts without clauses
-	for i, l := range slices.Backward(texts) {
-		if from[i] == from[i+1] {
-			k := l.saying(0)
-			again[i] = said[k]
-			said[k] = true
-		}
-	}
-	mixed := func(cut int) (lines []line) { // with so many of the oldest texts as clauses
-		lines = make([]line, 0, len(clauses))
-		for i, l := range texts {
-			if i >= cut && !again[i] && !slices.Contains(repeated[from[i]:from[i+1]], true) {
-				lines = append(lines, l)
-				continue
-			}
-			for j := from[i]; j < from[i+1]; j++ {
-				if !repeated[j] {
-					lines = append(lines, clauses[j])
-				}
-			}
-		}
-		return lines
-	}
-
-	// If all clauses fit, as many of the newest texts as possible stay whole.
-	if whole {
-		s.lines = mixed(0)
-		if text, ok := fits(s.lines); ok {
-			return text
-		}
-	}
-	s.lines = mixed(len(texts))
-	if text, ok := fits(s.lines); ok {
-		tooFew := 0
-		enough := len(texts) // how many of the oldest are cut
-		for whole && enough-tooFew > 1 {
-			mid := (tooFew + enough) / 2
-			lines := mixed(mid)
-			if t, ok := fits(lines); ok {
-				text = t
-				s.lines = lines
-				enough = mid
-			} else {
-				tooFew = mid
-			}
-		}
+	if count(text) <= budget {
 		return text
 	}
 
-	// If they do not, the best are chosen.
-	lines := make([]line, 0, len(s.lines))
-	chosen := make([]bool, len(s.lines))
-	choose := func(order [][]int) []line {
+	// Choose the best.
+	chosen := make([]bool, len(s.sentences))
+	buffer := make([]sentence, 0, len(s.sentences))
+	choose := func(order []*passage) []sentence {
 		clear(chosen)
-		for _, together := range order {
-			for _, i := range together {
+		for _, p := range order {
+			for i := p.from; i < p.to; i++ {
 				chosen[i] = true
 			}
 		}
-		lines = lines[:0]
-		for i, l := range s.lines {
+		buffer = buffer[:0]
+		for i, sen := range s.sentences {
 			if chosen[i] {
-				lines = append(lines, l)
+				buffer = append(buffer, sen)
 			}
 		}
-		return lines
+		return buffer
 	}
-	drawChosen := func(order [][]int) string { return drawLines(choose(order)) }
-	tooMany := func(order [][]int) bool { return count(drawChosen(order)) > budget }
-	s.lines = choose(fit(s.rank(tooMany), budget, count, drawChosen))
-	return drawLines(s.lines)
+	draw := func(order []*passage) string { return drawSentences(choose(order)) }
+	tooMany := func(order []*passage) bool { return count(draw(order)) > budget }
+	order := s.newRanking().choose(tooMany)
+	s.sentences = slices.Clone(choose(fit(order, budget, count, draw)))
+	return drawSentences(s.sentences)
 }
 
-// cut returns the clauses of the whole line with index i that say something, with their weights.
-func (s *State) cut(lines []line, i int) (list []line) {
-	l := lines[i]
-	words, asks := split(l.text)
-	clauses := clausesOf(words, asks)
-	answers := i > 0 && lines[i-1].asks(l)
-	asked := i+1 < len(lines) && l.asks(lines[i+1])
-	told := 0 // how many clauses neither ask nor praise the other author
-	for n, whole := range clauses {
-		c := whole.body(words)
-		needed := asked && n == len(clauses)-1 && whole.asks && c.strong(words) > 0 // by the answer
-		if n == 0 && answers && !c.tells(words) && whole.answers(words) {
-			c = whole
-			needed = true
-		}
-		if needed && c.from < c.to || c.tells(words) {
-			t := s.traits(c, words, l)
-			place := told
-			if t.asks || t.praises {
-				place = firsts
-			} else {
-				told++
-			}
-			list = append(list, line{
-				author: l.author,
-				day:    l.day,
-				weight: t.weight() * placed(lines, i, place),
-				text:   c.write(l.text, words),
-				long:   l.long,
-				source: i + 1,
-			})
-		}
-	}
-	return list
-}
-
-// A point between a letter or a digit and a semicolon is not written: when the text is read again, what stands before a
-// semicolon is a line.
-var (
-	pointBeforeSemicolon = regexp.MustCompile(`([\pL\pN])\.; `)
-	endsInPoint          = regexp.MustCompile(`[\pL\pN]\.$`)
+// betweenSentences separates the sentences of a row. No text has two spaces in a row, so Resume finds the sentences again.
+// Summaries that are older have a semicolon instead.
+const (
+	betweenSentences = "  "
+	betweenClauses   = "; "
 )
 
-// drawLines writes lines: the day where it changes, and the author where that changes, in full the first time and
+// drawSentences writes sentences: the day where it changes, and the author where that changes, in full the first time and
 // abbreviated later.
-func drawLines(lines []line) string {
+func drawSentences(list []sentence) string {
 	const nobody = "\x00"
 	abbreviations := map[string]string{} // by author
 	day := ""
 	author := nobody
 	year := 0
 	var b strings.Builder
-	b.Grow(len(lines) * 80)
-	for i, l := range lines {
-		if l.day != day && l.day != "" {
-			day = l.day
+	b.Grow(len(list) * 80)
+	for _, sen := range list {
+		if sen.day != day && sen.day != "" {
+			day = sen.day
 			author = nobody
 			t, _ := time.Parse(time.DateOnly, day)
 			b.WriteString("\n[" + t.Format("2 Jan"))
@@ -196,10 +75,10 @@ func drawLines(lines []line) string {
 			}
 			b.WriteByte(']')
 		}
-		if l.author == author {
-			b.WriteString("; ")
+		if sen.author == author {
+			b.WriteString(betweenSentences)
 		} else {
-			author = l.author
+			author = sen.author
 			b.WriteByte('\n')
 			short, known := abbreviations[author]
 			switch {
@@ -210,15 +89,7 @@ func drawLines(lines []line) string {
 				b.WriteString(author + ": ")
 			}
 		}
-		text := l.text
-		if strings.Contains(text, ".; ") {
-			text = pointBeforeSemicolon.ReplaceAllString(text, "$1; ")
-		}
-		goesOn := i+1 < len(lines) && lines[i+1].author == author && (lines[i+1].day == day || lines[i+1].day == "")
-		if goesOn && endsInPoint.MatchString(text) {
-			text = strings.TrimSuffix(text, ".") // a semicolon follows
-		}
-		b.WriteString(text)
+		b.WriteString(sen.text)
 	}
 	return strings.TrimPrefix(b.String(), "\n")
 }
@@ -235,4 +106,67 @@ func abbreviate(author string, abbreviations map[string]string) string {
 		}
 	}
 	return string(first)
+}
+
+// parseSentences reads prose as drawSentences writes it. It reads any other text too, as sentences.
+func parseSentences(prose string) (list []sentence) {
+	abbreviations := map[string]string{} // by author
+	day := ""
+	year := ""
+	for row := range strings.SplitSeq(prose, "\n") {
+		if row == "" {
+			continue
+		}
+
+		// A row in brackets is the day of the rows after it; the year is left out if it is the same.
+		if date, ok := strings.CutPrefix(strings.TrimSuffix(row, "]"), "["); ok {
+			if strings.Count(date, " ") == 1 {
+				date += " " + year
+			}
+			if t, err := time.Parse("2 Jan 2006", date); err == nil {
+				day = t.Format(time.DateOnly)
+				year = t.Format("2006")
+				continue
+			}
+		}
+
+		// Any other row is what one author has said. The author is named in full the first time.
+		author, rest, named := strings.Cut(row, ": ")
+		full := expand(author, abbreviations)
+		switch {
+		case !named:
+			author = ""
+			rest = row
+		case full != "":
+			author = full
+		default:
+			abbreviations[author] = abbreviate(author, abbreviations)
+		}
+		for _, text := range Statements(rest) {
+			list = append(list, sentence{author: author, day: day, text: text})
+		}
+	}
+	return list
+}
+
+// Statements returns the sentences of a row of a summary, or the clauses of one that is older.
+func Statements(row string) (list []string) {
+	for part := range strings.SplitSeq(row, betweenSentences) {
+		for text := range strings.SplitSeq(part, betweenClauses) {
+			if text = strings.TrimSpace(text); text != "" {
+				list = append(list, finished(text))
+			}
+		}
+	}
+	return list
+}
+
+// expand returns the author with an abbreviation or a full name, "" if none has it.
+func expand(name string, abbreviations map[string]string) string {
+	for author, short := range abbreviations {
+		if short == name || author == name {
+			return author
+		}
+	}
+	return ""
 }

@@ -9,194 +9,212 @@ import (
 	"unicode/utf8"
 )
 
-// maxRanked is how many lines are ranked at most: more than a summary has room for. The time grows with its square.
+// maxRanked is how many passages are ranked at most: more than a summary has room for. The time grows with its square.
 const maxRanked = 4096
 
-// rank returns the indexes of the lines, best first: of each line alone, or behind the question without which it means
-// nothing. It always takes the line next that adds most information for its length, considering the lines that it has
-// taken already. It stops when enough, which it asks now and then, says that those so far are more than needed.
-func (s *State) rank(enough func([][]int) bool) [][]int {
-	// The terms of each line, numbered from 0, with their information.
-	type numbered struct {
-		id   int
-		info float64
+// A passage is what is kept or left out as a whole: a sentence, with those that it means little without.
+type passage struct {
+	from, to int // the sentences [from, to)
+	length   int // in runes, with what is written around them
+	facts    []fact
+
+	chosen   bool
+	adjacent bool    // a neighbour from the same text is chosen
+	gain     float64 // information for each rune
+	round    int     // how many passages were chosen when gain was computed
+	index    int     // in the queue, -1 if it is not in there
+}
+
+// A fact is what one sentence of a passage tells.
+type fact struct {
+	terms  []term
+	weight float64
+	shape  uint64 // what sentences have in common that differ in names and numbers only; 0 if it is too short
+	crowd  crowd  // of a tool's sentences and of pasted ones; the zero value for others
+}
+
+// A term is a word of a sentence, by its number, with its information.
+type term struct {
+	number int
+	info   float64
+}
+
+// A crowd are the sentences that one tool or author has brought into one day in large numbers.
+type crowd struct{ author, day string }
+
+// ranking chooses passages. It always takes the one next that adds most information for its length, considering those that
+// it has taken already.
+type ranking struct {
+	sentences []sentence
+	passages  []passage
+	queue     queue
+
+	known  []bool         // by number: a chosen passage has the term
+	shapes map[uint64]int // how many chosen sentences have a shape
+	crowds map[crowd]int  // how many chosen sentences a crowd has
+}
+
+// newRanking returns a ranking of the sentences of a State, before the first choice.
+func (s *State) newRanking() *ranking {
+	r := &ranking{
+		sentences: s.sentences,
+		shapes:    map[uint64]int{},
+		crowds:    map[crowd]int{},
 	}
-	byTerm := map[uint64]numbered{}
-	terms := make([][]numbered, len(s.lines))
-	shapes := make([]uint64, len(s.lines))
-	kinds := make([]int, len(s.lines)) // of a tool's and of pasted lines: the number of the author and the day, from 1
-	kindNumbers := map[line]int{}
-	needs := make([]bool, len(s.lines)) // lines that mean nothing without the line before
-	open := make([]bool, len(s.lines))  // questions that the next line answers
-	q := candidates{list: make([]candidate, len(s.lines)), at: make([]int, len(s.lines))}
+	terms := map[uint64]term{} // with the information that they have as they are
 	var words []word
-	for i, l := range s.lines {
-		words, _ = splitInto(words, l.text)
-		terms[i] = make([]numbered, 0, len(words))
+	for i, sen := range s.sentences {
+		words = splitInto(words, sen.text)
+		f := fact{terms: make([]term, 0, len(words)), weight: sen.weight, shape: shape(words)}
 		for _, w := range words {
-			if w.term == 0 || s.terms.common(w.term) {
+			if w.term == 0 || w.pale || s.terms.common(w.term) {
 				continue
 			}
-			t, known := byTerm[w.term]
-			if !known {
-				t = numbered{id: len(byTerm), info: s.terms.idf(w.term)}
-				byTerm[w.term] = t
+			t, ok := terms[w.term]
+			if !ok {
+				t = term{number: len(terms), info: s.terms.idf(w.term)}
+				terms[w.term] = t
 			}
-			switch {
-			case w.name || times[w.plain]:
+			if w.name || times[w.plain] {
 				t.info *= exact
-			case w.pale || w.judges():
-				t.info *= faint
 			}
-			terms[i] = append(terms[i], t)
+			f.terms = append(f.terms, t)
 		}
-		shapes[i] = shape(words)
-		if l.long || l.byTool() {
-			k := line{author: l.author, day: l.day, long: l.long}
-			kindNumbers[k] = cmp.Or(kindNumbers[k], len(kindNumbers)+1)
-			kinds[i] = kindNumbers[k]
+		if sen.long || sen.byTool() {
+			f.crowd = crowd{author: sen.author, day: sen.day}
 		}
-		needs[i] = i > 0 && l.needs(s.lines[i-1], words)
-		open[i] = i+1 < len(s.lines) && l.open(s.lines[i+1])
-		q.list[i].line = i
-		q.at[i] = i
-	}
 
-	taken := make([]bool, len(byTerm))   // terms that a line taken already has
-	beside := make([]bool, len(s.lines)) // lines of which a neighbour is taken
-	shaped := map[uint64]int{}           // how many lines of a shape are taken
-	crowd := map[int]int{}               // how many lines of a kind are taken
-	// others calls f with the lines without which a line is not to be taken, unless they are taken.
-	others := func(i int, f func(int)) {
-		for j := i; needs[j] && q.at[j-1] >= 0; j-- {
-			f(j - 1)
+		// Put it into the passage before, or into one of its own.
+		if i == 0 || !together(s.sentences[i-1], sen) {
+			r.passages = append(r.passages, passage{from: i})
 		}
-		for j := i; open[j] && q.at[j+1] >= 0; j++ {
-			f(j + 1)
-		}
+		p := &r.passages[len(r.passages)-1]
+		p.to = i + 1
+		p.length += utf8.RuneCountInString(sen.text) + 4
+		p.facts = append(p.facts, f)
 	}
-	gain := func(i int) float64 {
-		sum := 0.0
-		length := 0
-		add := func(i int, by float64) {
-			length += utf8.RuneCountInString(s.lines[i].text) + 4
-			for _, t := range terms[i] {
-				if taken[t.id] {
-					sum += t.info * again * by
-				} else {
-					sum += t.info * by
-				}
-			}
-		}
-		add(i, 1)
-		others(i, func(j int) { add(j, asking) })
-		if beside[i] {
-			sum *= flow
-		}
-		sum *= math.Pow(crowds, float64(crowd[kinds[i]])) * repeated(shaped[shapes[i]])
-		if needs[i] && q.at[i-1] >= 0 {
-			sum *= repeated(shaped[shapes[i-1]])
-		}
-		return sum * s.lines[i].weight / float64(length)
-	}
-	for i := range q.list {
-		q.list[i].gain = gain(i)
-	}
+	r.known = make([]bool, len(terms))
 
-	// Of a flood of lines, only those are ranked that are best by themselves, with what they need.
-	if len(q.list) > maxRanked {
-		slices.SortFunc(q.list, func(a, b candidate) int {
-			return cmp.Or(cmp.Compare(b.gain, a.gain), cmp.Compare(a.line, b.line))
-		})
-		keep := map[int]bool{}
-		for _, c := range q.list[:maxRanked] {
-			keep[c.line] = true
-			others(c.line, func(i int) { keep[i] = true })
-		}
-		q.list = slices.DeleteFunc(q.list, func(c candidate) bool { return !keep[c.line] })
-		for i := range q.at {
-			q.at[i] = -1
-		}
-		for at, c := range q.list {
-			q.at[c.line] = at
-		}
+	// Of a flood of passages, only the best by themselves are ranked.
+	for i := range r.passages {
+		p := &r.passages[i]
+		p.gain = r.gain(p)
+		r.queue = append(r.queue, p)
 	}
-	take := func(i int) {
-		for _, t := range terms[i] {
-			taken[t.id] = true
+	if len(r.queue) > maxRanked {
+		slices.SortStableFunc(r.queue, func(a, b *passage) int { return cmp.Compare(b.gain, a.gain) })
+		for _, p := range r.queue[maxRanked:] {
+			p.index = -1
 		}
-		if shapes[i] != 0 {
-			shaped[shapes[i]]++
-		}
-		if kinds[i] != 0 {
-			crowd[kinds[i]]++
-		}
+		r.queue = r.queue[:maxRanked]
 	}
+	for i, p := range r.queue {
+		p.index = i
+	}
+	heap.Init(&r.queue)
+	return r
+}
 
-	// A gain only falls as lines are taken, but for those beside them, which are put up at once. So the first candidate is
-	// the best if its gain is up to date.
-	heap.Init(&q)
-	order := make([][]int, 0, len(q.list))
+// choose returns passages, best first. It stops when enough, which it asks now and then, says that those so far are more
+// than needed.
+func (r *ranking) choose(enough func([]*passage) bool) []*passage {
+	order := make([]*passage, 0, len(r.queue))
 	ask := 64
-	for q.Len() > 0 {
+	for len(r.queue) > 0 {
 		if len(order) == ask {
 			if enough(order) {
 				break
 			}
 			ask *= 2
 		}
-		first := &q.list[0]
-		if first.round != len(order) {
-			first.gain = gain(first.line)
-			first.round = len(order)
-			heap.Fix(&q, 0)
+
+		// A gain only falls as passages are chosen, but for those beside them, which are put up at once. So the first one is
+		// the best if its gain is up to date.
+		best := r.queue[0]
+		if best.round != len(order) {
+			r.update(best, len(order))
 			continue
 		}
-		best := heap.Pop(&q).(candidate).line
-		together := []int{best}
-		others(best, func(i int) { together = append(together, i) })
-		for _, i := range together[1:] {
-			heap.Remove(&q, q.at[i])
-		}
-		order = append(order, together)
-		for _, i := range together {
-			take(i)
-		}
-
-		// Put up the lines beside them, and one that needs them.
-		for _, i := range []int{slices.Min(together) - 1, slices.Max(together) + 1} {
-			if i < 0 || i >= len(s.lines) || q.at[i] < 0 {
-				continue
-			}
-			beside[i] = beside[i] || slices.ContainsFunc(together, func(j int) bool { return s.lines[i].with(s.lines[j]) })
-			if at := q.at[i]; beside[i] || needs[i] {
-				q.list[at].gain = gain(i)
-				q.list[at].round = len(order)
-				heap.Fix(&q, at)
-			}
+		heap.Pop(&r.queue)
+		order = append(order, best)
+		r.take(best)
+		for _, i := range []int{best.from - 1, best.to} {
+			r.putUp(best, i, len(order))
 		}
 	}
 	return order
 }
 
-// needs reports whether a line means nothing without the line before it: the question that it answers, or the clause that has
-// the noun for its pronoun.
-func (l line) needs(before line, words []word) bool {
-	switch {
-	case l.day != before.day || l.byTool() || len(words) == 0:
-		return false
-	case l.author != before.author:
-		return strings.HasSuffix(before.text, "?") && before.asks(l) && (elliptic(words) || lacksNoun(words))
+// gain returns the information that a passage adds, for each rune of it.
+func (r *ranking) gain(p *passage) float64 {
+	sum := 0.0
+	for _, f := range p.facts {
+		info := 0.0
+		for _, t := range f.terms {
+			if r.known[t.number] {
+				info += t.info * again
+			} else {
+				info += t.info
+			}
+		}
+		if f.crowd != (crowd{}) {
+			info *= math.Pow(crowds, float64(r.crowds[f.crowd]))
+		}
+		sum += info * f.weight * repeated(r.shapes[f.shape])
 	}
-	return l.with(before) && (persons[words[0].plain] || lacksNoun(words)) && len(before.text) < 120
+	if p.adjacent {
+		sum *= flow
+	}
+	return sum / float64(p.length)
 }
 
-// shape returns a number that lines have in common which differ in names and numbers only, 0 if they are too short for that.
+// update computes the gain of a passage in the queue again.
+func (r *ranking) update(p *passage, round int) {
+	p.gain = r.gain(p)
+	p.round = round
+	heap.Fix(&r.queue, p.index)
+}
+
+// take notes what a passage tells that is chosen now.
+func (r *ranking) take(p *passage) {
+	p.chosen = true
+	for _, f := range p.facts {
+		for _, t := range f.terms {
+			r.known[t.number] = true
+		}
+		if f.shape != 0 {
+			r.shapes[f.shape]++
+		}
+		if f.crowd != (crowd{}) {
+			r.crowds[f.crowd]++
+		}
+	}
+}
+
+// putUp raises the gain of the passage that has sentence i, if that is from the same text as its neighbour in the chosen one.
+func (r *ranking) putUp(chosen *passage, i, round int) {
+	neighbour := chosen.from
+	if i > neighbour {
+		neighbour = chosen.to - 1
+	}
+	if i < 0 || i >= len(r.sentences) || !r.sentences[i].sameText(r.sentences[neighbour]) {
+		return
+	}
+	n, _ := slices.BinarySearchFunc(r.passages, i, func(p passage, i int) int { return cmp.Compare(p.to-1, i) })
+	p := &r.passages[n]
+	if p.index >= 0 && !p.chosen {
+		p.adjacent = true
+		r.update(p, round)
+	}
+}
+
+// shape returns the hash of a sentence without its names and numbers.
 func shape(words []word) uint64 {
 	var b strings.Builder
 	n := 0
 	for i, w := range words {
-		if w.name || w.quoted || i == 0 && w.term != 0 && len(words) > 4 && !glues(words) { // the first may be a name
+		mayBeName := i == 0 && w.term != 0 && len(words) > 4
+		if w.name || w.quoted || mayBeName {
 			continue
 		}
 		b.WriteString(w.plain)
@@ -209,40 +227,33 @@ func shape(words []word) uint64 {
 	return key(b.String())
 }
 
-// A candidate is a line that rank may take next.
-type candidate struct {
-	line  int
-	round int     // how many times lines were taken when gain was computed
-	gain  float64 // information for each rune
-}
+// A queue is a heap with the passage of the highest gain first.
+type queue []*passage
 
-// candidates is a heap with the best candidate first. at has for each line where it is, -1 once it is taken.
-type candidates struct {
-	list []candidate
-	at   []int
-}
+func (q queue) Len() int { return len(q) }
 
-func (q *candidates) Len() int { return len(q.list) }
-func (q *candidates) Less(i, j int) bool {
-	a := q.list[i]
-	b := q.list[j]
-	if a.gain == b.gain {
-		return a.line < b.line
+func (q queue) Less(i, j int) bool {
+	if q[i].gain == q[j].gain {
+		return q[i].from < q[j].from
 	}
-	return a.gain > b.gain
+	return q[i].gain > q[j].gain
 }
-func (q *candidates) Swap(i, j int) {
-	q.list[i], q.list[j] = q.list[j], q.list[i]
-	q.at[q.list[i].line] = i
-	q.at[q.list[j].line] = j
+
+func (q queue) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].index = i
+	q[j].index = j
 }
-func (q *candidates) Push(x any) {
-	q.at[x.(candidate).line] = len(q.list)
-	q.list = append(q.list, x.(candidate))
+
+func (q *queue) Push(x any) {
+	p := x.(*passage)
+	p.index = len(*q)
+	*q = append(*q, p)
 }
-func (q *candidates) Pop() any {
-	last := q.list[len(q.list)-1]
-	q.list = q.list[:len(q.list)-1]
-	q.at[last.line] = -1
+
+func (q *queue) Pop() any {
+	last := (*q)[len(*q)-1]
+	*q = (*q)[:len(*q)-1]
+	last.index = -1
 	return last
 }

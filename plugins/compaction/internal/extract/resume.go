@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"strings"
-	"time"
 )
 
 // header is the first line of a ledger.
@@ -15,17 +14,17 @@ const header = "Values:"
 type stateJSON struct {
 	Texts  float64 `json:"texts,omitempty"`
 	Terms  *sketch `json:"terms,omitempty"`
-	Lines  string  `json:"lines,omitempty"`  // the weight of each line, and whether it is of a long text, in the order of the text
+	Lines  string  `json:"lines,omitempty"`  // the weight of each sentence, and whether it is from a long text, in their order
 	Events int     `json:"events,omitempty"` // how many were taken in so far
 	Values string  `json:"values,omitempty"` // the age of each value in events, and whether it was used, in the order of the text
 }
 
-// weightUnit is what a line's weight is multiplied with before it is stored as an integer, at least 1 and less than longLine:
-// 0 stands for a whole text.
+// weightUnit is what a sentence's weight is multiplied with before it is stored as an integer, at least 1 and less than
+// fromLongText. In an older State, 0 stands for a text that was kept whole.
 const weightUnit = 256
 
-// longLine is added to the stored weight of a part of a long text.
-const longLine = 1 << 15
+// fromLongText is added to the stored weight of a sentence of a long text.
+const fromLongText = 1 << 15
 
 // MarshalJSON writes what Resume needs besides the text: numbers in the order of the text's lines and values, and
 // counts of hashed words. It contains nothing of what was said.
@@ -35,13 +34,10 @@ func (s *State) MarshalJSON() ([]byte, error) {
 		j.Terms = &s.terms
 	}
 	var lines []byte
-	for _, l := range s.lines {
-		n := uint16(0)
-		if l.weight > 0 {
-			n = uint16(min(max(1, l.weight*weightUnit), longLine-1))
-		}
-		if l.long {
-			n |= longLine
+	for _, sen := range s.sentences {
+		n := uint16(min(max(1, sen.weight*weightUnit), fromLongText-1))
+		if sen.long {
+			n |= fromLongText
 		}
 		lines = binary.LittleEndian.AppendUint16(lines, n)
 	}
@@ -63,7 +59,7 @@ func (s *State) MarshalJSON() ([]byte, error) {
 
 // Resume returns the State that a compaction left. data is the State's JSON, and text is the text of the compaction
 // as it is stored. Words count only if the text still has them. If data is missing, broken, or belongs to another
-// text, the lines and values of the text count as new.
+// text, the sentences and values of the text count as new.
 func Resume(data []byte, text string) *State {
 	s := new(State)
 	var j stateJSON
@@ -75,14 +71,19 @@ func Resume(data []byte, text string) *State {
 		s.ledger.events = min(max(0, j.Events), 1<<40)
 	}
 
-	// The lines, with the weights that they had.
+	// The sentences, with the weights that they had. What has no weight may be several sentences.
 	prose, values := Split(valid(text))
-	s.lines = parseLines(prose)
+	parsed := parseSentences(prose)
 	weights := unpack(j.Lines)
-	if len(weights) == len(s.lines) {
-		for i, w := range weights {
-			s.lines[i].weight = float64(w&^longLine) / weightUnit
-			s.lines[i].long = w&longLine != 0
+	for i, sen := range parsed {
+		if len(weights) == len(parsed) {
+			sen.weight = float64(weights[i]&^fromLongText) / weightUnit
+			sen.long = weights[i]&fromLongText != 0
+		}
+		if sen.weight > 0 {
+			s.sentences = append(s.sentences, sen)
+		} else {
+			s.addSentences(sen, split(sen.text))
 		}
 	}
 
@@ -125,59 +126,6 @@ func Split(text string) (prose, ledger string) {
 		return text, ""
 	}
 	return text[:i], text[i+len(apart):]
-}
-
-// parseLines reads prose as drawLines writes it. It reads any other text too, as lines.
-func parseLines(prose string) (lines []line) {
-	abbreviations := map[string]string{} // by author
-	day := ""
-	year := ""
-	for row := range strings.SplitSeq(prose, "\n") {
-		if row == "" {
-			continue
-		}
-
-		// A row in brackets is the day of the rows after it; the year is left out if it is the same.
-		if date, ok := strings.CutPrefix(strings.TrimSuffix(row, "]"), "["); ok {
-			if strings.Count(date, " ") == 1 {
-				date += " " + year
-			}
-			if t, err := time.Parse("2 Jan 2006", date); err == nil {
-				day = t.Format(time.DateOnly)
-				year = t.Format("2006")
-				continue
-			}
-		}
-
-		// Any other row is one author's lines. The author is named in full the first time.
-		author, rest, named := strings.Cut(row, ": ")
-		full := expand(author, abbreviations)
-		switch {
-		case !named:
-			author = ""
-			rest = row
-		case full != "":
-			author = full
-		default:
-			abbreviations[author] = abbreviate(author, abbreviations)
-		}
-		for _, text := range strings.Split(rest, "; ") {
-			if text != "" {
-				lines = append(lines, line{author: author, day: day, weight: 1, text: text})
-			}
-		}
-	}
-	return lines
-}
-
-// expand returns the author with an abbreviation or a full name, "" if none has it.
-func expand(name string, abbreviations map[string]string) string {
-	for author, short := range abbreviations {
-		if short == name || author == name {
-			return author
-		}
-	}
-	return ""
 }
 
 // parseRecords reads a ledger as ledger.draw writes it. If a row could mean two records, it returns one that is

@@ -42,7 +42,7 @@ func recordings(t testing.TB, file string) (recs []*session.Recording) {
 }
 
 // reload returns the state that another process finds: the JSON and the text are all that is stored.
-func reload(t testing.TB, s *extract.State, text string) *extract.State {
+func reload(t require.TestingT, s *extract.State, text string) *extract.State {
 	j, err := json.Marshal(s)
 	require.NoError(t, err)
 	return extract.Resume(j, text)

@@ -18,6 +18,9 @@ const (
 	maxTexts = 4096 // when there are more texts, all counts are halved, so that old texts count less
 )
 
+// counted is how many words of a text are counted as one text at most.
+const counted = 80
+
 // prior is added to the number of texts, so that the weight of a term is nearly the same early and late in a session.
 const prior = 1000
 

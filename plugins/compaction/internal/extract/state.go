@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/plughook/plughook/session"
@@ -10,10 +11,11 @@ import (
 // the State of an earlier compaction from its JSON and its text. The JSON contains no words, and has at most about
 // 10 KB at a budget of 4,000 tokens.
 type State struct {
-	terms  sketch
-	lines  []line
-	ledger ledger
+	terms     sketch
+	sentences []sentence
+	ledger    ledger
 
+	texts    int             // how many were added
 	stressed map[uint64]bool // terms that Stress has named
 }
 
@@ -35,23 +37,35 @@ func (s *State) Add(events []*session.Event) {
 		}
 		s.ledger.add(e)
 		for _, t := range texts(e) {
-			s.terms.add(t.words)
-			s.lines = append(s.lines, line{
-				author: t.author,
-				day:    t.day,
-				text:   t.whole,
-				long:   t.long,
-			})
+			s.addText(t)
 		}
 	}
 }
 
-// Stress makes clauses and values with these words the first to be kept, until the State is stored. The words may be a
+// addText takes in a text: it counts its terms, and cuts it into sentences.
+func (s *State) addText(whole sentence) {
+	words := split(whole.text)
+	for passage := range slices.Chunk(words, counted) {
+		s.terms.add(passage)
+	}
+	s.addSentences(whole, words)
+}
+
+// addSentences cuts a text into sentences, which are not weighed yet.
+func (s *State) addSentences(whole sentence, words []word) {
+	s.texts++
+	whole.source = s.texts
+	for _, text := range sentences(whole.text, words) {
+		whole.text = text
+		s.sentences = append(s.sentences, whole)
+	}
+}
+
+// Stress makes sentences and values with these words the first to be kept, until the State is stored. The words may be a
 // user's instructions.
 func (s *State) Stress(words string) {
 	s.stressed = map[uint64]bool{}
-	all, _ := split(valid(words))
-	for _, w := range all {
+	for _, w := range split(valid(words)) {
 		s.stressed[w.term] = w.term != 0
 	}
 	s.ledger.stressed = s.stressed
@@ -78,7 +92,7 @@ func (s *State) Text(budget int, count func(string) int) string {
 
 	// Then the prose, beside these values.
 	besideValues := func(prose string) int { return count(join(prose, values)) }
-	prose := s.prose(budget, besideValues, allFit)
+	prose := s.prose(budget, besideValues, !allFit)
 
 	// Then more values, if the prose has left room.
 	if len(kept) < len(ranked) {
@@ -92,7 +106,7 @@ func (s *State) Text(budget int, count func(string) int) string {
 
 // Prose returns the prose alone, within a budget, under the same conditions as Text.
 func (s *State) Prose(budget int, count func(string) int) string {
-	return within(s.prose(budget, count, true), budget, count)
+	return within(s.prose(budget, count, false), budget, count)
 }
 
 // Ledger returns the ledger alone, within a budget, under the same conditions as Text.

@@ -12,26 +12,15 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A text is a passage that somebody wrote. It is short enough to be kept or dropped as a whole.
-type text struct {
-	author string // for a tool, its name and "()"
-	day    string // 2006-01-02, "" if the time is not known
-	whole  string // the text as it was written, in one line
-	words  []word
-	long   bool // it is a part of a long text, which somebody has probably pasted
-}
-
 // longText is the number of words from which on a text is long.
 const longText = 250
 
 // isLong reports whether a text is long, by its spaces or its bytes.
 func isLong(text string) bool { return strings.Count(text, " ") > longText || len(text) > 16*longText }
 
-// passage is the number of words after which a text is cut at the end of a sentence.
-const passage = 80
-
-// texts returns the passages of an event: its text, its files, and the prose in the arguments and responses of calls.
-func texts(e *session.Event) (all []text) {
+// texts returns what an event says, each text as one long sentence: its own text, its files, and the prose in the arguments
+// and responses of calls.
+func texts(e *session.Event) (all []sentence) {
 	if e == nil || e.Content == nil {
 		return nil
 	}
@@ -40,30 +29,12 @@ func texts(e *session.Event) (all []text) {
 	if !e.Timestamp.IsZero() && year > 0 && year < 10000 {
 		day = e.Timestamp.Format(time.DateOnly)
 	}
-	add := func(author, s string) {
-		s = footnote.ReplaceAllLiteralString(undated(valid(s), e.Timestamp), "")
-		s = flat(caption.ReplaceAllLiteralString(s, "[photo of "))
-		words, _ := split(s)
-		isLong := isLong(s)
-		from := 0
-		for len(words) > 0 {
-			n := passageEnd(words)
-			end := len(s)
-			if n < len(words) {
-				end = words[n].at
-			}
-			all = append(all, text{
-				author: author,
-				day:    day,
-				whole:  strings.TrimSpace(s[from:end]),
-				words:  words[:n:n],
-				long:   isLong,
-			})
-			words = words[n:]
-			from = end
-		}
+	add := func(author, text string) {
+		text = footnote.ReplaceAllLiteralString(undated(valid(text), e.Timestamp), "")
+		text = flat(caption.ReplaceAllLiteralString(text, "[photo of "))
+		all = append(all, sentence{author: author, day: day, text: text, long: isLong(text)})
 	}
-	author := strings.ReplaceAll(strings.TrimSuffix(token(e.Author), "()"), "[", "(")
+	author := strings.ReplaceAll(strings.TrimSuffix(oneWord(e.Author), "()"), "[", "(")
 	add(author, e.Text())
 	for _, p := range e.Content.Parts {
 		switch {
@@ -73,28 +44,14 @@ func texts(e *session.Event) (all []text) {
 		case p.FileData != nil:
 			add(author, file(p.FileData.DisplayName, p.FileData.MIMEType))
 		case p.FunctionCall != nil:
-			tool := token(p.FunctionCall.Name) + "()"
-			eachProse(p.FunctionCall.Args, 0, func(s string) { add(tool, s) })
+			tool := oneWord(p.FunctionCall.Name) + "()"
+			eachProse(p.FunctionCall.Args, 0, func(text string) { add(tool, text) })
 		case p.FunctionResponse != nil:
-			tool := token(p.FunctionResponse.Name) + "()"
-			eachProse(p.FunctionResponse.Response, 0, func(s string) { add(tool, s) })
+			tool := oneWord(p.FunctionResponse.Name) + "()"
+			eachProse(p.FunctionResponse.Response, 0, func(text string) { add(tool, text) })
 		}
 	}
 	return all
-}
-
-// passageEnd returns how many of the words form the first passage: all of them, or those up to the last end of a
-// sentence in reach.
-func passageEnd(words []word) int {
-	if len(words) <= passage*3/2 {
-		return len(words)
-	}
-	for n := passage; n >= passage/2; n-- {
-		if words[n].sentence != words[n-1].sentence {
-			return n
-		}
-	}
-	return passage
 }
 
 // file mentions a file: "(file map.png, image/png)". The ledger has its address.
@@ -193,7 +150,7 @@ func flat(s string) string {
 			r = ','
 		case r == ':':
 			next, _ := utf8.DecodeRuneInString(s[i+1:])
-			if !letter(next) || last == 0 {
+			if !beginsWord(next) || last == 0 {
 				r = ','
 			}
 		}

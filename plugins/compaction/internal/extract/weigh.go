@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// A clause's weight is what its information counts. It is the product of the numbers below that apply.
+// A sentence's weight is what its information counts. It is the product of the numbers below that apply.
 
-// reasons are what a clause itself shows.
+// reasons are what a sentence itself shows.
 var reasons = []struct {
-	by float64
-	is func(traits) bool
+	factor  float64
+	applies func(traits) bool
 }{
 	// It tells something of its author, of a time, or of what was decided or wished.
 	{1.5, func(t traits) bool { return t.self && !t.asks }},
@@ -19,20 +19,16 @@ var reasons = []struct {
 	{1.5, func(t traits) bool { return t.quotes && !t.asks }},
 	{1.2, func(t traits) bool { return t.decides && !t.asks && !t.pasted }},
 
-	// It says what may be, without a time or a number; or what is true of everybody, without a name either.
-	{0.5, func(t traits) bool { return t.may && !t.time && !t.digit }},
+	// It says what is true of everybody: it has no name, and its author does not speak of themselves.
 	{0.5, func(t traits) bool { return !t.self && !t.exact && !t.refers }},
 
-	// It begins with a form in -ing, such as "Dancing is", which judges more than it tells; or with a word such as "it".
-	{0.5, func(t traits) bool { return t.activity }},
-	{0.6, func(t traits) bool { return t.refers }},
+	// It begins with a word such as "it"; it has only one word that tells something, or none. A short answer may.
+	{0.6, func(t traits) bool { return t.refers && !t.answer }},
+	{0.25, func(t traits) bool { return t.thin && !t.answer }},
+	{0.001, func(t traits) bool { return t.empty }},
 
-	// It is about the conversation itself, such as "since we last talked"; it asks; it has one word that tells something; it
-	// judges what the other has said, such as "Impressive that you speak Danish".
-	{0.3, func(t traits) bool { return t.chats }},
-	{0.5, func(t traits) bool { return t.asks }},
-	{0.25, func(t traits) bool { return t.thin }},
-	{0.7, func(t traits) bool { return t.praises }},
+	// It asks what nobody answers in short.
+	{0.1, func(t traits) bool { return t.asks && !t.answered }},
 
 	// It is in brackets, such as a caption; a tool said it; somebody pasted it; it is code, or a row of a table or a log.
 	{0.25, func(t traits) bool { return t.aside }},
@@ -41,91 +37,83 @@ var reasons = []struct {
 	{0.01, func(t traits) bool { return t.code }},
 }
 
-// Places: what a clause counts by where it stands in the conversation. Only the first clauses of a text count more.
+// What a sentence counts by its position in the conversation. Only the first sentences of a text count more.
 const (
-	firsts  = 2   // how many clauses of a text are its first; those that ask or praise are not among them
+	firsts  = 3   // how many sentences of a text are its first; questions are not among them
 	brings  = 2.0 // the text opens a day, on which people say what is new
-	answers = 2.5 // the text before asks
-	probed  = 1.3 // the text after asks; all clauses count more
+	answers = 2.0 // the text before asks
+	probed  = 1.3 // the text after asks; all sentences count more
 )
 
-// wanted is for a clause with a word that Stress has named. Such a clause counts no less for any reason.
-const wanted = 8.0
+// A sentence in which no word tells something has this weight at most.
+const leastTelling = 0.01
 
-// Words: what the information of a word counts.
+// wanted is for a sentence with a word that Stress has named. Such a sentence counts no less for any reason.
+const wanted = 20.0
+
+// What the information of a word counts.
 const (
-	exact = 2.5 // a name, a number, or a word of time
-	faint = 0.1 // a pale word
-	again = 0.4 // a word that a chosen clause has
+	exact = 5.0 // a name, a number, or a word of time
+	again = 0.2 // a word that a chosen sentence has
 )
 
-// Choice: what a clause gains or loses by the clauses that are chosen already.
+// What a sentence gains or loses by the sentences that are chosen already.
 const (
-	flow   = 2.0 // a clause beside it, from the same text, is chosen
-	crowds = 0.9 // for each chosen clause of the same day, if both are a tool's, or both are pasted
-	asking = 0.3 // the words of another clause without which this one is not to be taken
+	flow   = 1.3 // the sentence beside it, from the same text, is chosen
+	crowds = 0.9 // for each chosen sentence of the same day, if both are a tool's, or both are pasted
 )
 
-// repeated returns what a clause counts if n chosen clauses differ from it in names and numbers only.
+// repeated returns what a sentence counts if n chosen sentences differ from it in names and numbers only.
 func repeated(n int) float64 { return math.Pow(float64(n+1), -1.5) }
 
-// traits are what decides the weight of a clause.
+// traits are what decides the weight of a sentence.
 type traits struct {
-	self, time, quotes, decides, may, digit, exact, refers          bool
-	activity, chats, praises, asks, thin, aside, tool, pasted, code bool
-	wanted                                                          bool
+	self, time, quotes, decides, exact, refers, asks, thin, empty bool
+	aside, tool, pasted, code                                     bool
+	wanted                                                        bool
+
+	answered bool // a question that is kept together with its answer
+	answer   bool // a short answer that is kept together with its question
 }
 
-// traits returns what decides the weight of a clause of a line.
-func (s *State) traits(c clause, words []word, l line) traits {
-	said := words[c.from:c.to]
-	first := said[0].plain
+// traits returns what decides the weight of a sentence with these words.
+func (s *State) traits(sen sentence, words []word) traits {
 	t := traits{
-		asks:     c.asks,
-		exact:    c.exact(words),
-		refers:   pronouns[first],
-		activity: strings.HasSuffix(first, "ing") && len(first) > 5,
-		aside:    openBefore(l.text, said[0].at) == "(",
-		tool:     l.byTool(),
-		pasted:   l.long,
+		asks:   sen.asks(),
+		refers: pronouns[words[0].plain],
+		aside:  strings.HasPrefix(sen.text, "("),
+		tool:   sen.byTool(),
+		pasted: sen.long,
 	}
-	t.thin = c.strong(words) == 1 && !t.exact && len(said) > 2 // a shorter one answers
-	t.self = !l.long && !l.byTool() && shows(said)
-	reason := false // "because it'll help me" doubts nothing
-	us := false
-	you := false
-	judges := false
-	talks := false
-	for _, w := range said {
-		t.self = t.self || own[w.plain] && (!l.long || !plural[w.plain])
-		reason = reason || reasoned[w.plain]
-		t.may = t.may || modals[w.plain] && !reason
+	strong := 0 // how many words tell something
+	names := 0
+	for _, w := range words {
+		t.self = t.self || speakers[w.plain] && !t.tool && (!sen.long || !groups[w.plain])
 		t.time = t.time || times[w.plain]
-		t.digit = t.digit || strings.ContainsAny(w.plain, "0123456789")
+		t.exact = t.exact || times[w.plain] || w.name && w.term != 0
 		t.quotes = t.quotes || w.quoted
 		t.decides = t.decides || decisions[w.plain]
 		t.wanted = t.wanted || s.stressed[w.term]
-		us = us || w.plain == "we"
-		you = you || addressed[w.plain]
-		judges = judges || w.pale || w.judges() || interjections[w.plain]
-		talks = talks || talked[w.plain]
+		if w.term != 0 && !w.pale {
+			strong++
+		}
+		if w.name {
+			names++
+		}
 	}
-	t.chats = us && talks
-	t.praises = you && judges && !t.self && !t.asks && !t.time && !t.digit
-	last := said[len(said)-1]
-	whole := l.text[said[0].at : last.at+len(last.text)]
-	heading := strings.Trim(first, "#") == ""
-	t.code = isCode(whole, 12) ||
-		(t.tool || t.pasted) && (isCode(whole, 25) || isList(said) || len(said) > 50 || heading)
+	t.empty = strong == 0
+	t.thin = strong == 1
+	isRow := 2*names >= len(words) || len(words) > 50 || strings.Trim(words[0].plain, "#") == ""
+	t.code = isCode(sen.text, 12) || (t.tool || t.pasted) && (isCode(sen.text, 25) || isRow)
 	return t
 }
 
-// weight returns the weight of a clause with these traits, without its place.
+// weight returns the weight of a sentence with these traits, without its position.
 func (t traits) weight() float64 {
 	weight := 1.0
 	for _, r := range reasons {
-		if r.is(t) {
-			weight *= r.by
+		if r.applies(t) {
+			weight *= r.factor
 		}
 	}
 	if t.wanted {
@@ -134,68 +122,77 @@ func (t traits) weight() float64 {
 	return weight
 }
 
-// placed returns what the clause with index n of a line counts, by what was said before and after the line.
-func placed(lines []line, i, n int) float64 {
-	l := lines[i]
-	if l.long || l.byTool() {
-		return 1
+// weigh gives their weights to the sentences that have none yet.
+func (s *State) weigh() {
+	var words []word
+	all := s.sentences
+	for from := 0; from < len(all); {
+		to := from + 1
+		for to < len(all) && all[to].source == all[from].source && all[to].weight == 0 {
+			to++
+		}
+		if all[from].weight != 0 {
+			from++
+			continue
+		}
+
+		// What was said directly before and after the text.
+		ofPerson := !all[from].long && !all[from].byTool()
+		opensDay := from == 0 || all[from-1].day != all[from].day
+		answersText := from > 0 && s.textAsks(from-1, -1) && all[from-1].author != all[from].author
+		isProbed := to < len(all) && s.textAsks(to, 1) && all[to].author != all[from].author
+		told := 0 // how many sentences of the text do not ask
+		for i := from; i < to; i++ {
+			words = splitInto(words, all[i].text)
+			if len(words) == 0 {
+				all[i].weight = leastTelling / 10
+				continue
+			}
+			t := s.traits(all[i], words)
+			t.answer = i > 0 && all[i-1].asks() && together(all[i-1], all[i])
+			t.answered = t.asks && i+1 < len(all) && together(all[i], all[i+1])
+			weight := t.weight()
+			if ofPerson && isProbed {
+				weight *= probed
+			}
+			switch {
+			case !ofPerson || t.asks || told >= firsts:
+			case opensDay:
+				weight *= brings
+			case answersText:
+				weight *= answers
+			}
+			if !t.asks {
+				told++
+			}
+			all[i].weight = weight
+		}
+		from = to
 	}
-	weight := 1.0
-	if i+1 < len(lines) && lines[i+1].asks(l) {
-		weight = probed
-	}
-	switch {
-	case n >= firsts:
-	case i == 0 || lines[i-1].day != l.day:
-		weight *= brings
-	case lines[i-1].asks(l):
-		weight *= answers
-	}
-	return weight
 }
 
-// isCode reports whether one of so many runes of a text is a mark that code and tables have.
-func isCode(text string, of int) bool {
+// textAsks reports whether the text that a sentence is from has a question. It looks at the sentences from index i on, in
+// one direction.
+func (s *State) textAsks(i, step int) bool {
+	first := s.sentences[i]
+	for ; i >= 0 && i < len(s.sentences) && s.sentences[i].source == first.source; i += step {
+		if s.sentences[i].author != first.author || first.byTool() {
+			return false
+		}
+		if s.sentences[i].asks() {
+			return true
+		}
+	}
+	return false
+}
+
+// isCode reports whether at least one of so many runes of a text is a mark that code and tables have.
+func isCode(text string, runes int) bool {
 	marks := 0
 	for _, r := range text {
 		if strings.ContainsRune("{}|=<>\\/_`#*~^&@+()", r) {
 			marks++
 		}
 	}
-	return marks >= 3 && marks*of > utf8.RuneCountInString(text)
+	return marks >= 3 && marks*runes > utf8.RuneCountInString(text)
 }
-
-// isList reports whether most words are names and numbers, as in a row of a table.
-func isList(words []word) bool {
-	n := 0
-	for _, w := range words {
-		if w.name {
-			n++
-		}
-	}
-	return 2*n >= len(words)
-}
-
-// decisions are words with which people decide, change their minds, or say how they want something.
-var decisions = set(`decided decide decision instead agreed changed moved cancelled canceled postponed rather prefer never
-always must allergic refuse refused quit stopped replaced anymore`)
-
-// plural are words of own that documents use, too.
-var plural = set(`we us our ours weve`)
-
-// shows reports whether with these words people show what they have: "Look at this cake".
-func shows(said []word) bool {
-	return len(said) > 2 && looks[said[0].plain+" "+said[1].plain] && said[2].plain == "this"
-}
-
-// looks are what such words begin with.
-var looks = map[string]bool{"look at": true, "check out": true}
-
-// reasoned are words that begin a reason.
-var reasoned = set(`because cause cuz`)
-
-// addressed are words for who is spoken to.
-var addressed = set(`you your yours youre youve youd youll yourself`)
-
-// talked are words of clauses such as "it's been ages since we last talked".
-var talked = set(`talked chatted spoke caught`)
