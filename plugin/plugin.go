@@ -113,6 +113,8 @@ type Plugin struct {
 	// Background says that AfterRun is called after the caller has its answer and the lease is given back.
 	// What it emits is appended under a lease of its own, and not yielded.
 	Background bool
+	// Commands are what the plugin does on request, for programs that offer it to their users.
+	Commands []Command
 	// Close releases what the plugin holds, once no hook is running. It returns by the time its
 	// context is done. It may be nil.
 	Close func(context.Context) error

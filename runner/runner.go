@@ -118,6 +118,15 @@ func New(o Options) (*Runner, error) {
 	return r, nil
 }
 
+// Agent returns the agent that the Runner runs.
+func (r *Runner) Agent() agent.Agent { return r.opt.Agent }
+
+// Sessions returns the store of the sessions that the Runner runs the agent on.
+func (r *Runner) Sessions() session.Service { return r.opt.Sessions }
+
+// Plugins returns the plugins that steer the runs, in their order.
+func (r *Runner) Plugins() []*plugin.Plugin { return slices.Clone(r.opt.Plugins) }
+
 // Run runs the agent once on a session and yields every event of the invocation, the input included,
 // as it is in the log. It waits for the session's lease first.
 //

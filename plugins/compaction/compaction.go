@@ -64,8 +64,8 @@ const nowCommand = Name + ".now"
 // New returns the plugin, or an error if the configuration is invalid. Put the plugin before plugins that redact, so
 // that they are offered its summaries, and before plugins that record. The command Now is carried out before the
 // agent runs, after all plugins have seen it, wherever they are in the list.
-func New(c Config) (*plugin.Plugin, error) {
-	c, err := c.complete()
+func New(given Config) (*plugin.Plugin, error) {
+	c, err := given.complete()
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +82,7 @@ func New(c Config) (*plugin.Plugin, error) {
 		BeforeModel: k.beforeModel,
 		OnEvent:     k.onEvent,
 		AfterRun:    k.afterRun,
+		Commands:    []plugin.Command{{Action: plugin.Compact, Name: nowCommand, DryRun: given.dryRun}},
 	}, nil
 }
 

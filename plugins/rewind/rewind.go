@@ -30,7 +30,7 @@ import (
 const name = "rewind"
 
 // Invalid is the ErrorCode of the answer to a command that cannot be carried out.
-const Invalid = "INVALID_ARGUMENT"
+const Invalid = plugin.CommandRefused
 
 // To returns the command to make the session what it was when the event at position seq was its last; 0 is the beginning.
 // Summaries and rewinds after that position do not count any more.
@@ -61,7 +61,28 @@ func New(sessions session.Service) *plugin.Plugin {
 		Doc:      "Takes back the end of a conversation on command.",
 		Partials: true,
 		OnEvent:  r.onEvent,
+		Commands: []plugin.Command{{Action: plugin.Rewind, Name: name, DryRun: dryRun}},
 	}
+}
+
+// dryRun is DryRun of a session in a store.
+func dryRun(ctx context.Context, sessions session.Reader, key session.Key, c session.Command) (any, error) {
+	s, err := sessions.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	var log []*session.Event
+	for e, err := range sessions.Read(ctx, key, session.Selection{}) {
+		if err != nil {
+			return nil, err
+		}
+		log = append(log, e)
+	}
+	plan, err := DryRun(s.Initial, log, c)
+	if err != nil {
+		return nil, &plugin.CommandError{Err: err}
+	}
+	return plan, nil
 }
 
 type rewinder struct{ sessions session.Service }
