@@ -172,3 +172,12 @@ func TestAPluginLinksNoHost(t *testing.T) {
 		require.False(t, slices.Contains(linked, module+"/"+host), "package serve links %s", host)
 	}
 }
+
+// The server finds what plugins offer (plugin.Command) in the list of the runner's plugins.
+func TestTheServerNamesNoPlugin(t *testing.T) {
+	for _, line := range list(t, "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./server/...") {
+		for _, imported := range strings.Fields(line)[1:] {
+			require.False(t, strings.HasPrefix(imported, module+"/plugins/"), line)
+		}
+	}
+}

@@ -436,7 +436,7 @@ func (s *service) replica(change ...func(*server.Options)) *service {
 	a := agent.New("helper", "It helps.", act)
 	r, err := runner.New(runner.Options{Agent: a, Sessions: s.sessions})
 	require.NoError(s, err)
-	o := server.Options{Apps: []server.App{{Name: "desk", Runner: r, Sessions: s.sessions, Agent: a}}}
+	o := server.Options{Apps: []server.App{{Name: "desk", Runner: r}}}
 	for _, do := range change {
 		do(&o)
 	}

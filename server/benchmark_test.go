@@ -48,7 +48,7 @@ func BenchmarkRun(b *testing.B) {
 			require.NoError(b, err)
 			r, err := runner.New(runner.Options{Agent: a, Sessions: sessions})
 			require.NoError(b, err)
-			s, err := server.New(server.Options{Apps: []server.App{{Name: "desk", Runner: r, Sessions: sessions, Agent: a}}})
+			s, err := server.New(server.Options{Apps: []server.App{{Name: "desk", Runner: r}}})
 			require.NoError(b, err)
 			h := httptest.NewServer(s)
 			client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callers}}

@@ -54,7 +54,7 @@ func FuzzRequests(f *testing.F) {
 	r, err := runner.New(runner.Options{Agent: a, Sessions: sessions, Plugins: plugins})
 	require.NoError(f, err)
 	o := server.Options{
-		Apps:   []server.App{{Name: "desk", Runner: r, Sessions: sessions, Artifacts: artifact.NewMemory(), Agent: a, Plugins: plugins}},
+		Apps:   []server.App{{Name: "desk", Runner: r, Artifacts: artifact.NewMemory()}},
 		Hosts:  []string{"desk"},
 		Limits: server.Limits{Run: 2 * time.Second},
 	}

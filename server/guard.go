@@ -62,7 +62,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler)
 		}
 	}()
-	w = web.Patient(w, g.core.Settings.Patience)
+	w = web.Patient(w, g.core.Limits.Patience)
 	if err := g.check(w, r); err != nil {
 		g.core.Fail(w, r, err)
 		return
@@ -91,12 +91,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if g.caller == nil {
 		who.Admin = true
 	}
-	g.next.ServeHTTP(w, web.WithCaller(r, web.Caller{
-		User:  who.User,
-		Apps:  who.Apps,
-		Admin: who.Admin,
-		Still: func() bool { return g.still(r, who) },
-	}))
+	g.next.ServeHTTP(w, web.WithCaller(r, who, func() bool { return g.still(r, who) }))
 }
 
 // still reports whether a request would still be let in, as the same caller. If that cannot be found out, it is.

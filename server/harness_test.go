@@ -53,7 +53,7 @@ func serve(t *testing.T, do run, change func(*server.Options), plugins ...*plugi
 	r, err := runner.New(runner.Options{Agent: a, Sessions: sessions, Plugins: plugins})
 	require.NoError(t, err)
 	o := server.Options{
-		Apps:   []server.App{{Name: "desk", Runner: r, Sessions: sessions, Agent: a, Plugins: plugins}},
+		Apps:   []server.App{{Name: "desk", Runner: r}},
 		Limits: server.Limits{Heartbeat: 50 * time.Millisecond, Patience: 5 * time.Minute}, // a test may stop reading for a while
 	}
 	if change != nil {
@@ -128,11 +128,8 @@ func call(name, id string) *session.Event {
 	}}
 }
 
-// withFiles gives the app artifacts and compaction.
-func withFiles(o *server.Options) {
-	o.Apps[0].Artifacts = artifact.NewMemory()
-	o.Apps[0].Compaction = &compaction.Config{}
-}
+// withFiles gives the app artifacts.
+func withFiles(o *server.Options) { o.Apps[0].Artifacts = artifact.NewMemory() }
 
 // do sends a request and returns the answer's status and body.
 func (s *service) do(method, path, body string, header ...string) (int, string) {

@@ -58,9 +58,6 @@ func serveKit(t *testing.T, change func(*server.Options)) *service {
 		app := server.App{
 			Name:      "desk",
 			Runner:    r,
-			Sessions:  sessions,
-			Agent:     desk,
-			Plugins:   plugins,
 			Artifacts: files,
 		}
 		other := app

@@ -1,19 +1,13 @@
 package server
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
-	"time"
 
-	"github.com/plughook/plughook/agent"
-	"github.com/plughook/plughook/artifact"
-	"github.com/plughook/plughook/plugin"
-	"github.com/plughook/plughook/plugins/compaction"
-	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/server/internal/apps"
 	"github.com/plughook/plughook/session"
 )
 
@@ -50,35 +44,14 @@ type Options struct {
 	Version string
 }
 
-// An App is one runner that is served, with what it runs on.
-type App struct {
-	// Name is the app of the sessions' keys, and stands in paths.
-	Name   string
-	Runner *runner.Runner
-	// Sessions and Agent are those of the runner.
-	Sessions session.Service
-	Agent    agent.Agent
-	// Plugins are those of the runner: a client cannot create a session with state that is theirs.
-	Plugins []*plugin.Plugin
-	// Compaction has the settings of the plugin for compaction, for dry runs; nil if there is none.
-	Compaction *compaction.Config
-	// Artifacts has the files of the sessions; nil means that there are none.
-	Artifacts artifact.Service
-}
+// An App is one runner that is served. Its agent, sessions and plugins are those of the runner.
+type App = apps.App
 
 // A Caller is who sends a request.
-type Caller struct {
-	// User is the caller's user: the caller reaches every session of this user, and no other. A caller without
-	// a user is not let in, but with AnyUser.
-	User string
-	// AnyUser lets a caller without a user reach the sessions of every user, by naming one in the request.
-	AnyUser bool
-	// Apps are the apps that the caller reaches; nil is all of them.
-	Apps []string
-	// Admin says that the caller may delete the data of every user, and set state that all users of an app
-	// share: keys with the prefix "app:".
-	Admin bool
-}
+type Caller = apps.Caller
+
+// Limits bound what clients may take. A 0 is the default that stands beside it; a negative number is no bound.
+type Limits = apps.Limits
 
 // ErrUnauthorized says that it is not known who sends a request.
 var ErrUnauthorized = errors.New("unauthorized")
@@ -89,44 +62,6 @@ type Chat struct {
 	App string
 	// Field is the field that names the session, "session" if it is empty.
 	Field string
-}
-
-// Limits bound what clients may take. A 0 is the default that stands beside it; a negative number is no bound.
-type Limits struct {
-	Body        int64         // bytes of a body: 1 MiB
-	Upload      int64         // bytes of a body with a file: 10 MiB
-	Waiting     int           // runs of the process that wait for a busy session: 1000
-	UserRuns    int           // runs of one user, waiting or running: 100
-	Run         time.Duration // length of a run: 30 minutes
-	Streams     int           // streams of the process: 10000
-	UserStreams int           // streams of one user: 100
-	Heartbeat   time.Duration // silence on a stream: 15 s
-	Patience    time.Duration // for a client that reads too slowly, for each 64 KiB of an answer: 10 s
-}
-
-// withDefaults returns the limits with a number for each that is 0, and 0 for no bound.
-func (l Limits) withDefaults() Limits {
-	return Limits{
-		Body:        bound(l.Body, 1<<20),
-		Upload:      bound(l.Upload, 10<<20),
-		Waiting:     int(bound(int64(l.Waiting), 1000)),
-		UserRuns:    int(bound(int64(l.UserRuns), 100)),
-		Run:         time.Duration(bound(int64(l.Run), int64(30*time.Minute))),
-		Streams:     int(bound(int64(l.Streams), 10000)),
-		UserStreams: int(bound(int64(l.UserStreams), 100)),
-		Heartbeat:   cmp.Or(l.Heartbeat, 15*time.Second),
-		Patience:    cmp.Or(l.Patience, 10*time.Second),
-	}
-}
-
-func bound(n, otherwise int64) int64 {
-	switch {
-	case n == 0:
-		return otherwise
-	case n < 0:
-		return 0
-	}
-	return n
 }
 
 // check returns what is wrong with the options.
@@ -144,8 +79,8 @@ func (o *Options) check() error {
 			bad("Apps[%d].Name: %w", i, key.Check(false))
 		case seen[app.Name]:
 			bad("two apps are named %q", app.Name)
-		case app.Runner == nil || app.Sessions == nil || app.Agent == nil:
-			bad("app %q needs a Runner, and its Sessions and Agent", app.Name)
+		case app.Runner == nil:
+			bad("app %q has no Runner", app.Name)
 		}
 		seen[app.Name] = true
 	}

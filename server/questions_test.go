@@ -57,7 +57,7 @@ func serveWorkflow(t *testing.T, store string, edges []workflow.Edge) *service {
 	require.NoError(t, err)
 	s, err := server.New(server.Options{
 		Kit:  true,
-		Apps: []server.App{{Name: "desk", Runner: r, Sessions: sessions, Agent: form}},
+		Apps: []server.App{{Name: "desk", Runner: r}},
 	})
 	require.NoError(t, err)
 	h := httptest.NewServer(s)

@@ -79,7 +79,7 @@ func serveReplica(where string) error {
 		return err
 	}
 	s, err := server.New(server.Options{
-		Apps:   []server.App{{Name: "desk", Runner: r, Sessions: sessions, Agent: a, Plugins: plugins}},
+		Apps:   []server.App{{Name: "desk", Runner: r}},
 		Limits: server.Limits{Streams: -1, UserStreams: -1, UserRuns: -1},
 	})
 	if err != nil {

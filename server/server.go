@@ -3,12 +3,10 @@ package server
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/plughook/plughook/server/internal/a2a"
 	"github.com/plughook/plughook/server/internal/agui"
 	"github.com/plughook/plughook/server/internal/kit"
-	"github.com/plughook/plughook/server/internal/runs"
 	v1 "github.com/plughook/plughook/server/internal/v1"
 	"github.com/plughook/plughook/server/internal/web"
 )
@@ -26,34 +24,7 @@ func New(o Options) (*Server, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	limits := o.Limits.withDefaults()
-	var apps []*web.App
-	for _, app := range o.Apps {
-		apps = append(apps, &web.App{
-			Name:       app.Name,
-			Runner:     app.Runner,
-			Sessions:   app.Sessions,
-			Artifacts:  app.Artifacts,
-			Agent:      app.Agent,
-			Plugins:    app.Plugins,
-			Compaction: app.Compaction,
-		})
-	}
-	all := runs.New(runs.Limits{
-		Waiting: limits.Waiting,
-		User:    limits.UserRuns,
-		Length:  limits.Run,
-	}, o.Log)
-	core := web.New(apps, all, web.Settings{
-		Body:        limits.Body,
-		Upload:      limits.Upload,
-		Streams:     limits.Streams,
-		UserStreams: limits.UserStreams,
-		Heartbeat:   limits.Heartbeat,
-		Patience:    limits.Patience,
-		Retry:       2 * time.Second,
-	}, o.Log)
-
+	core := web.New(o.Apps, o.Limits.WithDefaults(), o.Log)
 	mux := http.NewServeMux()
 	v1.Register(mux, core, v1.Options{
 		ChatApp:   o.Chat.App,

@@ -82,7 +82,7 @@ func (l streamLoad) run(t testing.TB, open func() session.Service) streamFigures
 	r, err := runner.New(runner.Options{Agent: a, Sessions: store})
 	require.NoError(t, err)
 	s, err := server.New(server.Options{
-		Apps:   []server.App{{Name: "desk", Runner: r, Sessions: store, Agent: a}},
+		Apps:   []server.App{{Name: "desk", Runner: r}},
 		Limits: server.Limits{UserStreams: -1, UserRuns: -1},
 	})
 	require.NoError(t, err)

@@ -122,7 +122,7 @@ func connectAs(t *testing.T, root func(far agent.Agent) agent.Agent, plugins ...
 	r, err := runner.New(runner.Options{Agent: bot, Sessions: remote, Plugins: []*plugin.Plugin{refuses}})
 	require.NoError(t, err)
 	s, err := server.New(server.Options{
-		Apps: []server.App{{Name: "desk", Runner: r, Sessions: remote, Agent: bot}},
+		Apps: []server.App{{Name: "desk", Runner: r}},
 		Caller: func(r *http.Request) (server.Caller, error) {
 			if r.Header.Get("Authorization") != "Bearer key" || r.Header.Get("X-More") != "more" {
 				return server.Caller{}, server.ErrUnauthorized

@@ -104,10 +104,7 @@ func (p *program) serve(ctx context.Context, c *config.Config, s config.Server) 
 		Apps: []server.App{{
 			Name:      setup.key.App,
 			Runner:    setup.local.runner,
-			Sessions:  setup.local.Sessions,
 			Artifacts: setup.local.Artifacts,
-			Agent:     setup.local.Agent,
-			Plugins:   setup.local.Plugins,
 		}},
 		URL:     s.URL,
 		Caller:  caller,
@@ -127,9 +124,6 @@ func (p *program) serve(ctx context.Context, c *config.Config, s config.Server) 
 		},
 		Log:     p.Log,
 		Version: version.Get().Version,
-	}
-	if settings, ok := c.Compaction(); ok {
-		o.Apps[0].Compaction = &settings
 	}
 	if s.Pages != "" {
 		if info, err := os.Stat(s.Pages); err != nil || !info.IsDir() {

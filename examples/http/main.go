@@ -28,7 +28,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	s, err := server.New(server.Options{Apps: []server.App{{Name: "echo", Runner: r, Sessions: sessions, Agent: a}}})
+	s, err := server.New(server.Options{Apps: []server.App{{Name: "echo", Runner: r}}})
 	if err != nil {
 		log.Fatal(err)
 	}

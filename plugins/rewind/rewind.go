@@ -71,12 +71,9 @@ func dryRun(ctx context.Context, sessions session.Reader, key session.Key, c ses
 	if err != nil {
 		return nil, err
 	}
-	var log []*session.Event
-	for e, err := range sessions.Read(ctx, key, session.Selection{}) {
-		if err != nil {
-			return nil, err
-		}
-		log = append(log, e)
+	log, err := session.ReadAll(ctx, sessions, key, session.Selection{})
+	if err != nil {
+		return nil, err
 	}
 	plan, err := DryRun(s.Initial, log, c)
 	if err != nil {

@@ -15,6 +15,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	wire "github.com/plughook/plughook/internal/a2awire"
+	"github.com/plughook/plughook/server/internal/apps"
+	"github.com/plughook/plughook/server/internal/sessions"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
 )
@@ -30,13 +32,13 @@ type Options struct {
 
 // routes are the handlers.
 type routes struct {
-	*web.Core
+	sessions.Service
 	options Options
 }
 
 // Register adds the routes to a mux.
 func Register(mux *http.ServeMux, core *web.Core, options Options) {
-	x := &routes{Core: core, options: options}
+	x := &routes{Service: sessions.Service{Core: core}, options: options}
 	card := func(w http.ResponseWriter, r *http.Request) {
 		name := cmp.Or(r.PathValue("app"), core.Apps[0].Name)
 		app, err := x.App(r, name)
@@ -52,7 +54,7 @@ func Register(mux *http.ServeMux, core *web.Core, options Options) {
 }
 
 // card says what an app is.
-func (x *routes) card(r *http.Request, app *web.App) wire.Card {
+func (x *routes) card(r *http.Request, app *apps.App) wire.Card {
 	base := strings.TrimSuffix(x.options.URL, "/")
 	if base == "" {
 		base = "http://" + r.Host
@@ -65,10 +67,10 @@ func (x *routes) card(r *http.Request, app *web.App) wire.Card {
 			base += prefix
 		}
 	}
-	name := app.Agent.Name()
+	name := app.Runner.Agent().Name()
 	c := wire.Card{
 		Name:        name,
-		Description: cmp.Or(app.Agent.Description(), name),
+		Description: cmp.Or(app.Runner.Agent().Description(), name),
 		Version:     cmp.Or(x.options.Version, "0"),
 		SupportedInterfaces: []wire.Interface{{
 			URL:             base + "/a2a/" + app.Name,
@@ -81,7 +83,7 @@ func (x *routes) card(r *http.Request, app *web.App) wire.Card {
 		Skills: []wire.Skill{{
 			ID:          app.Name,
 			Name:        name,
-			Description: cmp.Or(app.Agent.Description(), name),
+			Description: cmp.Or(app.Runner.Agent().Description(), name),
 			Tags:        []string{"agent"},
 		}},
 	}
@@ -92,11 +94,11 @@ func (x *routes) card(r *http.Request, app *web.App) wire.Card {
 	return c
 }
 
-// call is one request of JSON-RPC.
-type call struct {
+// A rpcRequest is one request of JSON-RPC.
+type rpcRequest struct {
 	w   http.ResponseWriter
 	r   *http.Request
-	app *web.App
+	app *apps.App
 	id  jsontext.Value
 	// params is what the method is called with.
 	params jsontext.Value
@@ -109,12 +111,12 @@ func (x *routes) rpc(w http.ResponseWriter, r *http.Request) {
 		x.Fail(w, r, err)
 		return
 	}
-	data, err := web.JSON(w, r, x.Settings.Upload)
+	data, err := web.JSON(w, r, x.Limits.Upload)
 	if err != nil {
 		x.Fail(w, r, err)
 		return
 	}
-	c := &call{w: w, r: r, app: app, id: jsontext.Value("null")}
+	c := &rpcRequest{w: w, r: r, app: app, id: jsontext.Value("null")}
 	var q struct {
 		JSONRPC string         `json:"jsonrpc"`
 		ID      jsontext.Value `json:"id"`
@@ -141,7 +143,7 @@ func (x *routes) rpc(w http.ResponseWriter, r *http.Request) {
 		x.refuse(c, &wire.Error{Code: wire.CodeVersionNotKnown, Message: "version " + version + " is not served: send the header " + wire.VersionHeader + ": " + wire.Version})
 		return
 	}
-	method := map[string]func(*call) (any, error){
+	method := map[string]func(*rpcRequest) (any, error){
 		wire.SendMessage:          x.send,
 		wire.SendStreamingMessage: x.sendStreaming,
 		wire.GetTask:              x.getTask,
@@ -172,12 +174,12 @@ func (x *routes) rpc(w http.ResponseWriter, r *http.Request) {
 }
 
 // response returns the answer with a result.
-func (c *call) response(result any) map[string]any {
+func (c *rpcRequest) response(result any) map[string]any {
 	return map[string]any{"jsonrpc": "2.0", "id": c.id, "result": result}
 }
 
 // refuse answers with an error.
-func (x *routes) refuse(c *call, err error) {
+func (x *routes) refuse(c *rpcRequest, err error) {
 	e := x.errorOf(c, err)
 	body := map[string]any{"jsonrpc": "2.0", "id": c.id, "error": e}
 	p := web.ProblemOf(err)
@@ -189,7 +191,7 @@ func (x *routes) refuse(c *call, err error) {
 }
 
 // errorOf returns what a client is told of an error.
-func (x *routes) errorOf(c *call, err error) *wire.Error {
+func (x *routes) errorOf(c *rpcRequest, err error) *wire.Error {
 	var own *wire.Error
 	if errors.As(err, &own) {
 		return own
@@ -218,7 +220,7 @@ func bad(message string) *wire.Error {
 }
 
 // decode reads the parameters of a method.
-func (c *call) decode(to any) error {
+func (c *rpcRequest) decode(to any) error {
 	if len(c.params) == 0 {
 		return nil
 	}

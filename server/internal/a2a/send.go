@@ -10,12 +10,13 @@ import (
 
 	wire "github.com/plughook/plughook/internal/a2awire"
 	"github.com/plughook/plughook/server/internal/runs"
+	"github.com/plughook/plughook/server/internal/sessions"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
 )
 
 // send runs a message and answers with its task, once that has ended or waits for an answer, or at once.
-func (x *routes) send(c *call) (any, error) {
+func (x *routes) send(c *rpcRequest) (any, error) {
 	var params wire.SendParams
 	if err := c.decode(&params); err != nil {
 		return nil, err
@@ -26,10 +27,8 @@ func (x *routes) send(c *call) (any, error) {
 	}
 	defer follower.Close()
 	if !params.Configuration.ReturnImmediately {
-		select {
-		case <-run.Done():
-		case <-c.r.Context().Done():
-			return nil, web.ErrLeft // the task goes on
+		if err := web.WaitForEnd(c.r.Context(), run); err != nil {
+			return nil, err // the task goes on
 		}
 	}
 	task, err := x.taskOf(c, t, run)
@@ -41,7 +40,7 @@ func (x *routes) send(c *call) (any, error) {
 }
 
 // sendStreaming runs a message and answers with a stream of what its task does.
-func (x *routes) sendStreaming(c *call) (any, error) {
+func (x *routes) sendStreaming(c *rpcRequest) (any, error) {
 	var params wire.SendParams
 	if err := c.decode(&params); err != nil {
 		return nil, err
@@ -51,11 +50,11 @@ func (x *routes) sendStreaming(c *call) (any, error) {
 		return nil, err
 	}
 	defer follower.Close()
-	return nil, x.stream(c, t, run, follower)
+	return nil, x.stream(c, t, run, follower, submitted(t))
 }
 
 // start starts the run of a message, or joins the one that it has started before.
-func (x *routes) start(c *call, params *wire.SendParams) (t taskID, run *runs.Run, follower *runs.Follower, err error) {
+func (x *routes) start(c *rpcRequest, params *wire.SendParams) (t taskID, run *runs.Run, follower *runs.RunFollower, err error) {
 	m := &params.Message
 	switch {
 	case m.MessageID == "":
@@ -91,19 +90,14 @@ func (x *routes) start(c *call, params *wire.SendParams) (t taskID, run *runs.Ru
 			return t, nil, nil, err
 		}
 	}
-	run, follower, err = x.Runs.Start(c.r.Context(), runs.Request{
-		Runner:   c.app.Runner,
-		Sessions: c.app.Sessions,
-		Key:      t.key,
-		Input:    input,
-		Config:   session.RunConfig{Create: m.TaskID == "", Streaming: session.SSE},
-		User:     t.key.User,
-	}, 0)
+	q := sessions.Request(c.app, t.key, input)
+	q.Config = session.RunConfig{Create: m.TaskID == "", Streaming: session.SSE}
+	run, follower, err = x.Runs.Start(c.r.Context(), q, 0)
 	if err != nil {
 		return t, nil, nil, err
 	}
 	t.invocation = run.Invocation
-	if err := web.Wait(c.r.Context(), run); err != nil {
+	if err := web.WaitForBegin(c.r.Context(), run); err != nil {
 		follower.Close()
 		return t, nil, nil, err
 	}
@@ -111,7 +105,7 @@ func (x *routes) start(c *call, params *wire.SendParams) (t taskID, run *runs.Ru
 }
 
 // continuation returns the input that goes on with a task.
-func (x *routes) continuation(c *call, t taskID, m *wire.Message) (*session.Event, error) {
+func (x *routes) continuation(c *rpcRequest, t taskID, m *wire.Message) (*session.Event, error) {
 	task, err := x.task(c, t)
 	if err != nil {
 		return nil, err
@@ -132,32 +126,23 @@ func (x *routes) continuation(c *call, t taskID, m *wire.Message) (*session.Even
 		return nil, &wire.Error{Code: wire.CodeUnsupported, Message: "the task is still working"}
 	}
 	e := &session.Event{ID: m.MessageID, InvocationID: t.invocation, Author: session.User}
-	return e, answer(e, task.waiting, m.Parts)
+	return e, addAnswer(e, task.waiting, m.Parts)
 }
 
-// answer puts what a message answers to the calls that wait into an input. Data answers the call that its
-// "id" names, or the only one: {"confirmed": true}, or the response. A text answers the only one: yes or no,
-// or what is asked for.
-func answer(e *session.Event, waiting []web.Call, parts []wire.Part) error {
-	e.Content = &genai.Content{Role: genai.RoleUser}
+// addAnswer puts what a message answers to the calls that wait into an input. Data answers the call that its "id"
+// names, or the only one: {"confirmed": true}, or the response. A text answers the only one: yes or no, or what is
+// asked for.
+func addAnswer(e *session.Event, waiting []sessions.WaitingCall, parts []wire.Part) error {
 	answered := map[string]bool{}
-	one := func(id string) (*web.Call, error) {
-		i := slices.IndexFunc(waiting, func(w web.Call) bool { return w.ID == id || id == "" && len(waiting) == 1 })
+	find := func(id string) (*sessions.WaitingCall, error) {
+		i := slices.IndexFunc(waiting, func(w sessions.WaitingCall) bool {
+			return w.ID == id || id == "" && len(waiting) == 1
+		})
 		if i < 0 || answered[waiting[i].ID] {
 			return nil, bad(fmt.Sprintf("which call does this answer? %d wait; name one in data, as id", len(waiting)))
 		}
 		answered[waiting[i].ID] = true
 		return &waiting[i], nil
-	}
-	decide := func(w *web.Call, yes bool) {
-		if e.Actions.RequestedToolConfirmations == nil {
-			e.Actions.RequestedToolConfirmations = map[string]session.Confirmation{}
-		}
-		e.Actions.RequestedToolConfirmations[w.ID] = session.Confirmation{Confirmed: yes}
-	}
-	respond := func(w *web.Call, response map[string]any) {
-		said := session.Respond(&genai.FunctionCall{ID: w.ID, Name: w.Name}, response)
-		e.Content.Parts = append(e.Content.Parts, said.Content.Parts...)
 	}
 	var rest []wire.Part
 	for _, p := range parts {
@@ -167,7 +152,7 @@ func answer(e *session.Event, waiting []web.Call, parts []wire.Part) error {
 			continue
 		}
 		id, _ := data["id"].(string)
-		w, err := one(id)
+		w, err := find(id)
 		if err != nil {
 			return err
 		}
@@ -177,50 +162,41 @@ func answer(e *session.Event, waiting []web.Call, parts []wire.Part) error {
 		case w.Confirm && !decided:
 			return bad(fmt.Sprintf(`call %q waits for a yes or no: {"id": %q, "confirmed": true}`, w.ID, w.ID))
 		case w.Confirm:
-			decide(w, yes)
+			sessions.Decide(e, w.ID, session.Confirmation{Confirmed: yes})
 		case responded:
-			respond(w, response)
+			sessions.Respond(e, w.ID, w.Name, response)
 		default:
 			delete(data, "id")
-			respond(w, data)
+			sessions.Respond(e, w.ID, w.Name, data)
 		}
 	}
 	if text := strings.TrimSpace(wire.TextOf(rest)); len(answered) == 0 {
-		w, err := one("")
+		w, err := find("")
 		if err != nil {
 			return err
 		}
-		yes, decided := yesOrNo(text)
+		yes, decided := sessions.YesOrNo(text)
 		switch {
 		case w.Confirm && !decided:
 			return bad(fmt.Sprintf(`call %q waits for a yes or no: answer "yes" or "no", or with data {"id": %q, "confirmed": true}`, w.ID, w.ID))
 		case w.Confirm:
-			decide(w, yes)
+			sessions.Decide(e, w.ID, session.Confirmation{Confirmed: yes})
 		default:
-			respond(w, map[string]any{"result": text})
+			sessions.Respond(e, w.ID, w.Name, text)
 		}
 		rest = slices.DeleteFunc(rest, func(p wire.Part) bool { return p.Text != nil })
 	}
-	e.Content.Parts = append(e.Content.Parts, wire.ToContent(rest)...)
-	if len(e.Content.Parts) == 0 {
-		e.Content = nil
+	if more := wire.ToContent(rest); len(more) > 0 {
+		if e.Content == nil {
+			e.Content = &genai.Content{Role: genai.RoleUser}
+		}
+		e.Content.Parts = append(e.Content.Parts, more...)
 	}
 	return nil
 }
 
-// yesOrNo returns what a text that is a yes or a no, and nothing else, says.
-func yesOrNo(text string) (yes, ok bool) {
-	switch strings.ToLower(strings.Trim(text, " .!")) {
-	case "yes", "y", "approve", "approved", "confirm", "confirmed", "true":
-		return true, true
-	case "no", "n", "decline", "declined", "deny", "reject", "false":
-		return false, true
-	}
-	return false, false
-}
-
 // cancelTask ends a task that works.
-func (x *routes) cancelTask(c *call) (any, error) {
+func (x *routes) cancelTask(c *rpcRequest) (any, error) {
 	var params wire.TaskParams
 	if err := c.decode(&params); err != nil {
 		return nil, err
@@ -240,14 +216,15 @@ func (x *routes) cancelTask(c *call) (any, error) {
 	case task.Status.State.Pauses():
 		return nil, &wire.Error{Code: wire.CodeNotCancelable, Message: "the task waits for an answer, and does nothing until it comes: answer no"}
 	}
-	run, err := x.Runs.Cancel(c.r.Context(), c.app.Sessions, t.key, t.invocation)
+	kind, run, err := x.Cancel(c.r.Context(), c.app, t.key, t.invocation, true)
 	if err != nil {
 		return nil, err
 	}
-	if run != nil {
-		if kind := run.End().Kind; kind != "" && kind != runs.Cancelled { // it ended by itself just then
-			return nil, &wire.Error{Code: wire.CodeNotCancelable, Message: "the task has ended"}
-		}
+	if run != nil && run.End().Kind != "" {
+		kind = run.End().Kind
+	}
+	if kind != runs.Cancelled { // it ended by itself just then
+		return nil, &wire.Error{Code: wire.CodeNotCancelable, Message: "the task has ended"}
 	}
 	task.Status = status(wire.Canceled, nil)
 	return task.Task, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -18,7 +17,7 @@ import (
 
 // A stream tells a client what a task does.
 type stream struct {
-	c    *call
+	c    *rpcRequest
 	task taskID
 	out  *sse.Stream
 	sent map[string]string // the text so far, by artifact
@@ -39,9 +38,6 @@ func (s *stream) status(status wire.Status) error {
 // event tells of what an agent says. Text comes as it is made; what was streamed and is not so in the whole
 // event, since a plugin has changed it, is replaced.
 func (s *stream) event(e *session.Event) error {
-	if e.InvocationID != s.task.invocation {
-		return nil
-	}
 	a := artifactOf(e)
 	sent, begun := s.sent[e.ID]
 	text := wire.TextOf(a.Parts)
@@ -72,35 +68,42 @@ func (s *stream) event(e *session.Event) error {
 	return s.send(wire.Result{ArtifactUpdate: update})
 }
 
-// stream answers with what a task does, from its beginning: the task, what it makes, and how it ends.
-func (x *routes) stream(c *call, t taskID, run *runs.Run, follower *runs.Follower) error {
-	ctx, out, done, err := x.OpenStream(c.w, c.r)
-	if err != nil {
-		return err
-	}
-	defer done()
-	s := &stream{c: c, task: t, out: out, sent: map[string]string{}}
-	err = s.send(wire.Result{Task: &wire.Task{ID: t.String(), ContextID: t.key.ID, Status: status(wire.Submitted, nil)}})
-	working := false
-	if err == nil {
-		err = x.Pump(ctx, out, follower, func(e *session.Event) error {
-			if !working {
-				working = true
-				if err := s.status(status(wire.Working, nil)); err != nil {
+// submitted returns a task that has not begun.
+func submitted(t taskID) *wire.Task {
+	return &wire.Task{ID: t.String(), ContextID: t.key.ID, Status: status(wire.Submitted, nil)}
+}
+
+// stream answers with what a task does: the task as it is first, what it makes from there on, and how it ends. run is
+// nil if another process runs it.
+func (x *routes) stream(c *rpcRequest, t taskID, run *runs.Run, from runs.Follower, first *wire.Task) error {
+	return x.Stream(c.w, c.r, func(_ context.Context, out *sse.Stream) web.Frames {
+		s := &stream{c: c, task: t, out: out, sent: map[string]string{}}
+		working := first.Status.State != wire.Submitted
+		return web.Frames{
+			From:  from,
+			Begin: func() error { return s.send(wire.Result{Task: first}) },
+			Event: func(e *session.Event) error {
+				if !working {
+					working = true
+					if err := s.status(status(wire.Working, nil)); err != nil {
+						return err
+					}
+				}
+				return s.event(e)
+			},
+			End: func() error {
+				if first.Status.State.Pauses() {
+					return nil // the first frame has said all
+				}
+				task, err := x.taskOf(c, t, run)
+				if err != nil {
 					return err
 				}
-			}
-			return s.event(e)
-		})
-	}
-	if err == nil {
-		var task *fullTask
-		if task, err = x.taskOf(c, t, run); err == nil {
-			err = s.last(task)
+				return s.last(task)
+			},
+			Broken: func(err error) { x.broken(s, err) },
 		}
-	}
-	x.broken(s, err)
-	return nil
+	})
 }
 
 // last tells how a task has ended, or what it waits for. What was streamed and did not become an event is
@@ -122,7 +125,7 @@ func (s *stream) last(task *fullTask) error {
 
 // broken tells why a stream ends before its task does.
 func (x *routes) broken(s *stream, err error) {
-	if err == nil || errors.Is(err, web.ErrLeft) || errors.Is(err, context.Canceled) {
+	if errors.Is(err, context.Canceled) {
 		return
 	}
 	body := map[string]any{"jsonrpc": "2.0", "id": s.c.id, "error": x.errorOf(s.c, err)}
@@ -131,8 +134,8 @@ func (x *routes) broken(s *stream, err error) {
 	}
 }
 
-// subscribe answers with what a task that works does, whichever process runs it.
-func (x *routes) subscribe(c *call) (any, error) {
+// subscribe answers with what a task does that works, whichever process runs it, or that waits for an answer.
+func (x *routes) subscribe(c *rpcRequest) (any, error) {
 	var params wire.TaskParams
 	if err := c.decode(&params); err != nil {
 		return nil, err
@@ -141,10 +144,10 @@ func (x *routes) subscribe(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if run := x.Runs.Find(c.app.Sessions, t.key, t.invocation); run != nil {
+	if run := x.Runs.Find(t.key, t.invocation); run != nil {
 		follower := run.Follow(0)
 		defer follower.Close()
-		return nil, x.stream(c, t, run, follower)
+		return nil, x.stream(c, t, run, follower, submitted(t))
 	}
 	task, err := x.task(c, t)
 	switch {
@@ -153,49 +156,17 @@ func (x *routes) subscribe(c *call) (any, error) {
 	case task.Status.State.Terminal():
 		return nil, &wire.Error{Code: wire.CodeUnsupported, Message: "the task has ended; get it"}
 	}
-	return nil, x.follow(c, t, task)
-}
-
-// follow is stream for a task that another process runs, or that waits for an answer.
-func (x *routes) follow(c *call, t taskID, task *fullTask) error {
+	if task.Status.State.Pauses() {
+		return nil, x.stream(c, t, nil, runs.Nothing{}, &task.Task)
+	}
 	var after int64
 	if len(task.events) > 0 {
 		after = task.events[len(task.events)-1].Seq
 	}
-	follower, err := x.Runs.FollowSession(c.r.Context(), c.app.Sessions, t.key, after)
+	follower, err := x.Runs.FollowInvocation(c.r.Context(), c.app.Sessions(), t.key, t.invocation, after)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer follower.Close()
-	ctx, out, done, err := x.OpenStream(c.w, c.r)
-	if err != nil {
-		return err
-	}
-	defer done()
-	s := &stream{c: c, task: t, out: out, sent: map[string]string{}}
-	err = s.send(wire.Result{Task: &task.Task})
-	may := x.Admission(ctx)
-	for err == nil && !task.Status.State.Pauses() {
-		var e *session.Event
-		e, err = follower.Next(ctx, time.Second)
-		if err == nil {
-			err = may.Check()
-		}
-		switch {
-		case err != nil:
-		case e != nil:
-			err = s.event(e)
-		default:
-			// The log has no mark of a run's end. So in silence the task is looked at.
-			if task, err = x.task(c, t); err == nil && (task.Status.State.Terminal() || task.Status.State.Pauses()) {
-				x.broken(s, s.last(task))
-				return nil
-			}
-			if err == nil {
-				err = out.Heartbeat()
-			}
-		}
-	}
-	x.broken(s, err)
-	return nil
+	return nil, x.stream(c, t, nil, follower, &task.Task)
 }

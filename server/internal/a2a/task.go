@@ -13,7 +13,9 @@ import (
 	"github.com/go-json-experiment/json"
 
 	wire "github.com/plughook/plughook/internal/a2awire"
+	"github.com/plughook/plughook/server/internal/apps"
 	"github.com/plughook/plughook/server/internal/runs"
+	"github.com/plughook/plughook/server/internal/sessions"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
 )
@@ -30,7 +32,7 @@ func (t taskID) String() string {
 }
 
 // parse returns the task of an id that a client has sent, in the sessions of the caller.
-func (x *routes) parse(c *call, id string) (taskID, error) {
+func (x *routes) parse(c *rpcRequest, id string) (taskID, error) {
 	first, second, ok := strings.Cut(id, ":")
 	contextID, err := url.QueryUnescape(first)
 	invocation, err2 := url.QueryUnescape(second)
@@ -48,7 +50,7 @@ func (x *routes) parse(c *call, id string) (taskID, error) {
 type fullTask struct {
 	wire.Task
 	events  []*session.Event
-	waiting []web.Call
+	waiting []sessions.WaitingCall
 	updated time.Time
 }
 
@@ -60,21 +62,21 @@ func (t *fullTask) trim(history *int) {
 }
 
 // task returns a task as it is.
-func (x *routes) task(c *call, t taskID) (*fullTask, error) {
-	return x.taskOf(c, t, x.Runs.Find(c.app.Sessions, t.key, t.invocation))
+func (x *routes) task(c *rpcRequest, t taskID) (*fullTask, error) {
+	return x.taskOf(c, t, x.Runs.Find(t.key, t.invocation))
 }
 
 // taskOf is task, with the run if that is one of this process.
-func (x *routes) taskOf(c *call, t taskID, run *runs.Run) (*fullTask, error) {
+func (x *routes) taskOf(c *rpcRequest, t taskID, run *runs.Run) (*fullTask, error) {
 	ctx := context.WithoutCancel(c.r.Context())
-	s, err := c.app.Sessions.Get(ctx, t.key)
+	s, err := c.app.Sessions().Get(ctx, t.key)
 	if errors.Is(err, session.ErrNotFound) && run != nil {
 		return x.assemble(c, t, run, "", nil, nil), nil // it is made when the run begins
 	}
 	if err != nil {
 		return nil, err
 	}
-	events, live, err := read(ctx, c.app.Sessions, t)
+	events, live, err := read(ctx, c.app, t)
 	if err != nil {
 		return nil, err
 	}
@@ -85,13 +87,13 @@ func (x *routes) taskOf(c *call, t taskID, run *runs.Run) (*fullTask, error) {
 }
 
 // assemble makes a task of its events, of what waits in the live view, and of who runs it.
-func (x *routes) assemble(c *call, t taskID, run *runs.Run, holder string, events, live []*session.Event) *fullTask {
+func (x *routes) assemble(c *rpcRequest, t taskID, run *runs.Run, holder string, events, live []*session.Event) *fullTask {
 	task := &fullTask{events: events, updated: time.Now()}
 	task.Task = wire.Task{ID: t.String(), ContextID: t.key.ID, Artifacts: artifactsOf(events), History: historyOf(t, events)}
 	if len(events) > 0 {
 		task.updated = events[len(events)-1].Timestamp
 	}
-	for _, w := range web.WaitingIn(live) {
+	for _, w := range sessions.WaitingIn(live) {
 		if w.Invocation == t.invocation {
 			task.waiting = append(task.waiting, w)
 		}
@@ -123,7 +125,7 @@ func (x *routes) assemble(c *call, t taskID, run *runs.Run, holder string, event
 }
 
 // failure returns the status of a task whose run has returned an error.
-func (x *routes) failure(c *call, t taskID, end runs.End) wire.Status {
+func (x *routes) failure(c *rpcRequest, t taskID, end runs.End) wire.Status {
 	if end.Kind == runs.Cancelled && !errors.Is(end.Err, runs.ErrTooLong) {
 		return status(wire.Canceled, nil)
 	}
@@ -185,7 +187,7 @@ func (t taskID) say(what string, parts ...wire.Part) *wire.Message {
 }
 
 // question returns what a task asks: a text for people, and data for programs.
-func question(t taskID, waiting []web.Call) *wire.Message {
+func question(t taskID, waiting []sessions.WaitingCall) *wire.Message {
 	var texts []string
 	for _, w := range waiting {
 		message, _ := w.Args["message"].(string)
@@ -204,9 +206,9 @@ func question(t taskID, waiting []web.Call) *wire.Message {
 
 // read returns the events of a task, and the live view of its session. An invocation that stands behind a
 // summary is read from the log; one that was rewound is not there.
-func read(ctx context.Context, sessions session.Service, t taskID) (events, live []*session.Event, err error) {
+func read(ctx context.Context, app *apps.App, t taskID) (events, live []*session.Event, err error) {
 	mine := func(e *session.Event) bool { return e.InvocationID == t.invocation && !e.Marker() }
-	live, err = web.Live(ctx, sessions, t.key)
+	live, err = sessions.Live(ctx, app, t.key)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -219,7 +221,7 @@ func read(ctx context.Context, sessions session.Service, t taskID) (events, live
 		return events, live, nil
 	}
 	var statuses session.EventStatuses
-	for e, err := range sessions.Read(ctx, t.key, session.Selection{}) {
+	for e, err := range app.Sessions().Read(ctx, t.key, session.Selection{}) {
 		if err != nil {
 			return nil, nil, err
 		}
@@ -265,7 +267,7 @@ func historyOf(t taskID, events []*session.Event) []wire.Message {
 	return list
 }
 
-func (x *routes) getTask(c *call) (any, error) {
+func (x *routes) getTask(c *rpcRequest) (any, error) {
 	var params wire.TaskParams
 	if err := c.decode(&params); err != nil {
 		return nil, err
@@ -286,7 +288,7 @@ func (x *routes) getTask(c *call) (any, error) {
 const listed = 200
 
 // listTasks lists tasks of the caller's, the newest first: those of one context, or of all.
-func (x *routes) listTasks(c *call) (any, error) {
+func (x *routes) listTasks(c *rpcRequest) (any, error) {
 	var params wire.ListParams
 	if err := c.decode(&params); err != nil {
 		return nil, err
@@ -302,18 +304,18 @@ func (x *routes) listTasks(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var sessions []*session.Session
-	for s, err := range c.app.Sessions.List(c.r.Context(), c.app.Name, user) {
+	var found []*session.Session
+	for s, err := range c.app.Sessions().List(c.r.Context(), c.app.Name, user) {
 		if err != nil {
 			return nil, err
 		}
 		if params.ContextID == "" || params.ContextID == s.ID {
-			sessions = append(sessions, s)
+			found = append(found, s)
 		}
 	}
-	slices.SortStableFunc(sessions, func(a, b *session.Session) int { return b.Updated.Compare(a.Updated) })
+	slices.SortStableFunc(found, func(a, b *session.Session) int { return b.Updated.Compare(a.Updated) })
 	var tasks []*fullTask
-	for _, s := range sessions[:min(len(sessions), listed)] {
+	for _, s := range found[:min(len(found), listed)] {
 		of, err := x.tasksOf(c, s.Key)
 		if err != nil {
 			return nil, err
@@ -343,15 +345,15 @@ func (x *routes) listTasks(c *call) (any, error) {
 }
 
 // tasksOf returns the tasks in the live view of a session.
-func (x *routes) tasksOf(c *call, key session.Key) ([]*fullTask, error) {
-	s, err := c.app.Sessions.Get(c.r.Context(), key)
+func (x *routes) tasksOf(c *rpcRequest, key session.Key) ([]*fullTask, error) {
+	s, err := c.app.Sessions().Get(c.r.Context(), key)
 	if errors.Is(err, session.ErrNotFound) {
 		return nil, nil // it was deleted meanwhile
 	}
 	if err != nil {
 		return nil, err
 	}
-	live, err := web.Live(c.r.Context(), c.app.Sessions, key)
+	live, err := sessions.Live(c.r.Context(), c.app, key)
 	if err != nil {
 		return nil, err
 	}
@@ -369,7 +371,7 @@ func (x *routes) tasksOf(c *call, key session.Key) ([]*fullTask, error) {
 	var tasks []*fullTask
 	for _, invocation := range begun {
 		t := taskID{key: key, invocation: invocation}
-		run := x.Runs.Find(c.app.Sessions, key, invocation)
+		run := x.Runs.Find(key, invocation)
 		tasks = append(tasks, x.assemble(c, t, run, s.Holder, events[invocation], live))
 	}
 	return tasks, nil

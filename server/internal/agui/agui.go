@@ -13,16 +13,18 @@ import (
 	"slices"
 
 	"github.com/plughook/plughook/server/internal/runs"
+	"github.com/plughook/plughook/server/internal/sessions"
+	"github.com/plughook/plughook/server/internal/sse"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
 )
 
 // routes are the handlers.
-type routes struct{ *web.Core }
+type routes struct{ sessions.Service }
 
 // Register adds the routes to a mux.
 func Register(mux *http.ServeMux, core *web.Core) {
-	x := &routes{core}
+	x := &routes{sessions.Service{Core: core}}
 	mux.HandleFunc("POST /agui/{app}", func(w http.ResponseWriter, r *http.Request) {
 		if err := x.run(w, r); err != nil {
 			x.Fail(w, r, err)
@@ -40,7 +42,7 @@ func (x *routes) run(w http.ResponseWriter, r *http.Request) error {
 	}
 
 	// The whole history comes each time, and may hold files.
-	data, err := web.JSON(w, r, x.Settings.Upload)
+	data, err := web.JSON(w, r, x.Limits.Upload)
 	if err != nil {
 		return err
 	}
@@ -57,90 +59,80 @@ func (x *routes) run(w http.ResponseWriter, r *http.Request) error {
 	}
 
 	// What is new in it?
-	live, err := web.Live(r.Context(), app.Sessions, key)
+	live, err := sessions.Live(r.Context(), app, key)
 	if err != nil && !errors.Is(err, session.ErrNotFound) {
 		return err
 	}
-	var props struct {
-		Busy         runs.Busy `json:"onBusy"`
-		OnDisconnect string    `json:"onDisconnect"`
-	}
-	if len(in.ForwardedProps) > 0 && in.ForwardedProps.Kind() == '{' {
-		if err := web.Unmarshal(in.ForwardedProps, &props); err != nil {
-			return err
-		}
-	}
-	st := &stream{routes: x, app: app, key: key, in: &in}
-	input, wrong := in.input(live)
-	if wrong != nil {
-		return x.answer(w, r, st, nil, nil, wrong)
-	}
-
-	// Run it, or show what is there.
-	if input == nil {
-		run := x.Runs.Find(app.Sessions, key, "")
-		if run == nil {
-			return x.answer(w, r, st, nil, nil, nil)
-		}
-		return x.answer(w, r, st, run, run.Follow(0), nil)
-	}
-	st.input = input.ID
-	st.before, err = app.Sessions.Get(r.Context(), key)
-	if err != nil && !errors.Is(err, session.ErrNotFound) {
-		return err
-	}
-	run, follower, err := x.Runs.Start(r.Context(), runs.Request{
-		Runner:       app.Runner,
-		Sessions:     app.Sessions,
-		Key:          key,
-		Input:        input,
-		Config:       session.RunConfig{Create: true, Streaming: session.SSE},
-		Busy:         props.Busy,
-		LeaveCancels: props.OnDisconnect != "continue", // a client stops a run by leaving
-		User:         key.User,
-	}, 0)
+	props, err := in.props()
 	if err != nil {
 		return err
 	}
-	return x.answer(w, r, st, run, follower, nil)
-}
-
-// answer sends the stream: of a run, or without one what is in the session, or an error.
-func (x *routes) answer(w http.ResponseWriter, r *http.Request, st *stream, run *runs.Run, follower *runs.Follower, wrong error) error {
-	if follower != nil {
-		defer follower.Close()
-		if err := web.Wait(r.Context(), run); err != nil {
-			return err
-		}
-	}
-	ctx, s, done, err := x.OpenStream(w, r)
-	if err != nil {
-		return err
-	}
-	defer done()
-	st.ctx = ctx
-	st.out = s
-	st.send(frame{"type": "RUN_STARTED", "threadId": st.key.ID, "runId": st.in.RunID, "protocolVersion": "1.0"})
+	st := &stream{routes: x, r: r, app: app, key: key, in: &in}
+	input, wrong := in.input(live, props)
 	switch {
 	case wrong != nil:
-		st.fail(x.Noted(r, wrong))
-	case run == nil:
-		st.snapshots()
-		st.finish(r)
-	default:
-		if err := x.Pump(ctx, s, follower, st.event); err != nil {
-			if err != web.ErrLeft {
-				st.fail(x.Noted(r, err))
-			}
-			return nil
+		return x.answer(w, st, runs.Nothing{Err: wrong})
+	case input == nil: // show what is there
+		run := x.Runs.Find(key, "")
+		if run == nil {
+			return x.answer(w, st, runs.Nothing{})
 		}
-		st.end(r, run.End())
+		follower := run.Follow(0)
+		defer follower.Close()
+		st.run = run
+		return x.answer(w, st, follower)
 	}
-	return nil
+
+	// Run it.
+	st.input = input.ID
+	st.before, err = app.Sessions().Get(r.Context(), key)
+	if err != nil && !errors.Is(err, session.ErrNotFound) {
+		return err
+	}
+	q := sessions.Request(app, key, input)
+	q.Config = session.RunConfig{Create: true, Streaming: session.SSE}
+	q.Busy = props.Busy
+	q.LeaveCancels = props.OnDisconnect != "continue" // a client stops a run by leaving
+	run, follower, err := x.Runs.Start(r.Context(), q, 0)
+	if err != nil {
+		return err
+	}
+	defer follower.Close()
+	st.run = run
+	return x.answer(w, st, follower)
 }
 
-// end says how a run has ended.
-func (st *stream) end(r *http.Request, end runs.End) {
+// answer sends the stream: of a run, or without one what is in the session.
+func (x *routes) answer(w http.ResponseWriter, st *stream, from runs.Follower) error {
+	if st.run != nil {
+		if err := web.WaitForBegin(st.r.Context(), st.run); err != nil {
+			return err
+		}
+	}
+	return x.Stream(w, st.r, func(ctx context.Context, out *sse.Stream) web.Frames {
+		st.ctx = ctx
+		st.out = out
+		return web.Frames{From: from, Begin: st.started, Event: st.event, End: st.end, Broken: st.broken}
+	})
+}
+
+// started tells that the run has started.
+func (st *stream) started() error {
+	st.send(frame{"type": "RUN_STARTED", "threadId": st.key.ID, "runId": st.in.RunID, "protocolVersion": "1.0"})
+	return st.err
+}
+
+// broken tells why the stream ends before the run.
+func (st *stream) broken(err error) { st.fail(st.Noted(st.r, err)) }
+
+// end tells how the run has ended, or what is in the session if there is none.
+func (st *stream) end() error {
+	if st.run == nil {
+		st.snapshots()
+		st.finish()
+		return st.err
+	}
+	end := st.run.End()
 	st.closeAll()
 	if st.input != "" && !st.begun && end.Err == nil {
 		st.stale = true // a plugin has withheld the input
@@ -150,37 +142,43 @@ func (st *stream) end(r *http.Request, end runs.End) {
 	}
 	switch {
 	case end.Kind == runs.Cancelled && !errors.Is(end.Err, runs.ErrTooLong):
-		st.send(frame{"type": "RUN_FINISHED", "threadId": st.key.ID, "runId": st.in.RunID, "outcome": frame{"type": "cancelled"}})
+		st.finished(frame{"type": "cancelled"})
 	case end.Err != nil:
-		st.fail(st.Noted(r, end.Err))
+		return end.Err
 	case end.Kind == runs.Denied:
 		st.fail(&web.Problem{Code: session.Denied, Message: end.Reason})
 	case st.failed != nil:
 		st.fail(&web.Problem{Code: st.failed.ErrorCode, Message: st.failed.ErrorMessage})
 	default:
-		st.finish(r)
+		st.finish()
 	}
+	return st.err
 }
 
 // finish ends the stream of a run that has not failed: with the calls that wait for an answer, if there are.
-func (st *stream) finish(r *http.Request) {
-	waiting, err := web.WaitingCalls(st.ctx, st.app.Sessions, st.key)
+func (st *stream) finish() {
+	waiting, err := sessions.Waiting(st.ctx, st.app, st.key)
 	if err != nil && !errors.Is(err, session.ErrNotFound) {
-		st.fail(st.Noted(r, err))
+		st.broken(err)
 		return
 	}
-	outcome := frame{"type": "success"}
-	if len(waiting) > 0 {
-		if st.begun {
-			st.snapshots()
-		}
-		outcome = frame{"type": "interrupt", "interrupts": interrupts(waiting)}
+	if len(waiting) == 0 {
+		st.finished(frame{"type": "success"})
+		return
 	}
+	if st.begun {
+		st.snapshots()
+	}
+	st.finished(frame{"type": "interrupt", "interrupts": interrupts(waiting)})
+}
+
+// finished tells that the run has ended, and how.
+func (st *stream) finished(outcome frame) {
 	st.send(frame{"type": "RUN_FINISHED", "threadId": st.key.ID, "runId": st.in.RunID, "outcome": outcome})
 }
 
 // interrupts returns what a client is told of the calls that wait.
-func interrupts(waiting []web.Call) []frame {
+func interrupts(waiting []sessions.WaitingCall) []frame {
 	var list []frame
 	for _, c := range waiting {
 		f := frame{"id": c.ID, "toolCallId": c.ID, "reason": "input_required"}
@@ -218,7 +216,7 @@ func (st *stream) fail(p *web.Problem) {
 
 // snapshots sends the session as it is: its state and its messages.
 func (st *stream) snapshots() {
-	s, err := st.app.Sessions.Get(st.ctx, st.key)
+	s, err := st.app.Sessions().Get(st.ctx, st.key)
 	if err == nil {
 		st.sendState(s.State)
 	}
@@ -227,7 +225,7 @@ func (st *stream) snapshots() {
 
 // messages sends the messages of the live view.
 func (st *stream) messages() {
-	live, err := web.Live(st.ctx, st.app.Sessions, st.key)
+	live, err := sessions.Live(st.ctx, st.app, st.key)
 	if err == nil || errors.Is(err, session.ErrNotFound) {
 		st.send(frame{"type": "MESSAGES_SNAPSHOT", "messages": messagesOf(live)})
 	}
@@ -235,12 +233,12 @@ func (st *stream) messages() {
 
 // snapshotsAt sends the session as a rewind leaves it. Events after the rewind are not in it: they follow.
 func (st *stream) snapshotsAt(ctx context.Context, rewind *session.Event) error {
-	s, err := st.app.Sessions.Get(ctx, st.key)
+	s, err := st.app.Sessions().Get(ctx, st.key)
 	if err != nil {
 		return err
 	}
 	var log []*session.Event
-	for e, err := range st.app.Sessions.Read(ctx, st.key, session.Selection{}) {
+	for e, err := range st.app.Sessions().Read(ctx, st.key, session.Selection{}) {
 		if err != nil {
 			return err
 		}

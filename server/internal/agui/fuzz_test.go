@@ -27,7 +27,11 @@ func FuzzRequest(f *testing.F) {
 		if web.Unmarshal(data, &q) != nil || q.check() != nil {
 			return
 		}
-		e, err := q.input([]*session.Event{call})
+		props, err := q.props()
+		if err != nil {
+			return
+		}
+		e, err := q.input([]*session.Event{call}, props)
 		if err == nil && e != nil {
 			require.NotEmpty(t, e.ID)
 			require.Equal(t, session.User, e.Author)

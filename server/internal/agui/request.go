@@ -12,6 +12,8 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/server/internal/runs"
+	"github.com/plughook/plughook/server/internal/sessions"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
 )
@@ -23,7 +25,7 @@ type request struct {
 	RunID          string         `json:"runId"`
 	State          jsontext.Value `json:"state"`
 	Messages       []message      `json:"messages"`
-	Resume         []answer       `json:"resume"`
+	Resume         []resumption   `json:"resume"`
 	ForwardedProps jsontext.Value `json:"forwardedProps"`
 }
 
@@ -38,8 +40,8 @@ type message struct {
 	} `json:"toolCalls"`
 }
 
-// An answer is one to a call that waits.
-type answer struct {
+// A resumption is an answer to a call that waits.
+type resumption struct {
 	InterruptID string `json:"interruptId"`
 	Status      string `json:"status"`
 	Payload     any    `json:"payload"`
@@ -62,56 +64,57 @@ func (q *request) check() error {
 	return nil
 }
 
+// props is what our own clients may want beside what the protocol has.
+type props struct {
+	Busy         runs.Busy      `json:"onBusy"`
+	OnDisconnect string         `json:"onDisconnect"`
+	StateDelta   map[string]any `json:"stateDelta"`
+	Command      struct {
+		Name string         `json:"name"`
+		Args map[string]any `json:"args"`
+	} `json:"command"`
+}
+
+// props reads the request's forwardedProps, which other clients fill with what they like.
+func (q *request) props() (p props, err error) {
+	if len(q.ForwardedProps) > 0 && q.ForwardedProps.Kind() == '{' {
+		err = web.Unmarshal(q.ForwardedProps, &p)
+	}
+	return p, err
+}
+
 // input returns the input of the run, nil if the client has nothing to say: its messages that are not in the
 // log, and its answers to calls that wait.
-func (q *request) input(live []*session.Event) (*session.Event, error) {
+func (q *request) input(live []*session.Event, props props) (*session.Event, error) {
 	e := &session.Event{ID: q.RunID, InvocationID: q.RunID, Author: session.User}
-	said := &genai.Content{Role: genai.RoleUser}
 
 	// Answers come first. They are to all calls that wait, or to none.
-	waiting := web.WaitingIn(live)
+	waiting := sessions.WaitingIn(live)
 	if len(q.Resume) > 0 {
-		if err := q.answers(e, said, waiting); err != nil {
+		if err := q.resume(e, waiting); err != nil {
 			return nil, err
 		}
 	}
 	for _, m := range q.new(live) {
 		e.ID = m.ID
-		if m.Role == "user" {
-			parts, err := partsOf(m.Content)
-			if err != nil {
-				return nil, err
-			}
-			said.Parts = append(said.Parts, parts...)
-			continue
-		}
-		i := slices.IndexFunc(waiting, func(c web.Call) bool { return c.ID == m.ToolCallID && !c.Confirm })
-		if i < 0 {
-			return nil, notWaiting(m.ToolCallID)
-		}
 		parts, err := partsOf(m.Content)
 		if err != nil {
 			return nil, err
 		}
-		said.Parts = append(said.Parts, respond(waiting[i], resultOf(parts)))
-	}
-	if len(said.Parts) > 0 {
-		e.Content = said
+		if m.Role == "user" {
+			if e.Content == nil {
+				e.Content = &genai.Content{Role: genai.RoleUser}
+			}
+			e.Content.Parts = append(e.Content.Parts, parts...)
+			continue
+		}
+		i := slices.IndexFunc(waiting, func(c sessions.WaitingCall) bool { return c.ID == m.ToolCallID && !c.Confirm })
+		if i < 0 {
+			return nil, notWaiting(m.ToolCallID)
+		}
+		sessions.Respond(e, m.ToolCallID, waiting[i].Name, resultOf(parts))
 	}
 
-	// What our own clients may want beside it.
-	var props struct {
-		StateDelta map[string]any `json:"stateDelta"`
-		Command    struct {
-			Name string         `json:"name"`
-			Args map[string]any `json:"args"`
-		} `json:"command"`
-	}
-	if len(q.ForwardedProps) > 0 && q.ForwardedProps.Kind() == '{' {
-		if err := web.Unmarshal(q.ForwardedProps, &props); err != nil {
-			return nil, err
-		}
-	}
 	e.Actions.StateDelta = props.StateDelta
 	if props.Command.Name != "" {
 		e.CustomMetadata = session.Command{Name: props.Command.Name, Args: props.Command.Args}.Event().CustomMetadata
@@ -148,14 +151,14 @@ func (q *request) new(live []*session.Event) []message {
 }
 
 func notWaiting(call string) error {
-	return &web.Problem{Status: http.StatusConflict, Code: "not_waiting", Message: fmt.Sprintf("no call %q waits for this answer", call)}
+	return sessions.NotWaiting(fmt.Sprintf("no call %q waits for this answer", call))
 }
 
-// answers puts the answers to calls into an input.
-func (q *request) answers(e *session.Event, said *genai.Content, waiting []web.Call) error {
+// resume puts the answers to calls into an input.
+func (q *request) resume(e *session.Event, waiting []sessions.WaitingCall) error {
 	answered := map[string]bool{}
 	for _, a := range q.Resume {
-		i := slices.IndexFunc(waiting, func(c web.Call) bool { return c.ID == a.InterruptID })
+		i := slices.IndexFunc(waiting, func(c sessions.WaitingCall) bool { return c.ID == a.InterruptID })
 		if i < 0 || answered[a.InterruptID] {
 			return notWaiting(a.InterruptID)
 		}
@@ -165,29 +168,28 @@ func (q *request) answers(e *session.Event, said *genai.Content, waiting []web.C
 			return web.Bad("the status of an answer is resolved or cancelled")
 		}
 		if !waiting[i].Confirm {
-			response := map[string]any{"error": "cancelled: the user has given no answer", "cancelled": true}
-			if !cancelled {
-				response = object(a.Payload)
+			response := a.Payload
+			if cancelled {
+				response = map[string]any{"error": "cancelled: the user has given no answer", "cancelled": true}
 			}
-			said.Parts = append(said.Parts, respond(waiting[i], response))
+			sessions.Respond(e, a.InterruptID, waiting[i].Name, response)
 			continue
 		}
 		yes, ok := decision(a.Payload)
 		if !cancelled && !ok {
-			return web.Bad(`the payload of the answer to a call that waits for a yes or no is {"approved": true} or {"approved": false}`)
+			return web.Bad("the payload of the answer to a call that waits for a yes or no is " +
+				`{"approved": true} or {"approved": false}`)
 		}
 		c := session.Confirmation{Confirmed: yes && !cancelled}
 		if more, ok := a.Payload.(map[string]any); ok && len(more) > 1 {
 			c.Payload = more
 		}
-		if e.Actions.RequestedToolConfirmations == nil {
-			e.Actions.RequestedToolConfirmations = map[string]session.Confirmation{}
-		}
-		e.Actions.RequestedToolConfirmations[a.InterruptID] = c
+		sessions.Decide(e, a.InterruptID, c)
 	}
 	for _, c := range waiting {
 		if !answered[c.ID] {
-			return &web.Problem{Status: http.StatusConflict, Code: "incomplete", Message: fmt.Sprintf("call %q waits, too: answer all calls that wait at once", c.ID)}
+			message := fmt.Sprintf("call %q waits, too: answer all calls that wait at once", c.ID)
+			return &web.Problem{Status: http.StatusConflict, Code: "incomplete", Message: message}
 		}
 	}
 	return nil
@@ -208,16 +210,8 @@ func decision(payload any) (yes, ok bool) {
 	return false, false
 }
 
-// object returns a value as the response of a function.
-func object(v any) map[string]any {
-	if m, ok := v.(map[string]any); ok {
-		return m
-	}
-	return map[string]any{"result": v}
-}
-
 // resultOf returns the response that the content of a tool message is.
-func resultOf(parts []*genai.Part) map[string]any {
+func resultOf(parts []*genai.Part) any {
 	var text strings.Builder
 	for _, p := range parts {
 		text.WriteString(p.Text)
@@ -226,11 +220,7 @@ func resultOf(parts []*genai.Part) map[string]any {
 	if json.Unmarshal([]byte(text.String()), &v) != nil {
 		v = text.String()
 	}
-	return object(v)
-}
-
-func respond(c web.Call, response map[string]any) *genai.Part {
-	return session.Respond(&genai.FunctionCall{ID: c.ID, Name: c.Name}, response).Content.Parts[0]
+	return v
 }
 
 // partsOf returns the parts of a message's content: a text, or a list of texts and files.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -11,6 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/server/internal/apps"
+	"github.com/plughook/plughook/server/internal/runs"
 	"github.com/plughook/plughook/server/internal/sse"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
@@ -22,10 +25,12 @@ type frame map[string]any
 // A stream tells a client of the events of one run. It is used from one goroutine.
 type stream struct {
 	*routes
-	app   *web.App
+	r     *http.Request
+	app   *apps.App
 	key   session.Key
 	in    *request
-	input string // the ID of the run's input, "" if there is none
+	run   *runs.Run // nil if there is none
+	input string    // the ID of the run's input, "" if there is none
 	// before is the session before the run was started, nil if there was none.
 	before *session.Session
 
@@ -33,18 +38,18 @@ type stream struct {
 	out *sse.Stream
 	err error // of the first write that failed
 
-	begun  bool             // an event of the log has come
-	state  map[string]any   // that the client has
-	open   map[string]*said // what is being said, by the ID of the event
-	stale  bool             // what the client has is not what the log has
-	failed *session.Event   // the last thing that was said, if it is a failure
+	begun  bool                    // an event of the log has come
+	state  map[string]any          // that the client has
+	open   map[string]*openMessage // what is being said, by the ID of the event
+	stale  bool                    // what the client has is not what the log has
+	failed *session.Event          // the last thing that was said, if it is a failure
 }
 
-// said is what the client was told of an event that is not whole yet.
-type said struct{ text, thought utterance }
+// An openMessage is what the client was told of an event that is not whole yet.
+type openMessage struct{ text, thought openText }
 
-// An utterance is a message that is streamed.
-type utterance struct {
+// An openText is a text that is streamed.
+type openText struct {
 	begun bool
 	text  string
 }
@@ -100,7 +105,7 @@ func (st *stream) begin(first *session.Event) {
 	if s == nil || first.Seq != s.Position+1 {
 		// What this run has changed since may be in it, and is told again.
 		var err error
-		s, err = st.app.Sessions.Get(st.ctx, st.key)
+		s, err = st.app.Sessions().Get(st.ctx, st.key)
 		if err != nil {
 			return
 		}
@@ -137,11 +142,11 @@ func (st *stream) partial(e *session.Event) {
 		return
 	}
 	if st.open == nil {
-		st.open = map[string]*said{}
+		st.open = map[string]*openMessage{}
 	}
 	s := st.open[e.ID]
 	if s == nil {
-		s = &said{}
+		s = &openMessage{}
 		st.open[e.ID] = s
 	}
 	for _, p := range e.Content.Parts {
@@ -155,7 +160,7 @@ func (st *stream) partial(e *session.Event) {
 	}
 }
 
-func (st *stream) say(e *session.Event, u *utterance, text string) {
+func (st *stream) say(e *session.Event, u *openText, text string) {
 	if !u.begun {
 		u.begun = true
 		st.send(frame{"type": "TEXT_MESSAGE_START", "messageId": e.ID, "role": "assistant", "name": e.Author})
@@ -164,7 +169,7 @@ func (st *stream) say(e *session.Event, u *utterance, text string) {
 	st.send(frame{"type": "TEXT_MESSAGE_CONTENT", "messageId": e.ID, "delta": text})
 }
 
-func (st *stream) think(e *session.Event, u *utterance, text string) {
+func (st *stream) think(e *session.Event, u *openText, text string) {
 	id := thoughtID(e.ID)
 	if !u.begun {
 		u.begun = true
@@ -186,7 +191,7 @@ func (st *stream) whole(e *session.Event) {
 	} else {
 		s := st.open[e.ID]
 		if s == nil {
-			s = &said{}
+			s = &openMessage{}
 		}
 		rest, fits := strings.CutPrefix(thought, s.thought.text)
 		st.stale = st.stale || !fits
@@ -209,7 +214,7 @@ func (st *stream) whole(e *session.Event) {
 }
 
 // close ends what was said of an event.
-func (st *stream) close(id string, s *said) {
+func (st *stream) close(id string, s *openMessage) {
 	if s.thought.begun {
 		st.send(frame{"type": "REASONING_MESSAGE_END", "messageId": thoughtID(id)})
 		st.send(frame{"type": "REASONING_END", "messageId": thoughtID(id)})
@@ -283,7 +288,7 @@ func (st *stream) stateDelta(a *session.Actions) {
 		if _, ok := a.StateDelta[key]; ok {
 			continue // it is applied after the increment
 		}
-		if s, err := st.app.Sessions.Get(st.ctx, st.key); err == nil {
+		if s, err := st.app.Sessions().Get(st.ctx, st.key); err == nil {
 			set(key, s.State[key]) // others may have added to it
 		}
 	}

@@ -1,34 +1,29 @@
 package kit
 
 import (
-	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/server/internal/sessions"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
 )
 
-// answer puts a function response of a client into an input: the response to adk_request_confirmation as a yes or
+// addAnswer puts a function response of a client into an input: the response to adk_request_confirmation as a yes or
 // no to the call that this one asks about, every other as a part. calls are those of the session, parts those of
 // the input so far.
-func answer(input *session.Event, calls []session.Call, parts []*genai.Part, p *genai.Part) ([]*genai.Part, error) {
+func addAnswer(input *session.Event, calls []session.Call, parts []*genai.Part, p *genai.Part) ([]*genai.Part, error) {
 	response := p.FunctionResponse
 	heldAt, held, asked := parseConfirmationID(response.ID)
 	if response.Name != requestConfirmation || !asked {
 		if response.Name == session.AskTool {
 			open := func(c session.Call) bool { return c.ID == response.ID && c.Response == nil }
 			if !slices.ContainsFunc(calls, open) {
-				return nil, &web.Problem{
-					Status:  http.StatusConflict,
-					Code:    "not_waiting",
-					Message: "the question does not wait for an answer any more",
-				}
+				return nil, sessions.NotWaiting("the question does not wait for an answer any more")
 			}
-			response.Response = asObject(unwrapped(response.Response))
+			response.Response = sessions.Object(unwrapped(response.Response))
 		}
 		return append(parts, p), nil
 	}
@@ -36,43 +31,33 @@ func answer(input *session.Event, calls []session.Call, parts []*genai.Part, p *
 		return c.ID == held && c.Held != nil && c.Decision == nil && c.Held.Seq == heldAt && c.Response == nil
 	})
 	if !waits {
-		return nil, &web.Problem{
-			Status:  http.StatusConflict,
-			Code:    "not_waiting",
-			Message: "the call does not wait for this yes or no any more",
-		}
+		return nil, sessions.NotWaiting("the call does not wait for this yes or no any more")
 	}
 	decision, err := decisionOf(unwrapped(response.Response))
 	if err != nil {
 		return nil, err
 	}
-	if input.Actions.RequestedToolConfirmations == nil {
-		input.Actions.RequestedToolConfirmations = map[string]session.Confirmation{}
-	}
-	input.Actions.RequestedToolConfirmations[held] = decision
+	sessions.Decide(input, held, decision)
 	return parts, nil
 }
 
 // decisionOf reads a yes or no: {"confirmed": true, "payload": …} from newer pages; from older ones what the user
 // has typed, which may be that as JSON, or a word.
-func decisionOf(said any) (session.Confirmation, error) {
-	switch said := said.(type) {
+func decisionOf(response any) (session.Confirmation, error) {
+	switch response := response.(type) {
 	case bool:
-		return session.Confirmation{Confirmed: said}, nil
+		return session.Confirmation{Confirmed: response}, nil
 	case string:
-		switch strings.ToLower(strings.TrimSpace(said)) {
-		case "true", "yes", "y", "ok":
-			return session.Confirmation{Confirmed: true}, nil
-		case "false", "no", "n":
-			return session.Confirmation{}, nil
+		if yes, ok := sessions.YesOrNo(response); ok {
+			return session.Confirmation{Confirmed: yes}, nil
 		}
 	case map[string]any:
-		yes, ok := said["confirmed"].(bool)
+		yes, ok := response["confirmed"].(bool)
 		if ok && !yes {
 			return session.Confirmation{}, nil // the page's payload is not why: it is the question's, or the arguments
 		}
 		if ok {
-			return session.Confirmation{Confirmed: true, Payload: said["payload"]}, nil
+			return session.Confirmation{Confirmed: true, Payload: response["payload"]}, nil
 		}
 	}
 	return session.Confirmation{}, web.Bad(`a confirmation is {"confirmed": true} or {"confirmed": false}, or yes or no`)
@@ -94,12 +79,4 @@ func unwrapped(response map[string]any) any {
 		return text
 	}
 	return value
-}
-
-// asObject returns a value as a function's response, which is an object.
-func asObject(v any) map[string]any {
-	if o, ok := v.(map[string]any); ok {
-		return o
-	}
-	return map[string]any{"result": v}
 }

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/artifact"
+	"github.com/plughook/plughook/server/internal/apps"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
 )
@@ -41,7 +42,7 @@ var noArtifact = &web.Problem{Status: http.StatusNotFound, Code: "not_found", Me
 
 // listArtifacts lists the names of a session's artifacts and of its user's.
 func (x *routes) listArtifacts(w http.ResponseWriter, r *http.Request) error {
-	app, key, err := x.at(r)
+	app, key, err := x.sessionOf(r)
 	if err != nil {
 		return err
 	}
@@ -59,18 +60,18 @@ func (x *routes) listArtifacts(w http.ResponseWriter, r *http.Request) error {
 
 // saveArtifact saves a version of an artifact. The session's log does not say so: no run has made it.
 func (x *routes) saveArtifact(w http.ResponseWriter, r *http.Request) error {
-	app, key, err := x.at(r)
+	app, key, err := x.sessionOf(r)
 	if err != nil {
 		return err
 	}
-	b, err := readBody(w, r, x.Settings.Upload)
+	b, err := readBody(w, r, x.Limits.Upload)
 	if err != nil {
 		return err
 	}
 	if app.Artifacts == nil {
 		return web.Bad("the app keeps no artifacts")
 	}
-	if _, err := app.Sessions.Get(r.Context(), key); err != nil {
+	if _, err := app.Sessions().Get(r.Context(), key); err != nil {
 		return err
 	}
 	name := ""
@@ -111,7 +112,7 @@ func (x *routes) saveArtifact(w http.ResponseWriter, r *http.Request) error {
 //
 // A name may have slashes.
 func (x *routes) getArtifact(w http.ResponseWriter, r *http.Request) error {
-	app, key, err := x.at(r)
+	app, key, err := x.sessionOf(r)
 	if err != nil {
 		return err
 	}
@@ -167,7 +168,7 @@ func (x *routes) getArtifact(w http.ResponseWriter, r *http.Request) error {
 }
 
 // describeAll answers with what is known of every version of an artifact.
-func (x *routes) describeAll(w http.ResponseWriter, r *http.Request, app *web.App, key session.Key, name string) error {
+func (x *routes) describeAll(w http.ResponseWriter, r *http.Request, app *apps.App, key session.Key, name string) error {
 	versions, err := app.Artifacts.Versions(r.Context(), key, name)
 	if err != nil {
 		return known(err)
@@ -218,7 +219,7 @@ func inline(p *genai.Part) *genai.Part {
 
 // deleteArtifact deletes an artifact with all its versions.
 func (x *routes) deleteArtifact(w http.ResponseWriter, r *http.Request) error {
-	app, key, err := x.at(r)
+	app, key, err := x.sessionOf(r)
 	if err != nil {
 		return err
 	}

@@ -1,12 +1,13 @@
 package kit
 
 import (
-	"context"
 	"errors"
+	"math"
 	"net/http"
 	"slices"
 	"sync"
 
+	"github.com/plughook/plughook/server/internal/apps"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
 )
@@ -54,63 +55,59 @@ func noBuilder(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// place is a session and its app.
-type place struct {
-	app *web.App
-	key session.Key
-}
-
 // recent are the sessions that requests have named last. Some routes name a session without its app and user, or
 // an event without its session.
 type recent struct {
 	mu   sync.Mutex
-	list []place // the latest first
+	list []session.Key // the latest first
 }
 
 // add notes that a session was named.
-func (r *recent) add(p place) {
+func (r *recent) add(key session.Key) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list := slices.DeleteFunc(r.list, func(other place) bool { return other == p })
-	r.list = slices.Insert(list, 0, p)
+	list := slices.DeleteFunc(r.list, func(other session.Key) bool { return other == key })
+	r.list = slices.Insert(list, 0, key)
 	r.list = r.list[:min(len(r.list), 64)]
 }
 
 // candidates returns the sessions that a request may mean, the likeliest first. An empty id is any session.
-func (x *routes) candidates(r *http.Request, id string) ([]place, error) {
-	apps := x.Reachable(r)
+func (x *routes) candidates(r *http.Request, id string) ([]session.Key, error) {
+	served := x.Reachable(r)
 	if name := r.PathValue("app"); name != "" {
 		app, err := x.App(r, name)
 		if err != nil {
 			return nil, err
 		}
-		apps = []*web.App{app}
+		served = []*apps.App{app}
 	}
 	who := web.CallerOf(r).User
 	x.recent.mu.Lock()
 	list := slices.Clone(x.recent.list)
 	x.recent.mu.Unlock()
-	list = slices.DeleteFunc(list, func(p place) bool {
-		return !slices.Contains(apps, p.app) || who != "" && p.key.User != who || id != "" && p.key.ID != id
+	list = slices.DeleteFunc(list, func(key session.Key) bool {
+		isServed := slices.ContainsFunc(served, func(app *apps.App) bool { return app.Name == key.App })
+		return !isServed || who != "" && key.User != who || id != "" && key.ID != id
 	})
 	if id != "" {
 		user, err := x.User(r, "")
 		if err != nil {
 			return nil, err
 		}
-		for _, app := range apps {
-			list = append(list, place{app: app, key: session.Key{App: app.Name, User: user, ID: id}})
+		for _, app := range served {
+			list = append(list, session.Key{App: app.Name, User: user, ID: id})
 		}
 	}
 	return list, nil
 }
 
 // readLog returns a session's events, nil if there is no such session.
-func readLog(ctx context.Context, p place) ([]*session.Event, error) {
-	if p.key.Check(false) != nil {
-		return nil, nil
+func (x *routes) readLog(r *http.Request, key session.Key) ([]*session.Event, error) {
+	app, err := x.App(r, key.App)
+	if err != nil || key.Check(false) != nil {
+		return nil, err
 	}
-	log, err := logOf(p.app, p.key)(ctx, 1<<62)
+	log, err := logOf(app, key)(r.Context(), math.MaxInt64)
 	if errors.Is(err, session.ErrNotFound) {
 		return nil, nil
 	}
@@ -119,18 +116,18 @@ func readLog(ctx context.Context, p place) ([]*session.Event, error) {
 
 // sessionTrace answers with the traces of a session, an empty list if there are none.
 func (x *routes) sessionTrace(w http.ResponseWriter, r *http.Request) error {
-	places, err := x.candidates(r, r.PathValue("session"))
+	candidates, err := x.candidates(r, r.PathValue("session"))
 	if err != nil {
 		return err
 	}
 	spans := []span{}
-	for _, p := range places {
-		log, err := readLog(r.Context(), p)
+	for _, key := range candidates {
+		log, err := x.readLog(r, key)
 		if err != nil {
 			return err
 		}
 		if len(log) > 0 {
-			spans = spansOf(p.key, log)
+			spans = spansOf(key, log)
 			break
 		}
 	}
@@ -140,20 +137,20 @@ func (x *routes) sessionTrace(w http.ResponseWriter, r *http.Request) error {
 
 // eventTrace answers with the attributes of the span that ended with an event.
 func (x *routes) eventTrace(w http.ResponseWriter, r *http.Request) error {
-	places, err := x.candidates(r, "")
+	candidates, err := x.candidates(r, "")
 	if err != nil {
 		return err
 	}
 	id := r.PathValue("event")
-	for _, p := range places {
-		log, err := readLog(r.Context(), p)
+	for _, key := range candidates {
+		log, err := x.readLog(r, key)
 		if err != nil {
 			return err
 		}
 		if !slices.ContainsFunc(log, func(e *session.Event) bool { return e.ID == id }) {
 			continue
 		}
-		for _, s := range spansOf(p.key, log) {
+		for _, s := range spansOf(key, log) {
 			if s.Attributes[attrEvent] == id {
 				s.Attributes["trace_id"] = s.Trace
 				s.Attributes["span_id"] = s.ID

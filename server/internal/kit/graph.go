@@ -66,7 +66,7 @@ func (x *routes) buildGraph(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	nodes := nodesOf(app.Agent)
+	nodes := nodesOf(app.Runner.Agent())
 	var tree func(a agent.Agent, above []string) treeBody
 	tree = func(a agent.Agent, above []string) treeBody {
 		n := nodes[slices.IndexFunc(nodes, func(n node) bool { return n.agent.Name() == a.Name() })]
@@ -87,7 +87,7 @@ func (x *routes) buildGraph(w http.ResponseWriter, r *http.Request) error {
 		}
 		return body
 	}
-	web.WriteJSON(w, http.StatusOK, map[string]any{"name": app.Name, "root_agent": tree(app.Agent, nil)})
+	web.WriteJSON(w, http.StatusOK, map[string]any{"name": app.Name, "root_agent": tree(app.Runner.Agent(), nil)})
 	return nil
 }
 
@@ -98,13 +98,13 @@ func (x *routes) graphImages(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	dark := r.URL.Query().Get("dark_mode") == "true"
-	web.WriteJSON(w, http.StatusOK, map[string]any{"": map[string]string{"dotSrc": dot(app.Agent, nil, dark)}})
+	web.WriteJSON(w, http.StatusOK, map[string]any{"": map[string]string{"dotSrc": dot(app.Runner.Agent(), nil, dark)}})
 	return nil
 }
 
 // eventGraph answers with a picture of an app's agents in which what an event is of stands out.
 func (x *routes) eventGraph(w http.ResponseWriter, r *http.Request) error {
-	app, key, err := x.at(r)
+	app, key, err := x.sessionOf(r)
 	if err != nil {
 		return err
 	}
@@ -113,11 +113,11 @@ func (x *routes) eventGraph(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	i := slices.IndexFunc(log, func(e *session.Event) bool { return e.ID == r.PathValue("event") })
-	if i < 0 || agent.Find(app.Agent, agent.Owner(log[i])) == nil {
+	if i < 0 || agent.Find(app.Runner.Agent(), agent.Owner(log[i])) == nil {
 		web.WriteJSON(w, http.StatusOK, map[string]string{})
 		return nil
 	}
-	web.WriteJSON(w, http.StatusOK, map[string]string{"dotSrc": dot(app.Agent, log[i], true)})
+	web.WriteJSON(w, http.StatusOK, map[string]string{"dotSrc": dot(app.Runner.Agent(), log[i], true)})
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/server/internal/apps"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
 )
@@ -46,10 +47,10 @@ func newHistory(log func(ctx context.Context, upTo int64) ([]*session.Event, err
 }
 
 // logOf returns what reads a session's events for a history.
-func logOf(app *web.App, key session.Key) func(context.Context, int64) ([]*session.Event, error) {
+func logOf(app *apps.App, key session.Key) func(context.Context, int64) ([]*session.Event, error) {
 	return func(ctx context.Context, upTo int64) ([]*session.Event, error) {
 		var list []*session.Event
-		for e, err := range app.Sessions.Read(ctx, key, session.Selection{}) {
+		for e, err := range app.Sessions().Read(ctx, key, session.Selection{}) {
 			if err != nil {
 				return nil, err
 			}

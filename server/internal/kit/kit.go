@@ -9,6 +9,8 @@ package kit
 import (
 	"net/http"
 
+	"github.com/plughook/plughook/server/internal/apps"
+	"github.com/plughook/plughook/server/internal/sessions"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
 )
@@ -24,7 +26,7 @@ type Options struct {
 
 // routes are the handlers.
 type routes struct {
-	*web.Core
+	sessions.Service
 	options Options
 	recent  recent
 }
@@ -34,7 +36,7 @@ type handler func(w http.ResponseWriter, r *http.Request) error
 
 // Register adds the routes to a mux. The kit's routes /health and /version are the server's own.
 func Register(mux *http.ServeMux, core *web.Core, options Options) {
-	x := &routes{Core: core, options: options}
+	x := &routes{Service: sessions.Service{Core: core}, options: options}
 	handle := func(pattern string, h handler) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			if err := h(w, r); err != nil {
@@ -43,23 +45,23 @@ func Register(mux *http.ServeMux, core *web.Core, options Options) {
 		})
 	}
 	const all = "/apps/{app}/users/{user}/sessions"
-	const one = all + "/{session}"
+	const session = all + "/{session}"
 	handle("GET /list-apps", x.listApps)
 	handle("GET /apps/{app}/app-info", x.appInfo)
 	handle("GET /config/telemetry", x.telemetry)
 
 	handle("GET "+all, x.listSessions)
 	handle("POST "+all, x.createSession)
-	handle("GET "+one, x.getSession)
-	handle("POST "+one, x.createNamedSession)
-	handle("PATCH "+one, x.patchSession)
-	handle("DELETE "+one, x.deleteSession)
-	handle("POST "+one+"/rewind", x.rewind)
+	handle("GET "+session, x.getSession)
+	handle("POST "+session, x.createNamedSession)
+	handle("PATCH "+session, x.patchSession)
+	handle("DELETE "+session, x.deleteSession)
+	handle("POST "+session+"/rewind", x.rewind)
 
-	handle("GET "+one+"/artifacts", x.listArtifacts)
-	handle("POST "+one+"/artifacts", x.saveArtifact)
-	handle("GET "+one+"/artifacts/{name...}", x.getArtifact)
-	handle("DELETE "+one+"/artifacts/{name...}", x.deleteArtifact)
+	handle("GET "+session+"/artifacts", x.listArtifacts)
+	handle("POST "+session+"/artifacts", x.saveArtifact)
+	handle("GET "+session+"/artifacts/{name...}", x.getArtifact)
+	handle("DELETE "+session+"/artifacts/{name...}", x.deleteArtifact)
 
 	handle("PATCH /apps/{app}/users/{user}/memory", x.patchMemory)
 
@@ -82,8 +84,8 @@ func (x *routes) fail(w http.ResponseWriter, r *http.Request, err error) {
 	web.WriteProblem(w, p, map[string]string{"detail": p.Message, "error": p.Message})
 }
 
-// at returns the app and the session that a request's path names. The session need not exist.
-func (x *routes) at(r *http.Request) (*web.App, session.Key, error) {
+// sessionOf returns the app and the session that a request's path names. The session need not exist.
+func (x *routes) sessionOf(r *http.Request) (*apps.App, session.Key, error) {
 	app, err := x.App(r, r.PathValue("app"))
 	if err != nil {
 		return nil, session.Key{}, err
@@ -92,7 +94,7 @@ func (x *routes) at(r *http.Request) (*web.App, session.Key, error) {
 	if err != nil {
 		return nil, session.Key{}, err
 	}
-	x.recent.add(place{app: app, key: key})
+	x.recent.add(key)
 	return app, key, nil
 }
 
@@ -123,11 +125,11 @@ type agentBody struct {
 	Description string `json:"description"`
 }
 
-func bodyOf(app *web.App) appBody {
+func bodyOf(app *apps.App) appBody {
 	return appBody{
 		Name:        app.Name,
-		RootAgent:   app.Agent.Name(),
-		Description: app.Agent.Description(),
+		RootAgent:   app.Runner.Agent().Name(),
+		Description: app.Runner.Agent().Description(),
 		Language:    "go",
 	}
 }
@@ -155,7 +157,7 @@ func (x *routes) appInfo(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	body := bodyOf(app)
-	for _, n := range nodesOf(app.Agent) {
+	for _, n := range nodesOf(app.Runner.Agent()) {
 		body.Agents = append(body.Agents, agentBody{Name: n.agent.Name(), Description: n.agent.Description()})
 	}
 	web.WriteJSON(w, http.StatusOK, body)

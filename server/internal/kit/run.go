@@ -3,13 +3,14 @@ package kit
 import (
 	"context"
 	"net/http"
-	"slices"
 
 	"github.com/coder/websocket"
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/server/internal/apps"
 	"github.com/plughook/plughook/server/internal/runs"
+	"github.com/plughook/plughook/server/internal/sessions"
 	"github.com/plughook/plughook/server/internal/sse"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
@@ -17,28 +18,19 @@ import (
 
 // run answers with the events of a run when it has ended.
 func (x *routes) run(w http.ResponseWriter, r *http.Request) error {
-	q, err := x.request(w, r)
+	app, q, err := x.request(w, r)
 	if err != nil {
 		return err
 	}
 	q.Config.Streaming = ""
-	run, follower, err := x.Runs.Start(r.Context(), q, 0)
+	run, err := x.Run(r.Context(), q)
 	if err != nil {
 		return err
 	}
-	defer follower.Close()
-	select {
-	case <-run.Done():
-	case <-r.Context().Done():
-		return web.ErrLeft
-	}
-	if err := run.End().Err; err != nil {
-		return err
-	}
-	h := newHistory(logOf(x.appOf(q), q.Key))
+	h := newHistory(logOf(app, q.Key))
 	events := []jsontext.Value{}
 	for _, e := range run.Events() {
-		if !answers(e) {
+		if !isReply(e) {
 			continue
 		}
 		h.add(e)
@@ -52,8 +44,8 @@ func (x *routes) run(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// answers reports whether an event of a run is sent to who started it: the kit does not send the input back.
-func answers(e *session.Event) bool { return e.Author != session.User }
+// isReply reports whether an event of a run is sent to who started it: the kit does not send the input back.
+func isReply(e *session.Event) bool { return e.Author != session.User }
 
 // runSSE answers with the events of a run as they come, and with partial events if the request asks for streaming.
 // Nothing says how the run has ended: the end of the stream does, and a frame {"error": …} before it if the run
@@ -61,59 +53,51 @@ func answers(e *session.Event) bool { return e.Author != session.User }
 // shows no other status to its user. The run is cancelled when its client leaves, unless ?onDisconnect=continue
 // says otherwise: the page has no other way to stop a run.
 func (x *routes) runSSE(w http.ResponseWriter, r *http.Request) error {
-	q, err := x.request(w, r)
-	conflict := err != nil && web.ProblemOf(err).Status == http.StatusConflict
-	if err != nil && !conflict {
+	app, q, err := x.request(w, r)
+	if err != nil && web.ProblemOf(err).Status != http.StatusConflict {
 		return err
 	}
-	ctx, s, done, failed := x.OpenStream(w, r)
-	if failed != nil {
-		return failed
-	}
-	defer done()
-	if err == nil {
-		err = x.stream(ctx, s, q)
-	}
-	x.sendError(s, r, err)
-	return nil
-}
-
-// stream runs a request and sends its events. It returns why the run has failed, or the stream ended before it.
-func (x *routes) stream(ctx context.Context, s *sse.Stream, q runs.Request) error {
-	run, follower, err := x.Runs.Start(ctx, q, 0)
-	if err != nil {
-		return err
-	}
-	defer follower.Close()
-	h := newHistory(logOf(x.appOf(q), q.Key))
-	err = x.Pump(ctx, s, follower, func(e *session.Event) error {
-		if !answers(e) || e.Partial && q.Config.Streaming != session.SSE {
-			return nil
+	var run *runs.Run
+	var follower *runs.RunFollower
+	defer func() {
+		if follower != nil {
+			follower.Close()
 		}
-		if !e.Partial {
-			h.add(e)
+	}()
+	return x.Stream(w, r, func(ctx context.Context, out *sse.Stream) web.Frames {
+		// Only a request that gets a stream starts a run.
+		if err == nil {
+			run, follower, err = x.Runs.Start(ctx, q, 0)
 		}
-		data, err := h.encode(ctx, e)
+		var from runs.Follower = follower
 		if err != nil {
-			return err
+			from = runs.Nothing{Err: err}
 		}
-		return s.Send("", 0, data) // the kit's JavaScript client skips a frame that begins with an id
+		h := newHistory(logOf(app, q.Key))
+		return web.Frames{
+			From: from,
+			Event: func(e *session.Event) error {
+				if !isReply(e) || e.Partial && q.Config.Streaming != session.SSE {
+					return nil
+				}
+				if !e.Partial {
+					h.add(e)
+				}
+				data, err := h.encode(ctx, e)
+				if err != nil {
+					return err
+				}
+				return out.Send("", 0, data) // without an id: see runs.Follower
+			},
+			End: func() error { return run.End().Err },
+			Broken: func(err error) {
+				data, err := encoded(map[string]string{"error": x.Noted(r, err).Message})
+				if err == nil {
+					_ = out.Send("", 0, data) // whoever has left is not told
+				}
+			},
+		}
 	})
-	if err != nil {
-		return err
-	}
-	return run.End().Err
-}
-
-// sendError tells a client why its stream ends. The status was sent already.
-func (x *routes) sendError(s *sse.Stream, r *http.Request, err error) {
-	if err == nil || err == web.ErrLeft {
-		return
-	}
-	data, err := encoded(map[string]string{"error": x.Noted(r, err).Message})
-	if err == nil {
-		_ = s.Send("", 0, data) // whoever has left is not told
-	}
 }
 
 // runLive refuses a live session in the way that the kit's page shows: by the reason with which the connection is
@@ -128,17 +112,11 @@ func (x *routes) runLive(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// appOf returns the app that a request for a run is about.
-func (x *routes) appOf(q runs.Request) *web.App {
-	i := slices.IndexFunc(x.Apps, func(app *web.App) bool { return app.Name == q.Key.App })
-	return x.Apps[i]
-}
-
 // request reads what to run. The session must exist.
-func (x *routes) request(w http.ResponseWriter, r *http.Request) (q runs.Request, err error) {
-	b, err := readBody(w, r, x.Settings.Upload)
+func (x *routes) request(w http.ResponseWriter, r *http.Request) (app *apps.App, q runs.Request, err error) {
+	b, err := readBody(w, r, x.Limits.Upload)
 	if err != nil {
-		return q, err
+		return nil, q, err
 	}
 	var name, user, id string
 	streaming := false
@@ -149,34 +127,27 @@ func (x *routes) request(w http.ResponseWriter, r *http.Request) (q runs.Request
 		"streaming": &streaming,
 	} {
 		if err := b.read(key, to); err != nil {
-			return q, err
+			return nil, q, err
 		}
 	}
-	app, err := x.App(r, name)
-	if err != nil {
-		return q, err
+	if app, err = x.App(r, name); err != nil {
+		return nil, q, err
 	}
 	key, err := x.Key(r, app, user, id, false)
 	if err != nil {
-		return q, err
+		return nil, q, err
 	}
-	if _, err := app.Sessions.Get(r.Context(), key); err != nil {
-		return q, err
+	if _, err := app.Sessions().Get(r.Context(), key); err != nil {
+		return nil, q, err
 	}
-	x.recent.add(place{app: app, key: key})
+	x.recent.add(key)
 
 	input, err := x.input(r.Context(), app, key, b)
 	if err != nil {
-		return q, err
+		return app, q, err
 	}
-	q = runs.Request{
-		Runner:       app.Runner,
-		Sessions:     app.Sessions,
-		Key:          key,
-		Input:        input,
-		LeaveCancels: true,
-		User:         key.User,
-	}
+	q = sessions.Request(app, key, input)
+	q.LeaveCancels = true
 	if streaming {
 		q.Config.Streaming = session.SSE
 	}
@@ -185,14 +156,14 @@ func (x *routes) request(w http.ResponseWriter, r *http.Request) (q runs.Request
 	case "continue":
 		q.LeaveCancels = false
 	default:
-		return q, web.Bad("onDisconnect is cancel or continue")
+		return nil, q, web.Bad("onDisconnect is cancel or continue")
 	}
-	return q, nil
+	return app, q, nil
 }
 
 // input returns the input that a request for a run has, nil if it has none: then the agent goes on with what is in
 // the log.
-func (x *routes) input(ctx context.Context, app *web.App, key session.Key, b *body) (*session.Event, error) {
+func (x *routes) input(ctx context.Context, app *apps.App, key session.Key, b *body) (*session.Event, error) {
 	content, err := readContent(b.keys[folded("newMessage")])
 	if err != nil {
 		return nil, err
@@ -212,7 +183,7 @@ func (x *routes) input(ctx context.Context, app *web.App, key session.Key, b *bo
 	}
 
 	// It answers calls.
-	live, err := session.ReadAll(ctx, app.Sessions, key, session.Selection{Live: true})
+	live, err := sessions.Live(ctx, app, key)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +194,7 @@ func (x *routes) input(ctx context.Context, app *web.App, key session.Key, b *bo
 			rest = append(rest, p)
 			continue
 		}
-		rest, err = answer(input, calls, rest, p)
+		rest, err = addAnswer(input, calls, rest, p)
 		if err != nil {
 			return nil, err
 		}

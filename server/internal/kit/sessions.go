@@ -2,6 +2,7 @@ package kit
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -9,8 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/plughook/plughook/plugins/rewind"
-	"github.com/plughook/plughook/server/internal/runs"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/server/internal/apps"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
 )
@@ -28,8 +29,8 @@ type sessionBody struct {
 // seconds returns a time as seconds since 1970, to the microsecond.
 func seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 
-// sessionOf returns a session without events.
-func sessionOf(s *session.Session) (sessionBody, error) {
+// bodyOfSession returns a session without events.
+func bodyOfSession(s *session.Session) (sessionBody, error) {
 	state := jsontext.Value("{}")
 	if len(s.State) > 0 {
 		var err error
@@ -62,7 +63,7 @@ func (x *routes) listSessions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var found []*session.Session
-	for s, err := range app.Sessions.List(r.Context(), app.Name, user) {
+	for s, err := range app.Sessions().List(r.Context(), app.Name, user) {
 		if err != nil {
 			return err
 		}
@@ -74,14 +75,14 @@ func (x *routes) listSessions(w http.ResponseWriter, r *http.Request) error {
 		return b.Updated.Compare(a.Updated)
 	})
 	for _, s := range latest[:min(len(latest), withState)] {
-		whole, err := app.Sessions.Get(r.Context(), s.Key)
+		whole, err := app.Sessions().Get(r.Context(), s.Key)
 		if err == nil { // it may have been deleted meanwhile
 			s.State = whole.State
 		}
 	}
 	list := []sessionBody{}
 	for _, s := range found {
-		body, err := sessionOf(s)
+		body, err := bodyOfSession(s)
 		if err != nil {
 			return err
 		}
@@ -93,7 +94,7 @@ func (x *routes) listSessions(w http.ResponseWriter, r *http.Request) error {
 
 // createSession makes a session, of an id that the body may say.
 func (x *routes) createSession(w http.ResponseWriter, r *http.Request) error {
-	b, err := readBody(w, r, x.Settings.Body)
+	b, err := readBody(w, r, x.Limits.Body)
 	if err != nil {
 		return err
 	}
@@ -111,7 +112,7 @@ func (x *routes) createSession(w http.ResponseWriter, r *http.Request) error {
 // createNamedSession makes a session of the id in the path. The body is the state, as the kit's Python server has
 // it, or {"state": …, "events": …}, as its Go server has it.
 func (x *routes) createNamedSession(w http.ResponseWriter, r *http.Request) error {
-	b, err := readBody(w, r, x.Settings.Body)
+	b, err := readBody(w, r, x.Limits.Body)
 	if err != nil {
 		return err
 	}
@@ -158,20 +159,17 @@ func (x *routes) create(w http.ResponseWriter, r *http.Request, id string, state
 		return err
 	}
 	maps.DeleteFunc(state, func(_ string, v any) bool { return v == nil })
-	if err := app.CheckInitial(r, state); err != nil {
-		return err
-	}
-	s, err := app.Sessions.Create(r.Context(), key, state)
+	s, err := x.Create(r.Context(), app, key, state)
 	if err != nil {
 		return err
 	}
-	x.recent.add(place{app: app, key: s.Key})
+	x.recent.add(s.Key)
 	return x.answerSession(r.Context(), w, app, s.Key)
 }
 
 // getSession answers with a session and its events.
 func (x *routes) getSession(w http.ResponseWriter, r *http.Request) error {
-	app, key, err := x.at(r)
+	app, key, err := x.sessionOf(r)
 	if err != nil {
 		return err
 	}
@@ -180,16 +178,16 @@ func (x *routes) getSession(w http.ResponseWriter, r *http.Request) error {
 
 // answerSession answers with a session and its events: all that were appended, also those that a summary stands
 // for, but none that a rewind has taken back, and not the rewinds themselves.
-func (x *routes) answerSession(ctx context.Context, w http.ResponseWriter, app *web.App, key session.Key) error {
-	s, err := app.Sessions.Get(ctx, key)
+func (x *routes) answerSession(ctx context.Context, w http.ResponseWriter, app *apps.App, key session.Key) error {
+	s, err := app.Sessions().Get(ctx, key)
 	if err != nil {
 		return err
 	}
-	answer, err := sessionOf(s)
+	answer, err := bodyOfSession(s)
 	if err != nil {
 		return err
 	}
-	log, err := session.ReadAll(ctx, app.Sessions, key, session.Selection{})
+	log, err := session.ReadAll(ctx, app.Sessions(), key, session.Selection{})
 	if err != nil {
 		return err
 	}
@@ -213,13 +211,13 @@ func (x *routes) answerSession(ctx context.Context, w http.ResponseWriter, app *
 	return nil
 }
 
-// patchSession changes a session's state by an input, so that plugins see the change like any other.
+// patchSession changes a session's state.
 func (x *routes) patchSession(w http.ResponseWriter, r *http.Request) error {
-	app, key, err := x.at(r)
+	app, key, err := x.sessionOf(r)
 	if err != nil {
 		return err
 	}
-	b, err := readBody(w, r, x.Settings.Body)
+	b, err := readBody(w, r, x.Limits.Body)
 	if err != nil {
 		return err
 	}
@@ -227,13 +225,8 @@ func (x *routes) patchSession(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := app.Sessions.Get(r.Context(), key); err != nil {
-		return err
-	}
 	if len(delta) > 0 {
-		input := &session.Event{Author: session.User}
-		input.Actions.StateDelta = delta
-		if _, err := x.put(r.Context(), app, key, input); err != nil {
+		if _, err := x.PatchState(r.Context(), app, key, "", delta); err != nil {
 			return err
 		}
 	}
@@ -242,11 +235,11 @@ func (x *routes) patchSession(w http.ResponseWriter, r *http.Request) error {
 
 // rewind takes back an invocation and everything after it.
 func (x *routes) rewind(w http.ResponseWriter, r *http.Request) error {
-	app, key, err := x.at(r)
+	app, key, err := x.sessionOf(r)
 	if err != nil {
 		return err
 	}
-	b, err := readBody(w, r, x.Settings.Body)
+	b, err := readBody(w, r, x.Limits.Body)
 	if err != nil {
 		return err
 	}
@@ -257,56 +250,24 @@ func (x *routes) rewind(w http.ResponseWriter, r *http.Request) error {
 	if invocation == "" {
 		return web.Bad("rewindBeforeInvocationId is missing: the first invocation to take back")
 	}
-	events, err := x.put(r.Context(), app, key, rewind.Before(invocation).Event())
+	_, err = x.Command(r.Context(), app, key, plugin.Rewind, map[string]any{"before": invocation}, "")
+	var p *web.Problem
+	if errors.As(err, &p) && p.Code == web.CodeNotPossible {
+		return web.Bad(p.Message) // the kit knows no status 409 here
+	}
 	if err != nil {
 		return err
-	}
-	for _, e := range events {
-		if e.ErrorCode == rewind.Invalid {
-			return web.Bad(e.ErrorMessage)
-		}
 	}
 	return x.answerSession(r.Context(), w, app, key)
 }
 
-// put puts an input into a session, without an agent, and returns the run's events.
-func (x *routes) put(ctx context.Context, app *web.App, key session.Key, input *session.Event) ([]*session.Event, error) {
-	run, follower, err := x.Runs.Start(ctx, runs.Request{
-		Runner:   app.Runner,
-		Sessions: app.Sessions,
-		Key:      key,
-		Input:    input,
-		Config:   session.RunConfig{NoAgent: true},
-		User:     key.User,
-	}, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer follower.Close()
-	select {
-	case <-run.Done():
-	case <-ctx.Done():
-		return nil, web.ErrLeft
-	}
-	return run.Events(), run.End().Err
-}
-
-// deleteSession deletes a session and its files. One that is running is cancelled first.
+// deleteSession deletes a session and its files.
 func (x *routes) deleteSession(w http.ResponseWriter, r *http.Request) error {
-	app, key, err := x.at(r)
+	app, key, err := x.sessionOf(r)
 	if err != nil {
 		return err
 	}
-	s, err := app.Sessions.Get(r.Context(), key)
-	if err != nil {
-		return err
-	}
-	if s.Holder != "" {
-		if _, err := x.Runs.Cancel(r.Context(), app.Sessions, key, s.Holder); err != nil {
-			return err
-		}
-	}
-	if _, err := app.Kept(false).Session(r.Context(), key); err != nil {
+	if err := x.Delete(r.Context(), app, key); err != nil {
 		return err
 	}
 	web.WriteJSON(w, http.StatusOK, nil)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/plughook/plughook/plugin"
-	"github.com/plughook/plughook/plugins/rewind"
+	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 )
 
@@ -35,7 +35,7 @@ const (
 // input its ID. If that input was sent before, makeRoom does nothing and returns true: nothing new is started,
 // so no run has to be cancelled.
 func (r *Runs) makeRoom(ctx context.Context, q Request, named bool) (again bool, err error) {
-	s, err := q.Sessions.Get(ctx, q.Key)
+	s, err := q.Runner.Sessions().Get(ctx, q.Key)
 	switch {
 	case errors.Is(err, session.ErrNotFound):
 		return false, nil // the runner refuses the run, or creates the session
@@ -45,7 +45,7 @@ func (r *Runs) makeRoom(ctx context.Context, q Request, named bool) (again bool,
 
 	// Which invocation runs, here or in another process?
 	other := s.Holder
-	local := r.Find(q.Sessions, q.Key, "")
+	local := r.Find(q.Key, "")
 	if local != nil {
 		other = local.Invocation
 	}
@@ -65,7 +65,7 @@ func (r *Runs) makeRoom(ctx context.Context, q Request, named bool) (again bool,
 	if q.Busy == Reject {
 		return false, &BusyError{Invocation: other}
 	}
-	if _, err := r.Cancel(ctx, q.Sessions, q.Key, other); err != nil {
+	if _, err := r.Cancel(ctx, q.Runner.Sessions(), q.Key, other); err != nil {
 		return false, err
 	}
 	if q.Busy != Rollback {
@@ -73,7 +73,11 @@ func (r *Runs) makeRoom(ctx context.Context, q Request, named bool) (again bool,
 	}
 
 	// Rewind what it has appended.
-	back := rewind.Before(other).Event()
+	rewind := plugin.CommandFor(q.Runner.Plugins(), plugin.Rewind)
+	if rewind == nil {
+		return false, fmt.Errorf("roll back invocation %q: %w", other, runner.ErrCommand)
+	}
+	back := session.Command{Name: rewind.Name, Args: map[string]any{"before": other}}.Event()
 	for e, err := range q.Runner.Run(ctx, q.Key, back, session.RunConfig{}) {
 		switch {
 		case err != nil:
@@ -93,7 +97,7 @@ const lookedBack = 1000
 // or has an event that names it because a plugin has withheld it.
 func (r *Runs) again(ctx context.Context, q Request) (bool, error) {
 	r.mu.Lock()
-	run := r.sessions[place{sessions: q.Sessions, key: q.Key}].withInput(q.Input.ID)
+	run := r.sessions[q.Key].withInput(q.Input.ID)
 	r.mu.Unlock()
 	if run != nil {
 		return true, nil
@@ -101,11 +105,11 @@ func (r *Runs) again(ctx context.Context, q Request) (bool, error) {
 
 	// No event can follow position -1, so this appends nothing. Of an event that the log has already, the store
 	// says so before it looks at the position.
-	_, err := q.Sessions.Append(ctx, session.AppendTarget{Key: q.Key, After: -1}, q.Input.Clone())
+	_, err := q.Runner.Sessions().Append(ctx, session.AppendTarget{Key: q.Key, After: -1}, q.Input.Clone())
 	if err == nil || errors.Is(err, session.ErrIDReused) {
 		return true, nil
 	}
-	for e, err := range q.Sessions.Read(ctx, q.Key, session.Selection{Live: true, Last: lookedBack}) {
+	for e, err := range q.Runner.Sessions().Read(ctx, q.Key, session.Selection{Live: true, Last: lookedBack}) {
 		if err != nil {
 			return false, err
 		}

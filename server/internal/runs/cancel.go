@@ -10,7 +10,7 @@ import (
 // Cancel cancels an invocation on a session, in whatever process it runs, and waits until it has ended. It
 // returns the run if that is one of this process. It is no error if the invocation does not run.
 func (r *Runs) Cancel(ctx context.Context, sessions session.Service, key session.Key, invocation string) (*Run, error) {
-	run := r.Find(sessions, key, invocation)
+	run := r.Find(key, invocation)
 	if run == nil {
 		return nil, sessions.Cancel(ctx, key, invocation)
 	}
@@ -30,11 +30,11 @@ func (r *Runs) Cancel(ctx context.Context, sessions session.Service, key session
 
 // CancelAll cancels the runs of this process on the sessions that are chosen, those that wait for their turn, too.
 // It waits until they have ended, but not longer than session.CancelGrace.
-func (r *Runs) CancelAll(ctx context.Context, sessions session.Service, chosen func(session.Key) bool) {
+func (r *Runs) CancelAll(ctx context.Context, chosen func(session.Key) bool) {
 	var all []*Run
 	r.mu.Lock()
-	for at, on := range r.sessions {
-		if at.sessions == sessions && chosen(at.key) {
+	for key, on := range r.sessions {
+		if chosen(key) {
 			all = append(all, on.all...)
 		}
 	}
@@ -56,24 +56,24 @@ func (r *Runs) CancelAll(ctx context.Context, sessions session.Service, chosen f
 // CancelLater is Cancel for a caller who does not wait for the end. However often it is called, one goroutine waits for
 // each invocation, and Close for these.
 func (r *Runs) CancelLater(sessions session.Service, key session.Key, invocation string) {
-	run := r.Find(sessions, key, invocation)
+	run := r.Find(key, invocation)
 	if run != nil {
 		run.Cancel(nil)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	at := target{place: place{sessions: sessions, key: key}, invocation: invocation}
-	_, waits := r.cancels[at]
+	of := invocationKey{session: key, invocation: invocation}
+	_, waits := r.cancels[of]
 	if r.closed || waits {
 		return
 	}
-	r.cancels[at] = struct{}{}
+	r.cancels[of] = struct{}{}
 	r.active.Go(func() {
 		if _, err := r.Cancel(r.life, sessions, key, invocation); err != nil {
 			r.log.Warn("an invocation was not cancelled", "session", key, "invocation", invocation, "error", err)
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		delete(r.cancels, at)
+		delete(r.cancels, of)
 	})
 }

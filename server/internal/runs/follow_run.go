@@ -11,9 +11,9 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A Follower reads the events of a run, from one goroutine. It never holds the run up: what it has not read
-// yet waits in the run.
-type Follower struct {
+// A RunFollower is a Follower of a run of this process. It never holds the run up: what it has not read yet waits in
+// the run.
+type RunFollower struct {
 	run   *Run
 	after int64 // events up to this position are not wanted
 	next  int   // in run.items
@@ -24,7 +24,7 @@ type Follower struct {
 // the last call are one. It waits for it, but not longer than idle: then it returns nil without an error, so
 // that the caller can show that the connection lives. After the last event it returns io.EOF. It returns the
 // context's cause when that is done.
-func (f *Follower) Next(ctx context.Context, idle time.Duration) (*session.Event, error) {
+func (f *RunFollower) Next(ctx context.Context, idle time.Duration) (*session.Event, error) {
 	e, err := f.ready()
 	if e != nil || err != nil {
 		return e, err
@@ -46,7 +46,7 @@ func (f *Follower) Next(ctx context.Context, idle time.Duration) (*session.Event
 }
 
 // ready returns what is there already: nil and no error if that is nothing.
-func (f *Follower) ready() (*session.Event, error) {
+func (f *RunFollower) ready() (*session.Event, error) {
 	pieces, err := f.take()
 	if len(pieces) == 0 || err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (f *Follower) ready() (*session.Event, error) {
 
 // take returns the next event of the log, or the partial events of one answer that are there and follow each
 // other.
-func (f *Follower) take() (pieces []*session.Event, err error) {
+func (f *RunFollower) take() (pieces []*session.Event, err error) {
 	f.run.mu.Lock()
 	defer f.run.mu.Unlock()
 	for ; f.next < len(f.run.items); f.next++ {
@@ -80,7 +80,7 @@ func (f *Follower) take() (pieces []*session.Event, err error) {
 }
 
 // Close ends the reading.
-func (f *Follower) Close() { f.run.leave(f) }
+func (f *RunFollower) Close() { f.run.leave(f) }
 
 // joined returns a partial event that says what several say that follow each other.
 func joined(pieces []*session.Event) *session.Event {

@@ -7,8 +7,7 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A SessionFollower reads all that happens on a session, whichever process makes it, from one goroutine:
-// the events of the log behind a position, in order and without a gap, and, if the run is one of this
+// A SessionFollower is a Follower of all that happens on a session, whichever process makes it: the events of the log behind a position, in order and without a gap, and, if the run is one of this
 // process, partial events.
 type SessionFollower struct {
 	// Running, if it is set before the first call of Next, is told by Next which invocation runs on the session,
@@ -28,7 +27,7 @@ type SessionFollower struct {
 	position int64 // of the last event that Next returned
 	known    int64 // of the last event that the store has told of
 	read     []*session.Event
-	run      *Follower // of this process's run on the session, if there is one
+	run      *RunFollower // of this process's run on the session, if there is one
 	// early has the IDs of events that were read from the log before the run told of them: the partial events of
 	// these come too late.
 	early map[string]bool
@@ -139,7 +138,7 @@ func (f *SessionFollower) Next(ctx context.Context, idle time.Duration) (*sessio
 			default:
 			}
 			if f.run == nil {
-				f.run = f.runs.current(f.sessions, f.key, f.position)
+				f.run = f.runs.current(f.key, f.position)
 			}
 		case position, ok := <-positions:
 			if !ok {
@@ -253,7 +252,7 @@ func (f *SessionFollower) fromRun() *session.Event {
 			f.ended = f.run.run
 			f.run.Close()
 			clear(f.early)
-			f.run = f.runs.current(f.sessions, f.key, f.position)
+			f.run = f.runs.current(f.key, f.position)
 			f.look = time.Now()
 			select {
 			case position, ok := <-f.watch.C:
@@ -297,32 +296,30 @@ func (f *SessionFollower) gone(ctx context.Context) error {
 
 // follow makes a reader known to the session's runs, and gives it the one that has begun.
 func (r *Runs) follow(f *SessionFollower) {
-	at := place{sessions: f.sessions, key: f.key}
 	r.mu.Lock()
-	if r.followers[at] == nil {
-		r.followers[at] = map[*SessionFollower]struct{}{}
+	if r.followers[f.key] == nil {
+		r.followers[f.key] = map[*SessionFollower]struct{}{}
 	}
-	r.followers[at][f] = struct{}{}
+	r.followers[f.key][f] = struct{}{}
 	r.mu.Unlock()
-	f.run = r.current(f.sessions, f.key, f.position)
+	f.run = r.current(f.key, f.position)
 }
 
 // unfollow undoes follow.
 func (r *Runs) unfollow(f *SessionFollower) {
-	at := place{sessions: f.sessions, key: f.key}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.followers[at], f)
-	if len(r.followers[at]) == 0 {
-		delete(r.followers, at)
+	delete(r.followers[f.key], f)
+	if len(r.followers[f.key]) == 0 {
+		delete(r.followers, f.key)
 	}
 }
 
 // current returns a follower of the run that has begun on a session, nil if there is none.
-func (r *Runs) current(sessions session.Service, key session.Key, after int64) *Follower {
+func (r *Runs) current(key session.Key, after int64) *RunFollower {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	on := r.sessions[place{sessions: sessions, key: key}]
+	on := r.sessions[key]
 	if on == nil || on.begun == nil {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/server/internal/apps"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/memory"
 )
@@ -26,10 +27,10 @@ func under(t *testing.T) (*Runs, *Run, session.Service, session.Key) {
 		Key:        key,
 		begun:      make(chan struct{}),
 		done:       make(chan struct{}),
-		followers:  map[*Follower]struct{}{},
+		followers:  map[*RunFollower]struct{}{},
 	}
-	all := New(Limits{}, slog.New(slog.DiscardHandler))
-	all.sessions[place{sessions: sessions, key: key}] = &sessionRuns{all: []*Run{run}, begun: run}
+	all := New(apps.Limits{}, slog.New(slog.DiscardHandler))
+	all.sessions[key] = &sessionRuns{all: []*Run{run}, begun: run}
 	return all, run, sessions, key
 }
 

@@ -30,7 +30,7 @@ type Run struct {
 	// soon as its whole event is there.
 	items     []*session.Event
 	partials  map[string][]int // by the ID of the whole event: where its partial events are in items
-	followers map[*Follower]struct{}
+	followers map[*RunFollower]struct{}
 	leaves    bool // the run is cancelled when its last follower has left
 	ended     bool
 	end       End
@@ -106,8 +106,8 @@ func (r *Run) Cancel(cause error) {
 
 // Follow returns a reader of the run's events: those of the log behind position after, and the partial
 // events. A run that was started with Request.LeaveCancels is cancelled when its last Follower is closed.
-func (r *Run) Follow(after int64) *Follower {
-	f := &Follower{run: r, after: after, wake: make(chan struct{}, 1)}
+func (r *Run) Follow(after int64) *RunFollower {
+	f := &RunFollower{run: r, after: after, wake: make(chan struct{}, 1)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.followers[f] = struct{}{}
@@ -203,7 +203,7 @@ func (r *Run) wake() {
 }
 
 // leave takes out a follower. The last one to leave a run that nobody else wants cancels it.
-func (r *Run) leave(f *Follower) {
+func (r *Run) leave(f *RunFollower) {
 	r.mu.Lock()
 	delete(r.followers, f)
 	alone := r.leaves && len(r.followers) == 0 && !r.ended

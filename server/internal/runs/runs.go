@@ -11,17 +11,9 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/server/internal/apps"
 	"github.com/plughook/plughook/session"
 )
-
-// Limits bound what runs may take of a process. 0 is no bound.
-type Limits struct {
-	Waiting int // runs that have not begun yet, in the process
-	User    int // runs of one user, waiting or running
-	// Length is how long one run may take from its beginning. The beginning of a run without an input cannot be
-	// seen before its agent says something, so its time begins when it is started.
-	Length time.Duration
-}
 
 // What Start returns, besides the errors of package session.
 var (
@@ -31,9 +23,8 @@ var (
 
 // A Request says what to run.
 type Request struct {
-	Runner   *runner.Runner
-	Sessions session.Service // the runner's
-	Key      session.Key
+	Runner *runner.Runner
+	Key    session.Key
 	// Input is the runner's: it may be nil. Two inputs with one ID are one run.
 	Input  *session.Event
 	Config session.RunConfig
@@ -44,9 +35,9 @@ type Request struct {
 	User string
 }
 
-// Runs are the runs of a process.
+// Runs are the runs of a process. A session's key tells it from all others: the apps of a server have different names.
 type Runs struct {
-	limits Limits
+	limits apps.Limits
 	log    *slog.Logger
 
 	life   context.Context
@@ -55,23 +46,17 @@ type Runs struct {
 
 	mu        sync.Mutex
 	closed    bool
-	sessions  map[place]*sessionRuns
-	followers map[place]map[*SessionFollower]struct{}
+	sessions  map[session.Key]*sessionRuns
+	followers map[session.Key]map[*SessionFollower]struct{}
 	waiting   int
 	users     map[string]int
-	cancels   map[target]struct{} // that CancelLater waits for
+	cancels   map[invocationKey]struct{} // that CancelLater waits for
 }
 
-// target is an invocation on a session.
-type target struct {
-	place
+// invocationKey names an invocation on a session.
+type invocationKey struct {
+	session    session.Key
 	invocation string
-}
-
-// place is a session in a store.
-type place struct {
-	sessions session.Service
-	key      session.Key
 }
 
 // sessionRuns are the runs on one session that have not ended.
@@ -102,24 +87,24 @@ func (on *sessionRuns) withInput(id string) *Run {
 }
 
 // New returns Runs without any.
-func New(limits Limits, log *slog.Logger) *Runs {
+func New(limits apps.Limits, log *slog.Logger) *Runs {
 	life, end := context.WithCancelCause(context.Background())
 	return &Runs{
 		limits:    limits,
 		log:       log,
 		life:      life,
 		end:       end,
-		sessions:  map[place]*sessionRuns{},
-		followers: map[place]map[*SessionFollower]struct{}{},
+		sessions:  map[session.Key]*sessionRuns{},
+		followers: map[session.Key]map[*SessionFollower]struct{}{},
 		users:     map[string]int{},
-		cancels:   map[target]struct{}{},
+		cancels:   map[invocationKey]struct{}{},
 	}
 }
 
 // Start starts a run, or finds the one with the same input, and returns a Follower of it: its events
 // behind position after. The context is only that of starting. It returns ErrFull, a *BusyError,
 // session.ErrIDReused for an input with the ID of another one, or session.ErrClosed.
-func (r *Runs) Start(ctx context.Context, q Request, after int64) (*Run, *Follower, error) {
+func (r *Runs) Start(ctx context.Context, q Request, after int64) (*Run, *RunFollower, error) {
 	// Check the input, and give it an ID if it has none.
 	if err := checkInput(ctx, q.Input); err != nil {
 		return nil, nil, err
@@ -147,8 +132,7 @@ func (r *Runs) Start(ctx context.Context, q Request, after int64) (*Run, *Follow
 	if r.closed {
 		return nil, nil, session.ErrClosed
 	}
-	at := place{sessions: q.Sessions, key: q.Key}
-	on := r.sessions[at]
+	on := r.sessions[q.Key]
 	if q.Input != nil {
 		run := on.withInput(q.Input.ID)
 		if run != nil && !run.same(q.Input) {
@@ -165,14 +149,14 @@ func (r *Runs) Start(ctx context.Context, q Request, after int64) (*Run, *Follow
 		return nil, nil, &BusyError{Invocation: on.first().Invocation}
 	case r.limits.Waiting > 0 && r.waiting >= r.limits.Waiting:
 		return nil, nil, fmt.Errorf("%w: %d in this server", ErrFull, r.waiting)
-	case r.limits.User > 0 && r.users[q.User] >= r.limits.User:
+	case r.limits.UserRuns > 0 && r.users[q.User] >= r.limits.UserRuns:
 		return nil, nil, fmt.Errorf("%w: %d of this user", ErrFull, r.users[q.User])
 	}
 
 	// Start it.
 	if on == nil {
 		on = &sessionRuns{}
-		r.sessions[at] = on
+		r.sessions[q.Key] = on
 	}
 	life, cancel := context.WithCancelCause(r.life)
 	run := &Run{
@@ -181,7 +165,7 @@ func (r *Runs) Start(ctx context.Context, q Request, after int64) (*Run, *Follow
 		cancel:    cancel,
 		begun:     make(chan struct{}),
 		done:      make(chan struct{}),
-		followers: map[*Follower]struct{}{},
+		followers: map[*RunFollower]struct{}{},
 		leaves:    q.LeaveCancels,
 		request:   q,
 	}
@@ -193,18 +177,18 @@ func (r *Runs) Start(ctx context.Context, q Request, after int64) (*Run, *Follow
 	r.waiting++
 	r.users[q.User]++
 	follower := run.Follow(after)
-	r.active.Go(func() { r.run(life, at, run) })
+	r.active.Go(func() { r.run(life, run) })
 	return run, follower, nil
 }
 
 // run runs a run to its end.
-func (r *Runs) run(ctx context.Context, at place, run *Run) {
+func (r *Runs) run(ctx context.Context, run *Run) {
 	defer run.cancel(nil)
 	q := run.request
 	var clock *time.Timer
 	startClock := func() {
-		if r.limits.Length > 0 {
-			clock = time.AfterFunc(r.limits.Length, func() { run.cancel(ErrTooLong) })
+		if r.limits.Run > 0 {
+			clock = time.AfterFunc(r.limits.Run, func() { run.cancel(ErrTooLong) })
 		}
 	}
 	if q.Input == nil {
@@ -216,7 +200,7 @@ func (r *Runs) run(ctx context.Context, at place, run *Run) {
 			return
 		}
 		began = true
-		r.begin(at, run)
+		r.begin(run)
 		if q.Input != nil {
 			startClock()
 		}
@@ -241,10 +225,10 @@ func (r *Runs) run(ctx context.Context, at place, run *Run) {
 	// Take it out of the runs of its session.
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	on := r.sessions[at]
+	on := r.sessions[run.Key]
 	on.all = slices.DeleteFunc(on.all, func(other *Run) bool { return other == run })
 	if len(on.all) == 0 {
-		delete(r.sessions, at)
+		delete(r.sessions, run.Key)
 	} else if on.begun == run {
 		on.begun = nil
 	}
@@ -255,12 +239,12 @@ func (r *Runs) run(ctx context.Context, at place, run *Run) {
 }
 
 // begin notes that a run waits no more, and wakes those who follow its session.
-func (r *Runs) begin(at place, run *Run) {
+func (r *Runs) begin(run *Run) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.waiting--
-	r.sessions[at].begun = run
-	for f := range r.followers[at] {
+	r.sessions[run.Key].begun = run
+	for f := range r.followers[run.Key] {
 		select {
 		case f.started <- struct{}{}:
 		default:
@@ -270,10 +254,10 @@ func (r *Runs) begin(at place, run *Run) {
 
 // Find returns the run of an invocation on a session, in this process, or nil. An empty invocation is the
 // one that has begun, or else the first that waits.
-func (r *Runs) Find(sessions session.Service, key session.Key, invocation string) *Run {
+func (r *Runs) Find(key session.Key, invocation string) *Run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	on := r.sessions[place{sessions: sessions, key: key}]
+	on := r.sessions[key]
 	if on == nil {
 		return nil
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/rewind"
 	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/server/internal/apps"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/session/sqlite"
@@ -66,7 +67,7 @@ func TestWhatFollowersSeeInAStorm(t *testing.T) {
 			})
 			r, err := runner.New(runner.Options{Agent: a, Sessions: svc, Plugins: []*plugin.Plugin{rewind.New(svc)}})
 			require.NoError(t, err)
-			rs := New(Limits{Waiting: 50, User: 50, Length: 10 * time.Minute}, slog.New(slog.DiscardHandler))
+			rs := New(apps.Limits{Waiting: 50, UserRuns: 50, Run: 10 * time.Minute}, slog.New(slog.DiscardHandler))
 			ctx, cancel := context.WithCancel(t.Context())
 			var wg, fw sync.WaitGroup
 			counts := map[string]int{}
@@ -121,7 +122,7 @@ func TestWhatFollowersSeeInAStorm(t *testing.T) {
 							in.ID = fmt.Sprint("i", rand.N(10))
 						}
 						busy := []Busy{Wait, Wait, Wait, Reject, Interrupt, Rollback}[rand.N(6)]
-						q := Request{Runner: r, Sessions: svc, Key: key(), Input: in, Busy: busy, User: "u", LeaveCancels: rand.N(3) == 0, Config: session.RunConfig{Streaming: session.SSE}}
+						q := Request{Runner: r, Key: key(), Input: in, Busy: busy, User: "u", LeaveCancels: rand.N(3) == 0, Config: session.RunConfig{Streaming: session.SSE}}
 						run, f, err := rs.Start(ctx, q, 0)
 						if err != nil {
 							continue // busy, or the rollback was cancelled by another one

@@ -10,36 +10,42 @@ import (
 
 	"github.com/plughook/plughook/artifact"
 	"github.com/plughook/plughook/server/internal/web"
-	"github.com/plughook/plughook/session"
 )
 
-// files returns the app's artifacts, the key of the session that a path names, and the name of an artifact.
-func (x *routes) files(r *http.Request) (artifact.Service, session.Key, string, error) {
-	app, key, err := x.at(r)
-	if err != nil {
-		return nil, key, "", err
+var artifactHandlers = handlers{
+	"listArtifacts":  (*routes).listArtifacts,
+	"getArtifact":    (*routes).getArtifact,
+	"putArtifact":    (*routes).putArtifact,
+	"deleteArtifact": (*routes).deleteArtifact,
+}
+
+// files returns the app's artifacts, and the name of the artifact that a path names, if it names one.
+func (x *routes) files(r *request) (artifact.Service, string, error) {
+	if _, err := r.app.Sessions().Get(r.Context(), r.key); err != nil {
+		return nil, "", err
 	}
-	if _, err := app.Sessions.Get(r.Context(), key); err != nil {
-		return nil, key, "", err
-	}
-	if app.Artifacts == nil {
-		return nil, key, "", &web.Problem{Status: http.StatusNotImplemented, Code: "no_artifacts", Message: "the app keeps no artifacts"}
+	if r.app.Artifacts == nil {
+		return nil, "", &web.Problem{
+			Status:  http.StatusNotImplemented,
+			Code:    "no_artifacts",
+			Message: "the app keeps no artifacts",
+		}
 	}
 	name := r.PathValue("name")
 	if name != "" {
 		if err := artifact.CheckName(name); err != nil {
-			return nil, key, "", web.Bad(err.Error())
+			return nil, "", web.Bad(err.Error())
 		}
 	}
-	return app.Artifacts, key, name, nil
+	return r.app.Artifacts, name, nil
 }
 
-func (x *routes) listArtifacts(w http.ResponseWriter, r *http.Request) error {
-	files, key, _, err := x.files(r)
+func (x *routes) listArtifacts(w http.ResponseWriter, r *request) error {
+	files, _, err := x.files(r)
 	if err != nil {
 		return err
 	}
-	names, err := files.List(r.Context(), key)
+	names, err := files.List(r.Context(), r.key)
 	if err != nil {
 		return err
 	}
@@ -49,7 +55,7 @@ func (x *routes) listArtifacts(w http.ResponseWriter, r *http.Request) error {
 	}
 	list := []line{}
 	for _, name := range names {
-		versions, err := files.Versions(r.Context(), key, name)
+		versions, err := files.Versions(r.Context(), r.key, name)
 		if err != nil {
 			return err
 		}
@@ -61,19 +67,16 @@ func (x *routes) listArtifacts(w http.ResponseWriter, r *http.Request) error {
 
 // getArtifact answers with the bytes of an artifact: of its latest version, or of ?version=. What a model or
 // a user made is never shown as a page of this server's.
-func (x *routes) getArtifact(w http.ResponseWriter, r *http.Request) error {
-	files, key, name, err := x.files(r)
+func (x *routes) getArtifact(w http.ResponseWriter, r *request) error {
+	files, name, err := x.files(r)
 	if err != nil {
 		return err
 	}
 	version := artifact.Latest
-	if text := r.URL.Query().Get("version"); text != "" {
-		version, err = strconv.ParseInt(text, 10, 64)
-		if err != nil || version < 0 {
-			return web.Bad("the parameter version is a whole number, 0 or more")
-		}
+	if r.query.Get("version") != "" {
+		version = r.number("version")
 	}
-	part, err := files.Load(r.Context(), key, name, version)
+	part, err := files.Load(r.Context(), r.key, name, version)
 	if err != nil {
 		return err
 	}
@@ -99,12 +102,12 @@ func (x *routes) getArtifact(w http.ResponseWriter, r *http.Request) error {
 }
 
 // putArtifact saves the body as an artifact's next version.
-func (x *routes) putArtifact(w http.ResponseWriter, r *http.Request) error {
-	files, key, name, err := x.files(r)
+func (x *routes) putArtifact(w http.ResponseWriter, r *request) error {
+	files, name, err := x.files(r)
 	if err != nil {
 		return err
 	}
-	data, err := web.Body(w, r, x.Settings.Upload)
+	data, err := web.Body(w, r.Request, x.Limits.Upload)
 	if err != nil {
 		return err
 	}
@@ -115,7 +118,7 @@ func (x *routes) putArtifact(w http.ResponseWriter, r *http.Request) error {
 	if _, _, err := mime.ParseMediaType(kind); err != nil {
 		return web.Bad("the header Content-Type is not a media type")
 	}
-	version, err := files.Save(r.Context(), key, name, genai.NewPartFromBytes(data, kind))
+	version, err := files.Save(r.Context(), r.key, name, genai.NewPartFromBytes(data, kind))
 	if err != nil {
 		return err
 	}
@@ -123,12 +126,12 @@ func (x *routes) putArtifact(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (x *routes) deleteArtifact(w http.ResponseWriter, r *http.Request) error {
-	files, key, name, err := x.files(r)
+func (x *routes) deleteArtifact(w http.ResponseWriter, r *request) error {
+	files, name, err := x.files(r)
 	if err != nil {
 		return err
 	}
-	if err := files.Delete(r.Context(), key, name); err != nil {
+	if err := files.Delete(r.Context(), r.key, name); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

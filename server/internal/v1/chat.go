@@ -11,15 +11,16 @@ import (
 	"github.com/plughook/plughook/server/internal/web"
 )
 
+var chatHandlers = handlers{"chat": (*routes).chat}
+
 // chat is the simplest route: a message, and the session that it belongs to, which is made if it is not
 // there. The answer is a stream. The field that names the session has the name that the server was given.
-func (x *routes) chat(w http.ResponseWriter, r *http.Request) error {
+func (x *routes) chat(w http.ResponseWriter, r *request) (err error) {
 	name := x.options.ChatApp
 	if name == "" {
 		name = x.Apps[0].Name
 	}
-	app, err := x.App(r, name)
-	if err != nil {
+	if r.app, err = x.App(r.Request, name); err != nil {
 		return err
 	}
 	field := x.options.ChatField
@@ -27,7 +28,7 @@ func (x *routes) chat(w http.ResponseWriter, r *http.Request) error {
 		field = "session"
 	}
 	fields := map[string]jsontext.Value{}
-	if err := x.Decode(w, r, &fields); err != nil {
+	if err := x.Decode(w, r.Request, &fields); err != nil {
 		return err
 	}
 	named := fields[field]
@@ -53,17 +54,9 @@ func (x *routes) chat(w http.ResponseWriter, r *http.Request) error {
 	if body.Message == "" && body.Content == nil {
 		return web.Bad("message is missing: the text to answer")
 	}
-	key, err := x.Key(r, app, r.URL.Query().Get("user"), id, false)
-	if err != nil {
-		return err
-	}
-	q, err := x.prepare(app, key, &body, true)
-	if err != nil {
-		return err
-	}
-	if err := checkResponses(r.Context(), app, key, q.Input); err != nil {
+	if r.key, err = x.Key(r.Request, r.app, r.query.Get("user"), id, false); err != nil {
 		return err
 	}
 	r.Header.Set("Accept", "text/event-stream")
-	return x.answer(w, r, q)
+	return x.runBody(w, r, &body)
 }

@@ -7,32 +7,24 @@ import (
 
 	"github.com/plughook/plughook/retention"
 	"github.com/plughook/plughook/server/internal/web"
-	"github.com/plughook/plughook/session"
 )
+
+var dataHandlers = handlers{
+	"deleteUser": (*routes).deleteUser,
+	"retain":     (*routes).retain,
+}
 
 // deleteUser deletes all that belongs to a user: sessions, artifacts and state. It is the caller's own, or an
 // admin's to ask for.
-func (x *routes) deleteUser(w http.ResponseWriter, r *http.Request) error {
-	app, err := x.App(r, r.PathValue("app"))
-	if err != nil {
-		return err
-	}
+func (x *routes) deleteUser(w http.ResponseWriter, r *request) error {
 	user := r.PathValue("user")
-	if !web.CallerOf(r).Admin {
-		if user, err = x.User(r, user); err != nil {
+	if !web.CallerOf(r.Request).Admin {
+		var err error
+		if user, err = x.User(r.Request, user); err != nil {
 			return err
 		}
 	}
-	dryRun, err := flag(r, "dryRun")
-	if err != nil {
-		return err
-	}
-	if !dryRun {
-		x.Runs.CancelAll(r.Context(), app.Sessions, func(other session.Key) bool {
-			return other.App == app.Name && other.User == user
-		})
-	}
-	report, err := app.Kept(dryRun).User(r.Context(), app.Name, user)
+	report, err := x.DeleteUser(r.Context(), r.app, user, r.flag("dryRun"))
 	if err != nil {
 		return err
 	}
@@ -45,25 +37,21 @@ func (x *routes) deleteUser(w http.ResponseWriter, r *http.Request) error {
 const maxDays = 100_000
 
 // retain deletes an app's sessions that had no event for a number of days.
-func (x *routes) retain(w http.ResponseWriter, r *http.Request) error {
-	app, err := x.App(r, r.PathValue("app"))
-	if err != nil {
-		return err
-	}
-	if !web.CallerOf(r).Admin {
-		return &web.Problem{Status: http.StatusForbidden, Code: "forbidden", Message: "only an admin's token may do this"}
+func (x *routes) retain(w http.ResponseWriter, r *request) error {
+	if !web.CallerOf(r.Request).Admin {
+		return &web.Problem{Status: http.StatusForbidden, Code: "forbidden", Message: "only an admin's token may delete the sessions of all users"}
 	}
 	var body struct {
 		Days   int  `json:"days"`
 		DryRun bool `json:"dryRun"`
 	}
-	if err := x.Decode(w, r, &body); err != nil {
+	if err := x.Decode(w, r.Request, &body); err != nil {
 		return err
 	}
 	if body.Days < 1 || body.Days > maxDays {
 		return web.Bad("days is after how many days without an event a session is deleted: 1 to " + strconv.Itoa(maxDays))
 	}
-	report, err := app.Kept(body.DryRun).Before(r.Context(), app.Name, time.Now().AddDate(0, 0, -body.Days))
+	report, err := r.app.Stores(body.DryRun).Before(r.Context(), r.app.Name, time.Now().AddDate(0, 0, -body.Days))
 	if err != nil {
 		return err
 	}

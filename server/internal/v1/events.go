@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 
@@ -8,36 +9,27 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/plughook/plughook/server/internal/runs"
+	"github.com/plughook/plughook/server/internal/sse"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
 )
 
+var eventHandlers = handlers{"events": (*routes).events}
+
 // events answers with a page of a session's events, or with a stream that stays open: ?follow=1, or a
 // request that accepts server-sent events.
-func (x *routes) events(w http.ResponseWriter, r *http.Request) error {
-	app, key, err := x.at(r)
+func (x *routes) events(w http.ResponseWriter, r *request) error {
+	s, err := r.app.Sessions().Get(r.Context(), r.key)
 	if err != nil {
 		return err
 	}
-	after, err := web.After(r)
-	if err != nil {
+	if err := inside(s, r.after()); err != nil {
 		return err
 	}
-	s, err := app.Sessions.Get(r.Context(), key)
-	if err != nil {
-		return err
+	if r.flag("follow") || wantsStream(r) {
+		return x.follow(w, r)
 	}
-	if err := inside(s, after); err != nil {
-		return err
-	}
-	follow, err := flag(r, "follow")
-	if err != nil {
-		return err
-	}
-	if follow || wantsStream(r) {
-		return x.follow(w, r, app, key, after)
-	}
-	return x.page(w, r, app, key, after)
+	return x.page(w, r)
 }
 
 // inside returns an error if a position is beyond a session's end: it is another session's, or this one was made
@@ -50,22 +42,16 @@ func inside(s *session.Session, after int64) error {
 }
 
 // page answers with at most "limit" events behind a position, or with the live view.
-func (x *routes) page(w http.ResponseWriter, r *http.Request, app *web.App, key session.Key, after int64) error {
-	limit, err := count(r, "limit", 100, 1000)
-	if err != nil {
-		return err
-	}
-	live, err := flag(r, "live")
-	if err != nil {
-		return err
-	}
+func (x *routes) page(w http.ResponseWriter, r *request) error {
+	limit := int(r.number("limit"))
+	selection := session.Selection{Live: r.flag("live"), After: r.after()}
 	list := []jsontext.Value{}
 	more := false
-	for e, err := range app.Sessions.Read(r.Context(), key, session.Selection{Live: live, After: after}) {
+	for e, err := range r.app.Sessions().Read(r.Context(), r.key, selection) {
 		if err != nil {
 			return err
 		}
-		if len(list) == limit && !live {
+		if len(list) == limit && !selection.Live {
 			more = true
 			break
 		}
@@ -87,38 +73,47 @@ type runningBody struct {
 }
 
 // follow answers with a session's events as they come, whichever process makes them.
-func (x *routes) follow(w http.ResponseWriter, r *http.Request, app *web.App, key session.Key, after int64) error {
-	from, err := x.Runs.FollowSession(r.Context(), app.Sessions, key, after)
+func (x *routes) follow(w http.ResponseWriter, r *request) error {
+	from, err := x.Runs.FollowSession(r.Context(), r.app.Sessions(), r.key, r.after())
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	ctx, s, done, err := x.OpenStream(w, r)
-	if err != nil {
-		return err
-	}
-	defer done()
-	from.Running = func(invocation string, ended *runs.Run) error {
-		body := runningBody{Running: invocation}
-		if ended != nil {
-			body.Ended = new(x.endOf(r, ended))
+	return x.Stream(w, r.Request, func(_ context.Context, out *sse.Stream) web.Frames {
+		from.Running = func(invocation string, ended *runs.Run) error {
+			body := runningBody{Running: invocation}
+			if ended != nil {
+				body.Ended = new(x.endOf(r, ended))
+			}
+			data, err := json.Marshal(body)
+			if err != nil {
+				return err
+			}
+			return out.Send("run", 0, data)
 		}
-		data, err := json.Marshal(body)
-		if err != nil {
-			return err
-		}
-		return s.Send("run", 0, data)
-	}
-	err = x.Pump(ctx, s, from, func(e *session.Event) error {
-		data, err := e.MarshalJSON()
-		if err != nil {
-			return err
-		}
-		if e.Partial {
-			return s.Send("partial", 0, data)
-		}
-		return s.Send("", e.Seq, data)
+		return x.frames(r, out, from)
 	})
-	x.sendProblem(s, r, err)
-	return nil
+}
+
+// frames returns what writes events, with their positions as ids: a client that comes back says the last one.
+func (x *routes) frames(r *request, out *sse.Stream, from runs.Follower) web.Frames {
+	return web.Frames{
+		From: from,
+		Event: func(e *session.Event) error {
+			data, err := e.MarshalJSON()
+			if err != nil {
+				return err
+			}
+			name := ""
+			if e.Partial {
+				name = "partial" // it has no position: its Seq is 0
+			}
+			return out.Send(name, e.Seq, data)
+		},
+		Broken: func(err error) {
+			if data, err := json.Marshal(x.Noted(r.Request, err)); err == nil {
+				_ = out.Send("error", 0, data) // whoever has left is not told
+			}
+		},
+	}
 }

@@ -4,14 +4,11 @@ import (
 	"encoding/base64"
 	"net/http"
 	"net/url"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/plughook/plughook/server/internal/runs"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
 )
@@ -50,48 +47,55 @@ type hitBody struct {
 	Live bool `json:"live,omitzero"`
 }
 
-// listParameters are those of listSessions.
-var listParameters = []string{"user", "limit", "after", "since", "until", "author", "tool", "error", "denied", "waiting", "match"}
+var sessionHandlers = handlers{
+	"listSessions":  (*routes).listSessions,
+	"createSession": (*routes).createSession,
+	"getSession":    (*routes).getSession,
+	"patchSession":  (*routes).patchSession,
+	"deleteSession": (*routes).deleteSession,
+	"fork":          (*routes).fork,
+	"export":        (*routes).export,
+}
 
-// listSessions lists the user's sessions, the one that was updated last first, at most "limit" of them behind the place
-// "after". The other parameters narrow the list as session.Query does.
-func (x *routes) listSessions(w http.ResponseWriter, r *http.Request) error {
-	app, err := x.App(r, r.PathValue("app"))
+// listSessions lists the user's sessions, the one that was updated last first, at most "limit" of them behind the
+// position "after" in the list. The other parameters narrow the list as session.Query does.
+func (x *routes) listSessions(w http.ResponseWriter, r *request) error {
+	user, err := x.User(r.Request, r.query.Get("user"))
 	if err != nil {
 		return err
 	}
-	user, err := x.User(r, r.URL.Query().Get("user"))
-	if err != nil {
-		return err
+	q := session.Query{
+		App:     r.app.Name,
+		User:    user,
+		Author:  r.query.Get("author"),
+		Tool:    r.query.Get("tool"),
+		Match:   r.query.Get("match"),
+		Error:   r.flag("error"),
+		Denied:  r.flag("denied"),
+		Waiting: r.flag("waiting"),
+		Since:   r.time("since"),
+		Until:   r.time("until"),
 	}
-	for name := range r.URL.Query() {
-		if !slices.Contains(listParameters, name) {
-			return web.Bad("the parameter " + strconv.Quote(name) + " is none of this route's: " + strings.Join(listParameters, ", "))
-		}
+	switch err := q.Check(); {
+	case err != nil && q.Match != "" && (q.Until.IsZero() || q.Since.Before(q.Until)):
+		return web.Bad("the parameter match has no letter and no digit")
+	case err != nil:
+		return web.Bad("the parameter until is not after since")
 	}
-	limit, err := count(r, "limit", 100, 1000)
-	if err != nil {
-		return err
-	}
-	q, err := queryOf(r)
-	if err != nil {
-		return err
-	}
-	q.App = app.Name
-	q.User = user
-	after, err := placeOf(r.URL.Query().Get("after"))
+	limit := int(r.number("limit"))
+	after, err := parseListPosition(r.query.Get("after"))
 	if err != nil {
 		return err
 	}
 
-	// What comes behind a place was updated at its time, or before it. Stores compare microseconds, or less.
+	// What comes behind a position was updated at its time, or before it. Stores compare microseconds, or less.
 	until := after.updated.Truncate(time.Microsecond).Add(time.Microsecond)
 	if !after.updated.IsZero() && q.Since.Before(until) && (q.Until.IsZero() || until.Before(q.Until)) {
 		q.Until = until
 	}
 	list := []hitBody{}
 	next := ""
-	for hit, err := range app.Sessions.Search(r.Context(), q) {
+	for hit, err := range r.app.Sessions().Search(r.Context(), q) {
 		if err != nil {
 			return err
 		}
@@ -99,16 +103,16 @@ func (x *routes) listSessions(w http.ResponseWriter, r *http.Request) error {
 			continue
 		}
 		if len(list) == limit {
-			next = place{updated: list[limit-1].Updated, id: list[limit-1].ID}.String()
+			next = listPosition{updated: list[limit-1].Updated, id: list[limit-1].ID}.String()
 			break
 		}
-		one := hitBody{sessionBody: bodyOf(hit.Session), Live: hit.Live}
+		body := hitBody{sessionBody: bodyOf(hit.Session), Live: hit.Live}
 		if hit.Event != nil {
-			if one.Event, err = hit.Event.MarshalJSON(); err != nil {
+			if body.Event, err = hit.Event.MarshalJSON(); err != nil {
 				return err
 			}
 		}
-		list = append(list, one)
+		list = append(list, body)
 	}
 	body := map[string]any{"sessions": list, "more": next != ""}
 	if next != "" {
@@ -118,139 +122,71 @@ func (x *routes) listSessions(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// queryOf returns what the parameters of a list say.
-func queryOf(r *http.Request) (q session.Query, err error) {
-	p := r.URL.Query()
-	for name, to := range map[string]*string{"author": &q.Author, "tool": &q.Tool, "match": &q.Match} {
-		*to = p.Get(name)
-		if p.Has(name) && *to == "" {
-			return q, web.Bad("the parameter " + name + " is empty")
-		}
-	}
-	for name, to := range map[string]*bool{"error": &q.Error, "denied": &q.Denied, "waiting": &q.Waiting} {
-		if *to, err = flag(r, name); err != nil {
-			return q, err
-		}
-	}
-	for name, to := range map[string]*time.Time{"since": &q.Since, "until": &q.Until} {
-		if !p.Has(name) {
-			continue
-		}
-		if *to, err = time.Parse(time.RFC3339, p.Get(name)); err != nil || session.CheckTime(*to) != nil {
-			return q, web.Bad("the parameter " + name + " is a time such as 2026-11-01T08:00:00Z")
-		}
-	}
-	switch err := q.Check(); {
-	case err != nil && q.Match != "" && (q.Until.IsZero() || q.Since.Before(q.Until)):
-		return q, web.Bad("the parameter match has no letter and no digit")
-	case err != nil:
-		return q, web.Bad("the parameter until is not after since")
-	}
-	return q, nil
-}
-
-// A place is one in the list of a user's sessions.
-type place struct {
+// A listPosition is one in the list of a user's sessions: behind the session of an ID, which was updated then.
+type listPosition struct {
 	updated time.Time
 	id      string
 }
 
-// String returns the place as clients have it.
-func (p place) String() string {
+// String returns the position as clients have it.
+func (p listPosition) String() string {
 	return base64.RawURLEncoding.EncodeToString([]byte(p.updated.UTC().Format(time.RFC3339Nano) + " " + p.id))
 }
 
-// placeOf reads a place; "" is the beginning.
-func placeOf(text string) (p place, err error) {
+// parseListPosition reads a position; "" is the beginning.
+func parseListPosition(text string) (p listPosition, err error) {
 	if text == "" {
 		return p, nil
 	}
 	data, err := base64.RawURLEncoding.DecodeString(text)
-	at, id, ok := strings.Cut(string(data), " ")
+	updated, id, ok := strings.Cut(string(data), " ")
 	if err == nil && ok {
 		p.id = id
-		p.updated, err = time.Parse(time.RFC3339Nano, at)
+		p.updated, err = time.Parse(time.RFC3339Nano, updated)
 	}
 	if err != nil || !ok || session.CheckTime(p.updated) != nil || p.updated.IsZero() {
-		return p, web.Bad("the parameter after is none that a list has had in next")
+		return p, web.Bad("the parameter after is not a position in the list: send the value of next of an earlier answer")
 	}
 	return p, nil
 }
 
-// before reports whether the place comes before a session.
-func (p place) before(s *session.Session) bool {
+// before reports whether the position comes before a session.
+func (p listPosition) before(s *session.Session) bool {
 	if p.updated.IsZero() || s.Updated.Before(p.updated) {
 		return true
 	}
 	return s.Updated.Equal(p.updated) && s.ID > p.id
 }
 
-// count returns a parameter that is a number from 1 to most.
-func count(r *http.Request, name string, otherwise, most int) (int, error) {
-	text := r.URL.Query().Get(name)
-	if text == "" {
-		return otherwise, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > most {
-		return 0, web.Bad("the parameter " + name + " is a whole number from 1 to " + strconv.Itoa(most))
-	}
-	return n, nil
-}
-
-// flag returns a parameter that is true or false; false if it is not there.
-func flag(r *http.Request, name string) (bool, error) {
-	query := r.URL.Query()
-	if !query.Has(name) {
-		return false, nil
-	}
-	yes, err := strconv.ParseBool(query.Get(name))
-	if err != nil {
-		return false, web.Bad("the parameter " + name + " is true or false")
-	}
-	return yes, nil
-}
-
 // createSession makes a session.
-func (x *routes) createSession(w http.ResponseWriter, r *http.Request) error {
-	app, err := x.App(r, r.PathValue("app"))
-	if err != nil {
-		return err
-	}
+func (x *routes) createSession(w http.ResponseWriter, r *request) error {
 	var body struct {
 		ID    string         `json:"id"`
 		State map[string]any `json:"state"`
 	}
-	if err := x.Decode(w, r, &body); err != nil {
+	if err := x.Decode(w, r.Request, &body); err != nil {
 		return err
 	}
-	key, err := x.Key(r, app, r.URL.Query().Get("user"), body.ID, true)
+	key, err := x.Key(r.Request, r.app, r.query.Get("user"), body.ID, true)
 	if err != nil {
 		return err
 	}
-	if err := app.CheckInitial(r, body.State); err != nil {
-		return err
-	}
-	s, err := app.Sessions.Create(r.Context(), key, body.State)
+	s, err := x.Create(r.Context(), r.app, key, body.State)
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Location", locationOf(s))
-	web.WriteJSON(w, http.StatusCreated, bodyOf(s))
+	answerCreated(w, s)
 	return nil
 }
 
-// locationOf returns the path of a session.
-func locationOf(s *session.Session) string {
-	return "/v1/apps/" + url.PathEscape(s.App) + "/sessions/" + url.PathEscape(s.ID)
+// answerCreated answers with a session that was made.
+func answerCreated(w http.ResponseWriter, s *session.Session) {
+	w.Header().Set("Location", "/v1/apps/"+url.PathEscape(s.App)+"/sessions/"+url.PathEscape(s.ID))
+	web.WriteJSON(w, http.StatusCreated, bodyOf(s))
 }
 
-func (x *routes) getSession(w http.ResponseWriter, r *http.Request) error {
-	app, key, err := x.at(r)
-	if err != nil {
-		return err
-	}
-	s, err := app.Sessions.Get(r.Context(), key)
+func (x *routes) getSession(w http.ResponseWriter, r *request) error {
+	s, err := r.app.Sessions().Get(r.Context(), r.key)
 	if err != nil {
 		return err
 	}
@@ -258,41 +194,19 @@ func (x *routes) getSession(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// patchSession changes the session's state by an input, so that plugins see it like any other. A key that
-// is null is deleted.
-func (x *routes) patchSession(w http.ResponseWriter, r *http.Request) error {
-	app, key, err := x.at(r)
-	if err != nil {
-		return err
-	}
+// patchSession changes the session's state. A key that is null is deleted.
+func (x *routes) patchSession(w http.ResponseWriter, r *request) error {
 	var body struct {
 		ID    string         `json:"id"`
 		State map[string]any `json:"state"`
 	}
-	if err := x.Decode(w, r, &body); err != nil {
+	if err := x.Decode(w, r.Request, &body); err != nil {
 		return err
 	}
 	if len(body.State) == 0 {
 		return web.Bad("state is missing: an object with the keys to set; null deletes one")
 	}
-	input := &session.Event{ID: body.ID, Author: session.User}
-	input.Actions.StateDelta = body.State
-	q := x.request(app, key, input)
-	q.Config.NoAgent = true
-	run, follower, err := x.Runs.Start(r.Context(), q, 0)
-	if err != nil {
-		return err
-	}
-	defer follower.Close()
-	select {
-	case <-run.Done():
-	case <-r.Context().Done():
-		return web.ErrLeft
-	}
-	if end := run.End(); end.Err != nil {
-		return end.Err
-	}
-	s, err := app.Sessions.Get(r.Context(), key)
+	s, err := x.PatchState(r.Context(), r.app, r.key, body.ID, body.State)
 	if err != nil {
 		return err
 	}
@@ -300,31 +214,43 @@ func (x *routes) patchSession(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// deleteSession deletes a session and its files. What runs on it is cancelled first, and what waits to run on it:
-// that might make the session again.
-func (x *routes) deleteSession(w http.ResponseWriter, r *http.Request) error {
-	app, key, err := x.at(r)
-	if err != nil {
-		return err
-	}
-	if _, err := app.Sessions.Get(r.Context(), key); err != nil {
-		return err
-	}
-	x.Runs.CancelAll(r.Context(), app.Sessions, func(other session.Key) bool { return other == key })
-	if _, err := app.Kept(false).Session(r.Context(), key); err != nil {
+func (x *routes) deleteSession(w http.ResponseWriter, r *request) error {
+	if err := x.Delete(r.Context(), r.app, r.key); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-// request returns what runs an input of the caller's.
-func (x *routes) request(app *web.App, key session.Key, input *session.Event) runs.Request {
-	return runs.Request{
-		Runner:   app.Runner,
-		Sessions: app.Sessions,
-		Key:      key,
-		Input:    input,
-		User:     key.User,
+// fork makes a session of the first events of another one.
+func (x *routes) fork(w http.ResponseWriter, r *request) error {
+	var body struct {
+		At *int64 `json:"at"`
+		ID string `json:"id"`
 	}
+	if err := x.Decode(w, r.Request, &body); err != nil {
+		return err
+	}
+	s, err := x.Fork(r.Context(), r.app, r.key, body.At, body.ID)
+	if err != nil {
+		return err
+	}
+	answerCreated(w, s)
+	return nil
+}
+
+// export answers with a session file, which "runner session import" reads.
+func (x *routes) export(w http.ResponseWriter, r *request) error {
+	if _, err := r.app.Sessions().Get(r.Context(), r.key); err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/jsonl")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Disposition", `attachment; filename="session.jsonl"`)
+	if err := session.Export(r.Context(), r.app.Sessions(), r.key, w); err != nil {
+		x.Noted(r.Request, err)
+		panic(http.ErrAbortHandler) // a file that ends early must not look whole
+	}
+	return nil
 }

@@ -1,13 +1,22 @@
 // Package v1 has the server's own routes: sessions, runs and their events, as the log has them.
+//
+// The document openapi.json has every route, with its parameters. Register makes the routes from it, and a request's
+// parameters are checked against it before the route's handler sees them.
+//
+// A new route takes two files: write its operation in openapi.json, with an operationId, and its handler in the file of
+// its noun, with a line in the handlers at the file's beginning. What the route does to a session is an operation of
+// package sessions. TestTheDocumentSaysWhatTheRoutesDo fails until it has asked the route.
 package v1
 
 import (
 	"net/http"
+	"net/url"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/plughook/plughook/server/internal/apps"
+	"github.com/plughook/plughook/server/internal/sessions"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
 )
@@ -18,87 +27,99 @@ type Options struct {
 	Version            string
 }
 
-// routes are the handlers.
+// routes are what the handlers are methods of.
 type routes struct {
-	*web.Core
+	sessions.Service
 	options Options
 }
 
-// handler answers a request, or returns the error to answer with.
-type handler func(w http.ResponseWriter, r *http.Request) error
+// A request is one to a route. Its parameters are those of the document.
+type request struct {
+	*http.Request
+	operation *operation
+	query     url.Values
+	app       *apps.App   // that the path names, nil if it names none
+	key       session.Key // of the session that the path names, zero if it names none
+}
+
+// A handler answers a request, or returns the error to answer with.
+type handler func(x *routes, w http.ResponseWriter, r *request) error
+
+// handlers are handlers by the operationId of their route in the document.
+type handlers map[string]handler
+
+// allHandlers are those of each file.
+var allHandlers = []handlers{
+	serverHandlers, chatHandlers, sessionHandlers, eventHandlers, runHandlers, answerHandlers, commandHandlers,
+	artifactHandlers, dataHandlers,
+}
 
 // Register adds the routes to a mux.
 func Register(mux *http.ServeMux, core *web.Core, options Options) {
-	x := &routes{Core: core, options: options}
-	const apps = "/v1/apps/{app}"
-	const one = apps + "/sessions/{session}"
-	documented := queryParameters()
-	for _, route := range []struct {
-		pattern string
-		handler handler
-	}{
-		{"GET /health", x.health},
-		{"GET /ready", x.ready},
-		{"GET /version", x.version},
-		{"GET /v1/openapi.json", x.openAPI},
-		{"GET /v1/apps", x.listApps},
-		{"POST /chat", x.chat},
-
-		{"GET " + apps + "/sessions", x.listSessions},
-		{"POST " + apps + "/sessions", x.createSession},
-		{"GET " + one, x.getSession},
-		{"PATCH " + one, x.patchSession},
-		{"DELETE " + one, x.deleteSession},
-
-		{"GET " + one + "/events", x.events},
-		{"POST " + one + "/run", x.run},
-		{"POST " + one + "/invocations/{invocation}/cancel", x.cancel},
-		{"GET " + one + "/waiting", x.waiting},
-		{"POST " + one + "/approve", x.approve},
-		{"POST " + one + "/decline", x.decline},
-		{"POST " + one + "/respond", x.respond},
-
-		{"POST " + one + "/rewind", x.rewind},
-		{"POST " + one + "/undo", x.undo},
-		{"POST " + one + "/compact", x.compact},
-		{"POST " + one + "/fork", x.fork},
-		{"GET " + one + "/export", x.export},
-
-		{"GET " + one + "/artifacts", x.listArtifacts},
-		{"GET " + one + "/artifacts/{name...}", x.getArtifact},
-		{"PUT " + one + "/artifacts/{name...}", x.putArtifact},
-		{"DELETE " + one + "/artifacts/{name...}", x.deleteArtifact},
-
-		{"DELETE " + apps + "/users/{user}", x.deleteUser},
-		{"POST " + apps + "/retention", x.retain},
-	} {
-		parameters := documented[strings.ReplaceAll(route.pattern, "...}", "}")]
-		mux.HandleFunc(route.pattern, func(w http.ResponseWriter, r *http.Request) {
-			err := checkQuery(r, parameters)
+	x := &routes{Service: sessions.Service{Core: core}, options: options}
+	byID := handlers{}
+	for _, some := range allHandlers {
+		for id, h := range some {
+			byID[id] = h
+		}
+	}
+	for _, op := range operations() {
+		handle := byID[op.ID]
+		if handle == nil {
+			panic("v1: openapi.json has the operation " + op.ID + ", which has no handler")
+		}
+		delete(byID, op.ID)
+		mux.HandleFunc(op.pattern(), func(w http.ResponseWriter, r *http.Request) {
+			q, err := x.request(op, r)
 			if err == nil {
-				err = route.handler(w, r)
+				err = handle(x, w, q)
 			}
 			if err != nil {
 				x.Fail(w, r, err)
 			}
 		})
 	}
+	for id := range byID {
+		panic("v1: openapi.json does not have the operation " + id)
+	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if methods := methodsOf(mux, r); len(methods) > 0 {
 			w.Header().Set("Allow", strings.Join(methods, ", "))
+			message := "this route does not take " + strconv.Quote(r.Method) + "; it takes " + strings.Join(methods, ", ")
 			x.Fail(w, r, &web.Problem{
 				Status:  http.StatusMethodNotAllowed,
 				Code:    "method_not_allowed",
-				Message: "this route does not take " + strconv.Quote(r.Method) + "; it takes " + strings.Join(methods, ", "),
+				Message: message,
 			})
 			return
 		}
-		x.Fail(w, r, &web.Problem{Status: http.StatusNotFound, Code: "not_found", Message: "there is no such route; /v1/openapi.json lists those that there are"})
+		x.Fail(w, r, &web.Problem{
+			Status:  http.StatusNotFound,
+			Code:    "not_found",
+			Message: "there is no such route; /v1/openapi.json lists those that there are",
+		})
 	})
 }
 
-// methodsOf lists the methods that the routes of a request's path take. The request has reached "/", so its own method is
-// not among them.
+// request checks a request's parameters, and finds the app and the session that it names.
+func (x *routes) request(op *operation, r *http.Request) (q *request, err error) {
+	q = &request{Request: r, operation: op, query: r.URL.Query()}
+	if err := op.check(q.query, r.Header); err != nil {
+		return nil, err
+	}
+	if name := r.PathValue("app"); name != "" {
+		if q.app, err = x.App(r, name); err != nil {
+			return nil, err
+		}
+	}
+	if id := r.PathValue("session"); id != "" {
+		q.key, err = x.Key(r, q.app, q.query.Get("user"), id, false)
+	}
+	return q, err
+}
+
+// methodsOf lists the methods that the routes of a request's path take. The request has reached "/", so its own method
+// is not among them.
 func methodsOf(mux *http.ServeMux, r *http.Request) (methods []string) {
 	for _, method := range []string{
 		http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
@@ -113,42 +134,28 @@ func methodsOf(mux *http.ServeMux, r *http.Request) (methods []string) {
 	return methods
 }
 
-// checkQuery refuses a parameter that a route does not have: whoever misspells one meant something else. What asks
-// whether the server lives may have any.
-func checkQuery(r *http.Request, parameters []string) error {
-	if r.URL.RawQuery == "" || parameters == nil {
-		return nil
-	}
-	for name := range r.URL.Query() {
-		if !slices.Contains(parameters, name) {
-			return web.Bad("the parameter " + strconv.Quote(name) + " is none of this route's")
-		}
-	}
-	return nil
+// serverHandlers say what the server is, and how it is.
+var serverHandlers = handlers{
+	"health":   (*routes).health,
+	"ready":    (*routes).ready,
+	"version":  (*routes).version,
+	"openAPI":  (*routes).openAPI,
+	"listApps": (*routes).listApps,
 }
 
-// at returns the app and the session that a request's path names.
-func (x *routes) at(r *http.Request) (*web.App, session.Key, error) {
-	app, err := x.App(r, r.PathValue("app"))
-	if err != nil {
-		return nil, session.Key{}, err
-	}
-	key, err := x.Key(r, app, r.URL.Query().Get("user"), r.PathValue("session"), false)
-	return app, key, err
-}
-
-func (x *routes) health(w http.ResponseWriter, _ *http.Request) error {
+func (x *routes) health(w http.ResponseWriter, _ *request) error {
 	web.WriteJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 	return nil
 }
 
 // ready says whether the server takes runs: it is not shut down, and its stores can be reached.
-func (x *routes) ready(w http.ResponseWriter, r *http.Request) error {
+func (x *routes) ready(w http.ResponseWriter, r *request) error {
 	if err := x.Closing(); err != nil {
 		return err
 	}
 	for _, app := range x.Apps {
-		for _, err := range app.Sessions.List(r.Context(), app.Name, "\uFFFD") { // a user that nobody is
+		const nobody = "\uFFFD" // no user has this name, so the list is empty
+		for _, err := range app.Sessions().List(r.Context(), app.Name, nobody) {
 			if err != nil {
 				return err
 			}
@@ -159,7 +166,7 @@ func (x *routes) ready(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (x *routes) version(w http.ResponseWriter, _ *http.Request) error {
+func (x *routes) version(w http.ResponseWriter, _ *request) error {
 	web.WriteJSON(w, http.StatusOK, map[string]string{
 		"version":          x.options.Version,
 		"language":         "go",
@@ -168,18 +175,25 @@ func (x *routes) version(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// app is what the routes say of an app.
-type app struct {
+func (x *routes) openAPI(w http.ResponseWriter, _ *request) error {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(document) // a client that has left is told nothing
+	return nil
+}
+
+// appBody is what the routes say of an app.
+type appBody struct {
 	Name        string `json:"name"`
 	Agent       string `json:"agent"`
 	Description string `json:"description,omitzero"`
 }
 
-func (x *routes) listApps(w http.ResponseWriter, r *http.Request) error {
-	list := []app{}
-	for _, a := range x.Reachable(r) {
-		list = append(list, app{Name: a.Name, Agent: a.Agent.Name(), Description: a.Agent.Description()})
+func (x *routes) listApps(w http.ResponseWriter, r *request) error {
+	list := []appBody{}
+	for _, app := range x.Reachable(r.Request) {
+		agent := app.Runner.Agent()
+		list = append(list, appBody{Name: app.Name, Agent: agent.Name(), Description: agent.Description()})
 	}
-	web.WriteJSON(w, http.StatusOK, map[string][]app{"apps": list})
+	web.WriteJSON(w, http.StatusOK, map[string][]appBody{"apps": list})
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/plughook/plughook/server/internal/runs"
+	"github.com/plughook/plughook/server/internal/apps"
 	"github.com/plughook/plughook/server/internal/sse"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
@@ -34,14 +34,21 @@ func (l *late) Next(_ context.Context, idle time.Duration) (*session.Event, erro
 	return nil, io.EOF
 }
 
+func (l *late) Close() {}
+
 // An event that comes does not put off the question whether the caller may still see more.
 func TestACallerIsAskedAboutInEachHeartbeat(t *testing.T) {
 	const heartbeat = time.Minute
-	core := web.New(nil, runs.New(runs.Limits{}, slog.New(slog.DiscardHandler)), web.Settings{Heartbeat: heartbeat}, slog.New(slog.DiscardHandler))
-	r := web.WithCaller(httptest.NewRequest("GET", "/", nil), web.Caller{Still: func() bool { return true }})
+	core := web.New(nil, apps.Limits{Heartbeat: heartbeat}, slog.New(slog.DiscardHandler))
+	r := web.WithCaller(httptest.NewRequest("GET", "/", nil), apps.Caller{}, func() bool { return true })
 	source := &late{after: 20 * time.Millisecond}
-	s := sse.Begin(httptest.NewRecorder(), heartbeat, 0)
-	err := core.Pump(r.Context(), s, source, func(*session.Event) error { return nil })
+	err := core.Stream(httptest.NewRecorder(), r, func(context.Context, *sse.Stream) web.Frames {
+		return web.Frames{
+			From:   source,
+			Event:  func(*session.Event) error { return nil },
+			Broken: func(err error) { require.NoError(t, err) },
+		}
+	})
 	require.NoError(t, err)
 	require.Len(t, source.idle, 3)
 	require.LessOrEqual(t, source.idle[2], heartbeat-source.after)

@@ -5,14 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Body reads a body of at most limit bytes.
+// Body reads a body of at most limit bytes; 0 is no bound.
 func Body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	if limit == 0 {
+		limit = math.MaxInt64
+	}
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	var tooLarge *http.MaxBytesError
 	switch {
@@ -36,7 +40,7 @@ func JSON(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 // Decode reads a body that is one JSON object. Unknown and repeated keys are errors, with their place. An
 // empty body is an object without keys.
 func (c *Core) Decode(w http.ResponseWriter, r *http.Request, to any) error {
-	data, err := JSON(w, r, c.Settings.Body)
+	data, err := JSON(w, r, c.Limits.Body)
 	if err != nil {
 		return err
 	}

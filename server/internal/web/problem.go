@@ -35,16 +35,27 @@ func Bad(message string) *Problem {
 	return &Problem{Status: http.StatusBadRequest, Code: "bad_request", Message: message}
 }
 
+// CodeNotPossible is the code of a Problem with a command that cannot be carried out on a session.
+const CodeNotPossible = "not_possible"
+
+// NotPossible returns the Problem of a command that cannot be carried out on a session.
+func NotPossible(message string) *Problem {
+	return &Problem{Status: http.StatusConflict, Code: CodeNotPossible, Message: message}
+}
+
 // ProblemOf returns what a client is told of an error. What it is not told belongs into the log.
 func ProblemOf(err error) *Problem {
 	var p *Problem
 	var tooLarge *http.MaxBytesError
 	var busy *runs.BusyError
 	var failed *plugin.Error
-	var agent *runner.AgentError
+	var refused *plugin.CommandError
+	var agentFailed *runner.AgentError
 	switch {
 	case errors.As(err, &p):
 		return p
+	case errors.As(err, &refused):
+		return NotPossible(refused.Error())
 	case errors.As(err, &tooLarge):
 		return &Problem{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Message: "the body has more than " + strconv.FormatInt(tooLarge.Limit, 10) + " bytes"}
 	case errors.Is(err, session.ErrNotFound):
@@ -73,8 +84,8 @@ func ProblemOf(err error) *Problem {
 		return &Problem{Status: http.StatusServiceUnavailable, Code: "closing", Message: "the server is shutting down", RetryAfter: 5}
 	case errors.As(err, &failed):
 		return &Problem{Status: http.StatusInternalServerError, Code: "plugin_failed", Message: "plugin " + failed.Plugin + " failed"}
-	case errors.As(err, &agent):
-		return &Problem{Status: http.StatusInternalServerError, Code: "agent_failed", Message: "agent " + agent.Agent + " failed"}
+	case errors.As(err, &agentFailed):
+		return &Problem{Status: http.StatusInternalServerError, Code: "agent_failed", Message: "agent " + agentFailed.Agent + " failed"}
 	case errors.Is(err, session.ErrInvalid), errors.Is(err, artifact.ErrName), errors.Is(err, artifact.ErrPart):
 		return Bad(err.Error())
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/plughook/plughook/server/internal/runs"
@@ -16,16 +15,56 @@ import (
 // errClosing ends a stream when the server is shut down.
 var errClosing = &Problem{Status: http.StatusServiceUnavailable, Code: "closing", Message: "the server is shutting down", RetryAfter: 2}
 
+// retry is how long a client is told to wait before it comes back.
+const retry = 2 * time.Second
+
 // ErrLeft says that the client has left, or is too slow.
 var ErrLeft = errors.New("the client has left")
 
-// OpenStream begins an answer of server-sent events. The context is done when the client leaves or the
+// Frames write what a stream tells, in the form of one protocol. Begin and End may be nil.
+type Frames struct {
+	From  runs.Follower              // reads what is told
+	Begin func() error               // before the first event
+	Event func(*session.Event) error // for each event, partial or whole
+	End   func() error               // when what is followed has ended
+	// Broken tells why the stream ends before that: an error of the others, of the reading, or a *Problem if the client
+	// is let in no more or the server is shut down. It is not called for a client that has left.
+	Broken func(error)
+}
+
+// Stream answers with a stream of server-sent events: what a follower reads, in the frames of a protocol. It returns an
+// error only if there is no stream, because too many are open; open is not called then.
+func (c *Core) Stream(
+	w http.ResponseWriter, r *http.Request, open func(context.Context, *sse.Stream) Frames,
+) error {
+	ctx, out, done, err := c.openStream(w, r)
+	if err != nil {
+		return err
+	}
+	defer done()
+	frames := open(ctx, out)
+	if frames.Begin != nil {
+		err = frames.Begin()
+	}
+	if err == nil {
+		err = c.pump(ctx, out, frames.From, frames.Event)
+	}
+	if err == nil && frames.End != nil {
+		err = frames.End()
+	}
+	if err != nil && !errors.Is(err, ErrLeft) {
+		frames.Broken(err)
+	}
+	return nil
+}
+
+// openStream begins an answer of server-sent events. The context is done when the client leaves or the
 // server shuts down: its cause is a *Problem then. done must be called at the end.
-func (c *Core) OpenStream(w http.ResponseWriter, r *http.Request) (ctx context.Context, s *sse.Stream, done func(), err error) {
+func (c *Core) openStream(w http.ResponseWriter, r *http.Request) (ctx context.Context, s *sse.Stream, done func(), err error) {
 	user := CallerOf(r).User
 	c.mu.Lock()
-	full := c.Settings.Streams > 0 && c.open >= c.Settings.Streams ||
-		c.Settings.UserStreams > 0 && user != "" && c.streams[user] >= c.Settings.UserStreams
+	full := c.Limits.Streams > 0 && c.open >= c.Limits.Streams ||
+		c.Limits.UserStreams > 0 && user != "" && c.streams[user] >= c.Limits.UserStreams
 	if !full {
 		c.open++
 		c.streams[user]++
@@ -46,34 +85,29 @@ func (c *Core) OpenStream(w http.ResponseWriter, r *http.Request) (ctx context.C
 			delete(c.streams, user)
 		}
 	}
-	return ctx, sse.Begin(w, c.Settings.Patience, c.Settings.Retry), done, nil
-}
-
-// A Source is what a stream is made of: a *runs.Follower or a *runs.SessionFollower.
-type Source interface {
-	Next(ctx context.Context, idle time.Duration) (*session.Event, error)
+	return ctx, sse.Begin(w, c.Limits.Patience, retry), done, nil
 }
 
 // errRevoked ends a stream whose caller is let in no more.
 var errRevoked = &Problem{Status: http.StatusUnauthorized, Code: "unauthorized", Message: "what let the stream's client in is valid no more"}
 
-// An Admission is that of a stream's caller, who may be let in no more while the stream is open. It
+// An admission is that of a stream's caller, who may be let in no more while the stream is open. It
 // is used from one goroutine.
-type Admission struct {
+type admission struct {
 	still func() bool // nil: always
 	every time.Duration
 	asked time.Time
 }
 
-// Admission returns that of the caller whose request has the context.
-func (c *Core) Admission(ctx context.Context) *Admission {
-	who, _ := ctx.Value(callerKey{}).(Caller)
-	return &Admission{still: who.Still, every: c.Settings.Heartbeat, asked: time.Now()}
+// admission returns that of the caller whose request has the context.
+func (c *Core) admission(ctx context.Context) *admission {
+	who, _ := ctx.Value(callerKey{}).(admitted)
+	return &admission{still: who.still, every: c.Limits.Heartbeat, asked: time.Now()}
 }
 
-// Check returns an error, a *Problem, if the caller is let in no more. It asks at most once in each
-// Settings.Heartbeat, and a stream calls it at least as often.
-func (a *Admission) Check() error {
+// check returns an error, a *Problem, if the caller is let in no more. It asks at most once in each
+// Limits.Heartbeat, and a stream calls it at least as often.
+func (a *admission) check() error {
 	if a.still == nil || time.Since(a.asked) < a.every {
 		return nil
 	}
@@ -85,22 +119,22 @@ func (a *Admission) Check() error {
 }
 
 // left returns how long it is until the next time to ask, or to show that the stream lives.
-func (a *Admission) left() time.Duration {
+func (a *admission) left() time.Duration {
 	if a.still == nil {
 		return a.every
 	}
 	return max(a.every-time.Since(a.asked), time.Millisecond)
 }
 
-// Pump calls send for each event of a source, until that ends: it returns nil at io.EOF, ErrLeft if the
-// client has left, a *Problem if they are let in no more, else what the source or send returned. In silence it
+// pump calls send for each event of a follower, until that ends: it returns nil at io.EOF, ErrLeft if the
+// client has left, a *Problem if they are let in no more, else what the follower or send returned. In silence it
 // sends heartbeats.
-func (c *Core) Pump(ctx context.Context, s *sse.Stream, from Source, send func(*session.Event) error) error {
-	may := c.Admission(ctx)
+func (c *Core) pump(ctx context.Context, s *sse.Stream, from runs.Follower, send func(*session.Event) error) error {
+	may := c.admission(ctx)
 	idle := time.Duration(0) // what is there already goes out together with the header
 	for {
 		e, err := from.Next(ctx, idle)
-		if revoked := may.Check(); revoked != nil {
+		if revoked := may.check(); revoked != nil {
 			return revoked
 		}
 		switch {
@@ -128,22 +162,22 @@ func (c *Core) Pump(ctx context.Context, s *sse.Stream, from Source, send func(*
 	}
 }
 
-// Early is how long an answer waits for a run's first event, so that a run that fails at once is answered
+// early is how long an answer waits for a run's first event, so that a run that fails at once is answered
 // with a status of its own.
-const Early = 50 * time.Millisecond
+const early = 50 * time.Millisecond
 
-// Wait waits for a run to begin, for at most Early. It returns the run's error if it has failed by then
+// WaitForBegin waits for a run to begin, for at most early. It returns the run's error if it has failed by then
 // without an event.
-func Wait(ctx context.Context, run *runs.Run) error {
+func WaitForBegin(ctx context.Context, run *runs.Run) error {
 	if run.Began() {
 		return nil
 	}
-	early := time.NewTimer(Early)
-	defer early.Stop()
+	timer := time.NewTimer(early)
+	defer timer.Stop()
 	select {
 	case <-run.Begun():
 	case <-run.Done():
-	case <-early.C:
+	case <-timer.C:
 	case <-ctx.Done():
 	}
 	if end := run.End(); end.Err != nil && !run.Began() {
@@ -152,21 +186,12 @@ func Wait(ctx context.Context, run *runs.Run) error {
 	return nil
 }
 
-// After returns the position that a client has read to: the header Last-Event-ID, or else the parameter
-// "after", or else 0.
-func After(r *http.Request) (int64, error) {
-	text := r.Header.Get("Last-Event-ID")
-	where := "the header Last-Event-ID"
-	if text == "" {
-		text = r.URL.Query().Get("after")
-		where = "the parameter after"
+// WaitForEnd waits for the end of a run. It returns ErrLeft if the context is done before that; the run goes on then.
+func WaitForEnd(ctx context.Context, run *runs.Run) error {
+	select {
+	case <-run.Done():
+		return nil
+	case <-ctx.Done():
+		return ErrLeft
 	}
-	if text == "" {
-		return 0, nil
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 0 {
-		return 0, Bad(where + " is not a position: it is a whole number, 0 or more")
-	}
-	return n, nil
 }

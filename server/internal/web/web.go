@@ -9,13 +9,8 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"time"
 
-	"github.com/plughook/plughook/agent"
-	"github.com/plughook/plughook/artifact"
-	"github.com/plughook/plughook/plugin"
-	"github.com/plughook/plughook/plugins/compaction"
-	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/server/internal/apps"
 	"github.com/plughook/plughook/server/internal/runs"
 	"github.com/plughook/plughook/session"
 )
@@ -23,50 +18,12 @@ import (
 // DefaultUser is the user of a request that names none, where nobody has to say who they are.
 const DefaultUser = "user"
 
-// An App is one app that is served.
-type App struct {
-	Name      string
-	Runner    *runner.Runner
-	Sessions  session.Service
-	Artifacts artifact.Service // may be nil
-	Agent     agent.Agent
-	Plugins   []*plugin.Plugin
-	// Compaction has the settings of the app's plugin for compaction, nil if it has none.
-	Compaction *compaction.Config
-}
-
-// A Caller is who sends a request.
-type Caller struct {
-	// User is the caller's user: every session of theirs, and no other, can be reached. Empty: any user,
-	// the one that the request names, or DefaultUser.
-	User string
-	// Apps are the apps that the caller can reach; nil is all.
-	Apps []string
-	// Admin says that the caller may delete the data of any user, set off retention, and set state that all
-	// users of an app share.
-	Admin bool
-	// Still reports whether the caller may still do what they were let in for; nil is yes. It is asked while a
-	// stream is open.
-	Still func() bool
-}
-
-// Settings are the limits and the times of a Core.
-type Settings struct {
-	Body        int64         // bytes of a body
-	Upload      int64         // bytes of a body where files are sent
-	Streams     int           // open streams of the process; 0 is no bound
-	UserStreams int           // open streams of one user; 0 is no bound
-	Heartbeat   time.Duration // of silence, after which a stream shows that it lives
-	Patience    time.Duration // for one write to a slow reader
-	Retry       time.Duration // that clients are told to wait before they come back
-}
-
 // A Core is what the routes share.
 type Core struct {
-	Apps     []*App
-	Runs     *runs.Runs
-	Settings Settings
-	Log      *slog.Logger
+	Apps   []*apps.App
+	Runs   *runs.Runs
+	Limits apps.Limits // with numbers in place of defaults
+	Log    *slog.Logger
 
 	mu      sync.Mutex
 	streams map[string]int // open streams by user
@@ -75,18 +32,21 @@ type Core struct {
 	end     context.CancelFunc
 }
 
-// New returns a Core.
-func New(apps []*App, r *runs.Runs, settings Settings, log *slog.Logger) *Core {
+// New returns a Core with runs of its own.
+func New(served []apps.App, limits apps.Limits, log *slog.Logger) *Core {
 	life, end := context.WithCancel(context.Background())
-	return &Core{
-		Apps:     apps,
-		Runs:     r,
-		Settings: settings,
-		Log:      log,
-		streams:  map[string]int{},
-		life:     life,
-		end:      end,
+	c := &Core{
+		Runs:    runs.New(limits, log),
+		Limits:  limits,
+		Log:     log,
+		streams: map[string]int{},
+		life:    life,
+		end:     end,
 	}
+	for _, app := range served {
+		c.Apps = append(c.Apps, &app)
+	}
+	return c
 }
 
 // EndStreams ends the streams that are open, and those to come.
@@ -102,36 +62,35 @@ func (c *Core) Closing() error {
 
 type callerKey struct{}
 
-// WithCaller returns the request with who sends it, and with what they may do in its context.
-func WithCaller(r *http.Request, who Caller) *http.Request {
-	ctx := context.WithValue(r.Context(), callerKey{}, who)
+// admitted is a caller who was let in.
+type admitted struct {
+	apps.Caller
+	// still reports whether the caller would still be let in. It is asked while a stream is open.
+	still func() bool
+}
+
+// WithCaller returns the request with who sends it in its context. still reports whether the caller would still be
+// let in.
+func WithCaller(r *http.Request, who apps.Caller, still func() bool) *http.Request {
+	ctx := context.WithValue(r.Context(), callerKey{}, admitted{Caller: who, still: still})
 	if !who.Admin {
 		ctx = runs.WithoutAppState(ctx)
 	}
 	return r.WithContext(ctx)
 }
 
-// CheckInitial refuses state that a session of the caller's cannot be created with: what is a plugin's, and
-// what all users of the app share if the caller is no admin.
-func (a *App) CheckInitial(r *http.Request, state map[string]any) error {
-	if err := plugin.OwnersOf(a.Plugins...).CheckInitial(state); err != nil {
-		return err
-	}
-	return runs.CheckAppState(r.Context(), state)
-}
-
 // CallerOf returns who sends a request.
-func CallerOf(r *http.Request) Caller {
-	who, ok := r.Context().Value(callerKey{}).(Caller)
+func CallerOf(r *http.Request) apps.Caller {
+	who, ok := r.Context().Value(callerKey{}).(admitted)
 	if !ok {
 		panic("web: a route was reached without WithCaller") // nobody is let in by mistake
 	}
-	return who
+	return who.Caller
 }
 
 // App returns the app of a name that the caller can reach. The error says that there is none, also where it
 // is not the caller's.
-func (c *Core) App(r *http.Request, name string) (*App, error) {
+func (c *Core) App(r *http.Request, name string) (*apps.App, error) {
 	who := CallerOf(r)
 	for _, app := range c.Apps {
 		if app.Name == name && (who.Apps == nil || slices.Contains(who.Apps, name)) {
@@ -142,14 +101,14 @@ func (c *Core) App(r *http.Request, name string) (*App, error) {
 }
 
 // Reachable returns the apps that the caller can reach.
-func (c *Core) Reachable(r *http.Request) []*App {
-	var apps []*App
+func (c *Core) Reachable(r *http.Request) []*apps.App {
+	var list []*apps.App
 	for _, app := range c.Apps {
 		if _, err := c.App(r, app.Name); err == nil {
-			apps = append(apps, app)
+			list = append(list, app)
 		}
 	}
-	return apps
+	return list
 }
 
 // User returns the user of a request: the caller's, or where the caller is nobody in particular the one that
@@ -168,7 +127,7 @@ func (c *Core) User(r *http.Request, named string) (string, error) {
 }
 
 // Key returns the key of a session of the caller's. id may be empty if mayBeNew.
-func (c *Core) Key(r *http.Request, app *App, named, id string, mayBeNew bool) (session.Key, error) {
+func (c *Core) Key(r *http.Request, app *apps.App, named, id string, mayBeNew bool) (session.Key, error) {
 	user, err := c.User(r, named)
 	if err != nil {
 		return session.Key{}, err

@@ -1,0 +1,88 @@
+// Package apps has what the packages of the server share: an app that is served, who sends a request, and the limits.
+// Package server exports these types under its own name, so each of them is defined once, here.
+//
+// A new option of the server that more than one package reads: add a field here. One that a single package reads
+// belongs to that package.
+package apps
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/plughook/plughook/artifact"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/retention"
+	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/session"
+)
+
+// An App is one runner that is served. Its agent, sessions and plugins are those of the runner.
+type App struct {
+	// Name is the app of the sessions' keys, and stands in paths.
+	Name   string
+	Runner *runner.Runner
+	// Artifacts has the files of the sessions; nil means that there are none.
+	Artifacts artifact.Service
+}
+
+// Sessions returns the store of the app's sessions.
+func (a *App) Sessions() session.Service { return a.Runner.Sessions() }
+
+// Command returns what the app's plugins have for an action, nil if they have nothing.
+func (a *App) Command(action plugin.Action) *plugin.Command {
+	return plugin.CommandFor(a.Runner.Plugins(), action)
+}
+
+// Stores returns the app's stores, for deleting what is in them.
+func (a *App) Stores(dryRun bool) retention.Store {
+	return retention.Store{Sessions: a.Sessions(), Artifacts: a.Artifacts, DryRun: dryRun}
+}
+
+// A Caller is who sends a request.
+type Caller struct {
+	// User is the caller's user: the caller reaches every session of this user, and no other. A caller without
+	// a user is not let in, but with AnyUser.
+	User string
+	// AnyUser lets a caller without a user reach the sessions of every user, by naming one in the request.
+	AnyUser bool
+	// Apps are the apps that the caller reaches; nil is all of them.
+	Apps []string
+	// Admin says that the caller may delete the data of every user, set off retention, and set state that all
+	// users of an app share: keys with the prefix "app:".
+	Admin bool
+}
+
+// Limits bound what clients may take. A 0 is the default that stands beside it; a negative number is no bound.
+type Limits struct {
+	Body        int64         // bytes of a body: 1 MiB
+	Upload      int64         // bytes of a body with a file: 10 MiB
+	Waiting     int           // runs of the process that wait for a busy session: 1000
+	UserRuns    int           // runs of one user, waiting or running: 100
+	Run         time.Duration // length of a run, from its beginning: 30 minutes
+	Streams     int           // streams of the process: 10000
+	UserStreams int           // streams of one user: 100
+	Heartbeat   time.Duration // silence on a stream: 15 s
+	Patience    time.Duration // for a client that reads too slowly, for each 64 KiB of an answer: 10 s
+}
+
+// WithDefaults returns the limits with a number for each that is 0, and 0 for no bound.
+func (l Limits) WithDefaults() Limits {
+	return Limits{
+		Body:        bound(l.Body, 1<<20),
+		Upload:      bound(l.Upload, 10<<20),
+		Waiting:     bound(l.Waiting, 1000),
+		UserRuns:    bound(l.UserRuns, 100),
+		Run:         bound(l.Run, 30*time.Minute),
+		Streams:     bound(l.Streams, 10000),
+		UserStreams: bound(l.UserStreams, 100),
+		Heartbeat:   cmp.Or(l.Heartbeat, 15*time.Second),
+		Patience:    cmp.Or(l.Patience, 10*time.Second),
+	}
+}
+
+func bound[N int | int64 | time.Duration](n, otherwise N) N {
+	if n == 0 {
+		return otherwise
+	}
+	return max(n, 0)
+}

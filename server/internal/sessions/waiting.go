@@ -1,0 +1,73 @@
+package sessions
+
+import (
+	"context"
+	"slices"
+
+	"github.com/plughook/plughook/server/internal/apps"
+	"github.com/plughook/plughook/server/internal/runs"
+	"github.com/plughook/plughook/session"
+)
+
+// A WaitingCall is a function call that waits for an answer from outside.
+type WaitingCall struct {
+	ID   string         `json:"id"`
+	Name string         `json:"name"`
+	Args map[string]any `json:"args,omitzero"`
+	// Confirm says that it waits for a yes or no, rather than for its response.
+	Confirm bool   `json:"confirm"`
+	Hint    string `json:"hint,omitzero"`
+	// Invocation is the invocation that has made the call.
+	Invocation string `json:"-"`
+}
+
+// Live returns the live view of a session.
+func Live(ctx context.Context, app *apps.App, key session.Key) ([]*session.Event, error) {
+	return session.ReadAll(ctx, app.Sessions(), key, session.Selection{Live: true})
+}
+
+// Waiting returns the calls of a session that wait for an answer from outside, not those that an agent answers.
+func Waiting(ctx context.Context, app *apps.App, key session.Key) ([]WaitingCall, error) {
+	live, err := Live(ctx, app, key)
+	if err != nil {
+		return nil, err
+	}
+	return WaitingIn(live), nil
+}
+
+// WaitingAfter is Waiting as a run has left the session, or as the session is now if that is not known.
+func WaitingAfter(ctx context.Context, app *apps.App, run *runs.Run) ([]WaitingCall, error) {
+	if calls, known := run.Waiting(); known {
+		return waitingOf(calls), nil
+	}
+	return Waiting(ctx, app, run.Key)
+}
+
+// WaitingIn is Waiting of a live view.
+func WaitingIn(live []*session.Event) []WaitingCall {
+	return waitingOf(slices.DeleteFunc(session.Calls(live), func(c session.Call) bool { return !c.Waits() }))
+}
+
+// waitingOf returns what is told of calls that wait, without those that an agent answers.
+func waitingOf(calls []session.Call) []WaitingCall {
+	list := []WaitingCall{}
+	for _, c := range calls {
+		confirm := c.Held != nil && c.Decision == nil
+		answeredByAgent := func(other session.Call) bool { return c.Conversation(other.Event.Branch) }
+		if !confirm && slices.ContainsFunc(calls, answeredByAgent) {
+			continue
+		}
+		waiting := WaitingCall{
+			ID:         c.ID,
+			Name:       c.Name,
+			Args:       c.Args,
+			Confirm:    confirm,
+			Invocation: c.Event.InvocationID,
+		}
+		if confirm {
+			waiting.Hint = c.Held.Actions.RequestedToolConfirmations[c.ID].Hint
+		}
+		list = append(list, waiting)
+	}
+	return list
+}
