@@ -168,7 +168,7 @@ func TestTheDemoIsLight(t *testing.T) {
 // A plugin's program links what serves it, and nothing of the host that starts it.
 func TestAPluginLinksNoHost(t *testing.T) {
 	linked := list(t, "-deps", "./plugin/remote/serve")
-	for _, host := range []string{"plugin/remote", "plugin/internal/caller", "plugin/internal/process", "runner"} {
+	for _, host := range []string{"plugin/remote", "plugin/internal/caller", "plugin/internal/process", "plugin/internal/sandbox", "runner"} {
 		require.False(t, slices.Contains(linked, module+"/"+host), "package serve links %s", host)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/plughook/plughook/plugin/internal/sandbox"
 	"log/slog"
 	"path/filepath"
 	"time"
@@ -142,7 +143,7 @@ func (c Config) spec() process.Spec {
 		Files:      c.Files,
 		Network:    c.Network,
 		Isolation:  c.Isolation,
-		Limits:     process.Limits(c.Limits),
+		Limits:     sandbox.Limits(c.Limits),
 		MaxMessage: c.MaxMessage,
 	}
 }

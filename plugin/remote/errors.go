@@ -2,6 +2,8 @@ package remote
 
 import (
 	"errors"
+	"github.com/plughook/plughook/plugin/internal/pinned"
+	"github.com/plughook/plughook/plugin/internal/sandbox"
 
 	"github.com/plughook/plughook/plugin/internal/message"
 	"github.com/plughook/plughook/plugin/internal/process"
@@ -11,7 +13,7 @@ import (
 // same way.
 var (
 	// ErrDigest says that a file is not the one that is pinned.
-	ErrDigest = process.ErrDigest
+	ErrDigest = pinned.ErrDigest
 	// ErrSettings says that the plugin refuses its settings. The error text has the path of each
 	// bad value.
 	ErrSettings = message.ErrSettings
@@ -21,7 +23,7 @@ var (
 
 // ErrIsolation says that a plugin does not start because it cannot be isolated: see
 // Config.Isolation. A later attempt may succeed.
-var ErrIsolation = process.ErrIsolation
+var ErrIsolation = sandbox.ErrIsolation
 
 // Why a call of a hook fails. Besides, it may fail with plugin.ErrTimeout, plugin.ErrPanic,
 // plugin.ErrOutcome, or with what the hook returned.

@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"github.com/plughook/plughook/plugin/internal/pinned"
+	"github.com/plughook/plughook/plugin/internal/privatedir"
 	"log/slog"
 	"net"
 	"os"
@@ -18,7 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/plughook/plughook/plugin/internal/process"
 	"github.com/plughook/plughook/plugin/internal/testplugin"
 	"github.com/plughook/plughook/plugin/remote/serve"
 )
@@ -46,14 +47,14 @@ func TestThePinnedExecutable(t *testing.T) {
 	require.Equal(t, "hello", asked(t, again, "say hello"))
 	require.NoError(t, p.process.Stop(t.Context()))
 	require.NoError(t, again.process.Stop(t.Context()))
-	require.Zero(t, process.PinnedCopies())
+	require.Zero(t, pinned.Copies())
 
 	_, err := start(t.Context(), c, slog.New(slog.DiscardHandler))
 	require.ErrorIs(t, err, ErrDigest)
 	another := sha256.Sum256([]byte("another"))
 	require.ErrorContains(t, err, hex.EncodeToString(another[:]))
 	require.ErrorContains(t, err, sum)
-	require.Zero(t, process.PinnedCopies())
+	require.Zero(t, pinned.Copies())
 }
 
 func TestAScriptIsNoExecutableToPin(t *testing.T) {
@@ -63,7 +64,7 @@ func TestAScriptIsNoExecutableToPin(t *testing.T) {
 	sum := sha256.Sum256(script)
 	_, err := start(t.Context(), Config{Command: []string{path}, SHA256: hex.EncodeToString(sum[:])}, slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, err, "name its interpreter")
-	require.Zero(t, process.PinnedCopies())
+	require.Zero(t, pinned.Copies())
 }
 
 func TestPinnedFiles(t *testing.T) {
@@ -172,7 +173,7 @@ func TestAPinnedFileThatIsAPipe(t *testing.T) {
 
 // A socket that somebody else listens at is not taken for the plugin's.
 func TestSomebodyElseListens(t *testing.T) {
-	path := filepath.Join(process.SocketBase(), "plughook-test-"+filepath.Base(t.TempDir()))
+	path := filepath.Join(privatedir.Base(), "plughook-test-"+filepath.Base(t.TempDir()))
 	l, err := net.Listen("unix", path)
 	require.NoError(t, err)
 	defer l.Close()
@@ -186,10 +187,10 @@ func TestNothingIsLeftInTheFileSystem(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	p, _ := started(t, command("asked"))
 	require.Equal(t, "hello", asked(t, p, "say hello"))
-	entries, err := os.ReadDir(process.SocketBase())
+	entries, err := os.ReadDir(privatedir.Base())
 	require.NoError(t, err)
 	for _, e := range entries {
-		require.NotContains(t, e.Name(), process.DirPrefix+"/")
+		require.NotContains(t, e.Name(), privatedir.Prefix+"/")
 	}
 	_, err = os.Stat(p.process.Address)
 	require.ErrorIs(t, err, os.ErrNotExist)

@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/plughook/plughook/plugin/internal/pinned"
+	"github.com/plughook/plughook/plugin/internal/privatedir"
+	"github.com/plughook/plughook/plugin/internal/sandbox"
 	"log/slog"
 	"net"
 	"os"
@@ -21,7 +24,6 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 
-	"github.com/plughook/plughook/plugin/internal/process"
 	"github.com/plughook/plughook/plugin/internal/testplugin"
 	"github.com/plughook/plughook/session"
 )
@@ -55,7 +57,7 @@ func unique() string { return fmt.Sprintf("1000.%d", time.Now().UnixNano()) }
 func isolated(t *testing.T) {
 	p, _ := started(t, command("asked"))
 	require.NoError(t, p.process.Stop(t.Context()))
-	if !process.Isolated() {
+	if !sandbox.Isolated() {
 		t.Skip("there are no namespaces here")
 	}
 }
@@ -156,7 +158,7 @@ func TestThePluginHasItsOwnSharedMemory(t *testing.T) {
 
 // Without namespaces plugins run all the same, and what they have started ends with them.
 func TestWithoutNamespaces(t *testing.T) {
-	defer process.WithoutNamespaces()()
+	defer sandbox.WithoutNamespaces()()
 	p, _ := started(t, command("asked"))
 	name := unique()
 	asked(t, p, "child here "+name)
@@ -263,7 +265,7 @@ func TestPrivilegesAndLimits(t *testing.T) {
 // that.
 func TestTheDeadLeaveNothing(t *testing.T) {
 	isolated(t)
-	t.Setenv("TMPDIR", t.TempDir()[:min(len(t.TempDir()), process.MaxBase)])
+	t.Setenv("TMPDIR", t.TempDir()[:min(len(t.TempDir()), privatedir.MaxBase)])
 	c := command("asked")
 	c.Timeout, c.Log = time.Minute, testplugin.Discard
 	h, err := Open(t.Context(), c)
@@ -292,7 +294,7 @@ func TestTheDeadLeaveNothing(t *testing.T) {
 		require.True(t, time.Now().Before(deadline), "of %d descriptors there are %d, of %d goroutines %d", before, descriptors(t), goroutines, runtime.NumGoroutine())
 		time.Sleep(time.Millisecond)
 	}
-	left, err := filepath.Glob(filepath.Join(os.TempDir(), process.DirPrefix+"*"))
+	left, err := filepath.Glob(filepath.Join(os.TempDir(), privatedir.Prefix+"*"))
 	require.NoError(t, err)
 	require.Empty(t, left)
 }
@@ -304,24 +306,24 @@ func TestCyclesLeaveNothing(t *testing.T) {
 	if rounds == 0 {
 		rounds = 10
 	}
-	t.Setenv("TMPDIR", t.TempDir()[:min(len(t.TempDir()), process.MaxBase)])
+	t.Setenv("TMPDIR", t.TempDir()[:min(len(t.TempDir()), privatedir.MaxBase)])
 	path, sum := copyOfMe(t)
-	pinned := command("asked")
-	pinned.Command[0], pinned.SHA256 = path, sum
-	p, _ := started(t, pinned) // what is made once is made now
+	config := command("asked")
+	config.Command[0], config.SHA256 = path, sum
+	p, _ := started(t, config) // what is made once is made now
 	require.NoError(t, p.process.Stop(t.Context()))
 	before, goroutines, name := descriptors(t), goleak.IgnoreCurrent(), unique()
 
 	for round := range rounds {
-		cycle(t, pinned, round%5, name)
+		cycle(t, config, round%5, name)
 	}
 	ends(t, name)
 	require.Eventually(t, func() bool { return goleak.Find(goroutines) == nil }, time.Minute, time.Millisecond, "goroutines are left")
 	require.Eventually(t, func() bool { return descriptors(t) <= before }, time.Minute, time.Millisecond, "descriptors are left")
-	left, err := filepath.Glob(filepath.Join(os.TempDir(), process.DirPrefix+"*"))
+	left, err := filepath.Glob(filepath.Join(os.TempDir(), privatedir.Prefix+"*"))
 	require.NoError(t, err)
 	require.Empty(t, left)
-	require.Zero(t, process.PinnedCopies())
+	require.Zero(t, pinned.Copies())
 }
 
 // cycle starts a plugin with a child called name, and ends it in one of five ways.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/internal/message"
+	"github.com/plughook/plughook/plugin/internal/pinned"
 	"github.com/plughook/plughook/plugin/internal/process"
 	"github.com/plughook/plughook/plugin/internal/transport"
 	"github.com/plughook/plughook/plugin/remote/wire"
@@ -208,7 +209,10 @@ func (s *pluginProcess) configure(ctx context.Context, service wire.PluginClient
 //
 // A script is refused as executable, as it is when a pinned plugin starts.
 func Pin(c Config) (Config, error) {
-	sum, files, err := c.spec().Digests()
+	if len(c.Command) == 0 || c.Command[0] == "" {
+		return Config{}, fmt.Errorf("remote: plugin %s is not pinned: the configuration has no command", c.label())
+	}
+	sum, files, err := pinned.Digests(c.Dir, c.Command[0], c.Files)
 	if err != nil {
 		return Config{}, fmt.Errorf("remote: plugin %s is not pinned: %w", c.label(), err)
 	}

@@ -12,13 +12,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/plughook/plughook/plugin/internal/pinned"
 	"github.com/plughook/plughook/plugin/internal/transport"
 )
 
 // RunByHand runs the executable as a person does who starts it in a shell: not as a plugin. It
 // returns what that prints, however it ends. When ctx is done, it is killed.
 func (s Spec) RunByHand(ctx context.Context, log *slog.Logger) (printed []byte, err error) {
-	path, err := executable(s)
+	path, err := pinned.Executable(s.Dir, s.Command[0])
 	if err != nil {
 		return nil, err
 	}

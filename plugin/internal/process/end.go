@@ -60,7 +60,7 @@ func (p *Process) detach(ctx context.Context) {
 
 // finish makes the process end.
 func (p *Process) finish(ctx context.Context) error {
-	if p.child.within(0) { // it has ended before, and Died says how
+	if p.child.EndsWithin(0) { // it has ended before, and Died says how
 		return nil
 	}
 
@@ -74,29 +74,29 @@ func (p *Process) finish(ctx context.Context) error {
 	}
 	terminated := !p.endsWithin(ctx, patience)
 	if terminated {
-		p.child.term()
+		p.child.Term()
 	}
 	if !p.endsWithin(ctx, termGrace) {
-		p.child.kill()
-		if !p.child.within(undead) {
+		p.child.Kill()
+		if !p.child.EndsWithin(undead) {
 			return fmt.Errorf("remote: plugin %s was killed, and process %d has not ended after %v", p.name, p.PID, undead)
 		}
 		return fmt.Errorf("remote: plugin %s did not end within %v and %w%s", p.name, grace+termGrace, ErrKilled, p.LastOutput())
 	}
 
 	// Tell a good end from a bad one.
-	status, _ := p.child.state.Sys().(syscall.WaitStatus)
+	status, _ := p.child.State.Sys().(syscall.WaitStatus)
 	switch {
-	case p.child.state.Success():
+	case p.child.State.Success():
 		return nil
 	case status.Signaled() && status.Signal() == syscall.SIGTERM:
 		return nil
 	case terminated && status.ExitStatus() == byTerm:
 		return nil
 	case status.Signaled(), terminated && status.ExitStatus() != closeFailed: // a Go program without a handler exits with 2
-		return fmt.Errorf("remote: plugin %s was stopped and %w: %s%s", p.name, ErrKilled, p.child.end(), p.LastOutput())
+		return fmt.Errorf("remote: plugin %s was stopped and %w: %s%s", p.name, ErrKilled, p.child.HowItEnded(), p.LastOutput())
 	}
-	return fmt.Errorf("remote: plugin %s was stopped and ended with %s%s", p.name, p.child.end(), p.LastOutput())
+	return fmt.Errorf("remote: plugin %s was stopped and ended with %s%s", p.name, p.child.HowItEnded(), p.LastOutput())
 }
 
 // endsWithin reports whether the process ends within d and before ctx is done.
@@ -104,10 +104,10 @@ func (p *Process) endsWithin(ctx context.Context, d time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
 	select {
-	case <-p.child.done:
+	case <-p.child.Done:
 		return true
 	case <-ctx.Done():
-		return p.child.within(0)
+		return p.child.EndsWithin(0)
 	}
 }
 
@@ -128,13 +128,13 @@ func (p *Process) die(cause error) error {
 	if p.child == nil {
 		return fmt.Errorf("plugin %s at %s has ended the connection (%w): start it again, and the next call goes there", p.name, p.Address, cause)
 	}
-	if p.child.within(transport.LastWords) {
+	if p.child.EndsWithin(transport.LastWords) {
 		p.waitRead(transport.LastWords)
 		return fmt.Errorf("plugin %s has ended with %s%s", p.name, p.ending(), p.LastOutput())
 	}
-	p.child.kill() // nothing can be asked of it any more
-	if p.child.within(undead) && p.child.outOfMemory {
-		cause = errors.New(p.child.limited(p.spec.Limits))
+	p.child.Kill() // nothing can be asked of it any more
+	if p.child.EndsWithin(undead) && p.child.OutOfMemory {
+		cause = errors.New(p.child.LimitMet(p.spec.Limits))
 	}
 	p.waitRead(transport.LastWords)
 	return fmt.Errorf("plugin %s has ended the stream (%w) and was killed%s", p.name, cause, p.LastOutput())
@@ -157,9 +157,9 @@ func (p *Process) Explain(ctx context.Context, err error) error {
 	}
 
 	// Let it end, and its last output come.
-	ended := p.child.within(transport.LastWords) && !p.child.wasKilled()
-	p.child.kill()
-	p.child.within(undead)
+	ended := p.child.EndsWithin(transport.LastWords) && !p.child.WasKilled()
+	p.child.Kill()
+	p.child.EndsWithin(undead)
 	p.waitRead(transport.LastWords)
 
 	// Say what came first, how it ended, and what it printed.
@@ -186,11 +186,11 @@ func (p *Process) Explain(ctx context.Context, err error) error {
 
 // ending says how the process has ended that has, and which limit it has met.
 func (p *Process) ending() string {
-	limit := p.child.limited(p.spec.Limits)
+	limit := p.child.LimitMet(p.spec.Limits)
 	if limit != "" {
 		limit = " (" + limit + ")"
 	}
-	return p.child.end() + limit
+	return p.child.HowItEnded() + limit
 }
 
 // HowItEnded says how a process has ended that has.
@@ -221,10 +221,10 @@ func (p *Process) waitRead(d time.Duration) {
 func (p *Process) Free() {
 	// The process, and what it prints.
 	if p.child != nil {
-		p.child.kill()
-		p.child.within(undead)
+		p.child.Kill()
+		p.child.EndsWithin(undead)
 		p.waitRead(transport.LastWords)
-		p.child.close()
+		p.child.Close()
 		<-p.read
 	}
 
@@ -249,7 +249,7 @@ func (p *Process) Free() {
 	p.RemoveSocket()
 	p.releaseFiles()
 	if p.image != nil {
-		p.image.release()
+		p.image.Release()
 	}
 	p.freeClient()
 }

@@ -9,12 +9,8 @@ import (
 var (
 	// ErrGone says that a plugin's process has ended, or its connection broke, before it answered.
 	ErrGone = errors.New("remote: the plugin is gone")
-	// ErrDigest says that a file is not the one that is pinned.
-	ErrDigest = errors.New("remote: the plugin is not the one that is pinned")
 	// ErrProtocol says that a plugin speaks another protocol.
 	ErrProtocol = errors.New("remote: the plugin speaks another protocol")
-	// ErrIsolation says that a process was not started because it could not be isolated.
-	ErrIsolation = errors.New("remote: the plugin cannot be isolated")
 	// ErrKilled says that a process that was stopped did not end by itself.
 	ErrKilled = errors.New("was killed")
 )

@@ -5,6 +5,7 @@ package process
 import (
 	"bytes"
 	"context"
+	"github.com/plughook/plughook/plugin/internal/sandbox"
 	"io"
 	"log/slog"
 	"os"
@@ -34,12 +35,12 @@ func (p *Process) handshake(ctx context.Context, path string, env []string) erro
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		StartTimeout:     limit,
 		SkipHostEnv:      true,
-		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: p.dir.path},
+		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: p.dir.Path},
 		Logger:           hclogTo(p.log.With("plugin", p.name)),
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, dir string) (runner.Runner, error) {
 			_ = os.Remove(dir) // go-plugin has made it inside of ours; nobody needs it
 			env = append(env, cmd.Env...)
-			env = append(env, "PLUGIN_UNIX_SOCKET_DIR="+p.dir.path, transport.EnvMaxMessage+"="+strconv.Itoa(p.spec.MaxMessage))
+			env = append(env, "PLUGIN_UNIX_SOCKET_DIR="+p.dir.Path, transport.EnvMaxMessage+"="+strconv.Itoa(p.spec.MaxMessage))
 			r := &processRunner{Process: p, ctx: ctx, path: path, env: env}
 			r.line, r.found = io.Pipe()
 			return r, nil
@@ -68,31 +69,31 @@ type processRunner struct {
 // Start implements runner.Runner.
 func (r *processRunner) Start(context.Context) error {
 	p := r.Process
-	o := order{
-		path:      r.path,
-		args:      p.spec.Command,
-		dir:       p.spec.Dir,
-		env:       r.env,
-		network:   p.spec.Network,
-		isolation: p.spec.Isolation,
-		limits:    p.spec.Limits,
+	o := sandbox.Order{
+		Path:      r.path,
+		Args:      p.spec.Command,
+		Dir:       p.spec.Dir,
+		Env:       r.env,
+		Network:   p.spec.Network,
+		Isolation: p.spec.Isolation,
+		Limits:    p.spec.Limits,
 	}
 	if p.image != nil {
-		p.image.in(&o)
+		o.Path, o.Image = p.image.Executable()
 	}
-	c, err := spawn(r.ctx, o, p.log.With("plugin", p.name))
+	c, err := sandbox.Start(r.ctx, o, p.log.With("plugin", p.name))
 	if err != nil {
 		return err
 	}
 	p.child = c
-	p.PID = c.pid
-	p.released = context.AfterFunc(r.ctx, c.kill)
+	p.PID = c.PID
+	p.released = context.AfterFunc(r.ctx, c.Kill)
 	var reading sync.WaitGroup
 	reading.Go(func() {
-		findHandshake(io.TeeReader(c.stdout, &p.stdout), r.shake, func(line []byte) { p.out.print("stdout", line) })
+		findHandshake(io.TeeReader(c.Stdout, &p.stdout), r.shake, func(line []byte) { p.out.print("stdout", line) })
 	})
 	reading.Go(func() {
-		eachLine(io.TeeReader(c.stderr, &p.stderr), func(line []byte) { p.out.print("stderr", line) })
+		eachLine(io.TeeReader(c.Stderr, &p.stderr), func(line []byte) { p.out.print("stderr", line) })
 	})
 	go func() { reading.Wait(); close(p.read) }()
 	return nil
@@ -113,15 +114,15 @@ func (r *processRunner) shake(line string, err error) {
 
 // Wait implements runner.Runner.
 func (r *processRunner) Wait(context.Context) error {
-	<-r.child.done
+	<-r.child.Done
 	return nil
 }
 
 // Kill implements runner.Runner. go-plugin calls it when there was no handshake. A process that
 // is about to end by itself gets the time to do so, and its exit status then says why.
 func (r *processRunner) Kill(context.Context) error {
-	if !r.child.within(transport.LastWords) {
-		r.child.kill()
+	if !r.child.EndsWithin(transport.LastWords) {
+		r.child.Kill()
 	}
 	return nil
 }

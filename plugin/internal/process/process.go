@@ -21,6 +21,9 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/plughook/plughook/plugin/internal/message"
+	"github.com/plughook/plughook/plugin/internal/pinned"
+	"github.com/plughook/plughook/plugin/internal/privatedir"
+	"github.com/plughook/plughook/plugin/internal/sandbox"
 	"github.com/plughook/plughook/plugin/internal/transport"
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
@@ -40,12 +43,12 @@ type Process struct {
 	log  *slog.Logger
 
 	// What belongs to the process, in the order in which it is made.
-	files    *pinnedFiles // until Untouched
-	image    *image
-	dir      *privateDir
+	files    *pinned.Files // until Untouched
+	image    *pinned.Copy
+	dir      *privatedir.Dir
 	out      *output
 	client   *goplugin.Client
-	child    *child             // nil if it is attached
+	child    *sandbox.Process   // nil if it is attached
 	life     context.Context    // of the connection
 	end      context.CancelFunc // ends life
 	stdio    context.Context    // of go-plugin's stream of what is printed
@@ -109,16 +112,16 @@ func Start(ctx context.Context, spec Spec, log *slog.Logger) (*Process, error) {
 // launch does what Start does. If it fails, Free has to be called.
 func (p *Process) launch(ctx context.Context) (err error) {
 	// Compare the files and the executable with their digests.
-	p.files, err = checkFiles(p.spec)
+	p.files, err = pinned.CheckFiles(p.spec.Dir, p.spec.Files)
 	if err != nil {
 		return err
 	}
-	path, err := executable(p.spec)
+	path, err := pinned.Executable(p.spec.Dir, p.spec.Command[0])
 	if err != nil {
 		return err
 	}
 	if p.spec.SHA256 != "" {
-		p.image, err = pin(path, p.spec.Command[0], p.spec.SHA256)
+		p.image, err = pinned.CopyOf(path, p.spec.Command[0], p.spec.SHA256)
 		if err != nil {
 			return err
 		}
@@ -126,7 +129,7 @@ func (p *Process) launch(ctx context.Context) (err error) {
 
 	// Make what the process needs: a directory for its socket, an environment, someone to take
 	// its output.
-	p.dir, err = newPrivateDir(SocketBase())
+	p.dir, err = privatedir.Make(privatedir.Base())
 	if err != nil {
 		return err
 	}
@@ -269,7 +272,7 @@ func (p *Process) Watch(calls Calls) {
 		return
 	}
 	p.watch.Go(func() {
-		<-p.child.done
+		<-p.child.Done
 		select { // answers that it sent before it ended are read
 		case <-calls.Gone():
 		case <-time.After(transport.LastWords):
@@ -303,13 +306,13 @@ func (p *Process) Untouched() error {
 		return nil
 	}
 	defer p.releaseFiles()
-	return p.files.untouched()
+	return p.files.Untouched()
 }
 
 // releaseFiles ends what watches the pinned files.
 func (p *Process) releaseFiles() {
 	if p.files != nil {
-		p.files.close()
+		p.files.Close()
 		p.files = nil
 	}
 }
@@ -327,22 +330,22 @@ func (p *Process) KeepRunning(ctx context.Context) error {
 // is left if the host dies.
 func (p *Process) RemoveSocket() {
 	if p.dir != nil {
-		p.dir.remove()
+		p.dir.Remove()
 		p.dir = nil
 	}
 }
 
 // SocketDir is the directory in which the plugin is to make its socket.
-func (p *Process) SocketDir() string { return p.dir.path }
+func (p *Process) SocketDir() string { return p.dir.Path }
 
 // Traced reports whether a debugger traces the process. It is known on Linux only.
-func (p *Process) Traced() bool { return traced(p.PID) }
+func (p *Process) Traced() bool { return sandbox.Traced(p.PID) }
 
 // CloseStdin closes the standard input of the process, as it is when the host ends.
-func (p *Process) CloseStdin() error { return p.child.stdin.Close() }
+func (p *Process) CloseStdin() error { return p.child.Stdin.Close() }
 
 // Terminate sends SIGTERM to the process and to those that it has started.
-func (p *Process) Terminate() { p.child.signal(sigterm) }
+func (p *Process) Terminate() { p.child.Signal(sigterm) }
 
 // Ends waits until the process has ended, for d at most, and reports whether it has.
-func (p *Process) Ends(d time.Duration) bool { return p.child.within(d) }
+func (p *Process) Ends(d time.Duration) bool { return p.child.EndsWithin(d) }

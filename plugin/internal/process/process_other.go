@@ -37,11 +37,6 @@ func Start(context.Context, Spec, *slog.Logger) (*Process, error) { return nil, 
 // Attach returns an error: this system has no such plugins.
 func Attach(string, string, int, *slog.Logger) (*Process, error) { return nil, errNoUnix }
 
-// Digests returns an error: this system has no such plugins.
-func (s Spec) Digests() (executableSum string, files map[string]string, err error) {
-	return "", nil, errNoUnix
-}
-
 // What follows is never called: there is no Process.
 
 func (p *Process) OpenFrames(context.Context) (*transport.HostFrames, error) { return nil, errNoUnix }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/plughook/plughook/plugin/internal/sandbox"
 )
 
 // A Spec says which process to start, and how.
@@ -19,23 +21,9 @@ type Spec struct {
 	Files      map[string]string
 	Network    bool
 	Isolation  string
-	Limits     Limits
+	Limits     sandbox.Limits
 	MaxMessage int
 }
-
-// Limits are resource limits; 0 is no limit. See remote.Limits.
-type Limits struct {
-	Memory    int64
-	OpenFiles int
-	Processes int
-	Cgroup    string
-}
-
-// What a configuration may say of isolation; see remote.Config.
-const (
-	Required = "required"
-	None     = "none"
-)
 
 var hexDigest = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
 
@@ -50,8 +38,8 @@ func (s Spec) Check() error {
 		return errors.New("a limit is negative")
 	case s.Limits.Cgroup != "" && s.Limits.Memory == 0 && s.Limits.Processes == 0:
 		return errors.New("limits: cgroup bounds memory and processes: say how much of at least one of them")
-	case s.Isolation != "" && s.Isolation != Required && s.Isolation != None:
-		return fmt.Errorf("isolation is %q; it is %q, %q or empty", s.Isolation, Required, None)
+	case s.Isolation != "" && s.Isolation != sandbox.Required && s.Isolation != sandbox.None:
+		return fmt.Errorf("isolation is %q; it is %q, %q or empty", s.Isolation, sandbox.Required, sandbox.None)
 	}
 	for path, sum := range s.Files {
 		if !hexDigest.MatchString(sum) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/plughook/plughook/plugin/internal/sandbox"
 	"iter"
 	"log/slog"
 	"path/filepath"
@@ -93,7 +94,7 @@ func (c target) spec() process.Spec {
 		SHA256:     c.SHA256,
 		Files:      c.Files,
 		Network:    c.Network,
-		Limits:     process.Limits(c.Limits),
+		Limits:     sandbox.Limits(c.Limits),
 		MaxMessage: c.MaxMessage,
 	}
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package process
+package pinned
 
 import (
 	"fmt"
@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pinnedFiles are the files of a plugin whose digests are pinned, while it starts. An interpreter
+// Files are the files of a plugin whose digests are pinned, while the plugin starts. An interpreter
 // opens them by itself, after they were compared with their digests. So what it has opened are the
 // same files only if nothing was done meanwhile to them, nor to what leads to them: the directories
 // and symbolic links of their paths.
-type pinnedFiles struct {
+type Files struct {
 	files   []pinnedFile
 	others  map[string]stamp // symbolic links, and directories that cannot be watched
 	folders *folders
@@ -41,18 +41,19 @@ func stampOf[F any](stat func(F, *unix.Stat_t) error, file F) (stamp, error) {
 	return stamp{device: uint64(s.Dev), inode: s.Ino, changed: s.Ctim.Nano()}, err
 }
 
-// checkFiles compares the files with their digests. The caller closes what it returns.
-func checkFiles(s Spec) (*pinnedFiles, error) {
-	p := &pinnedFiles{others: map[string]stamp{}}
-	if len(s.Files) == 0 {
+// CheckFiles compares files with their digests, which are given by path; a relative path is relative to dir. The
+// caller closes what it returns.
+func CheckFiles(dir string, digests map[string]string) (*Files, error) {
+	p := &Files{others: map[string]stamp{}}
+	if len(digests) == 0 {
 		return p, nil
 	}
 
 	// Look at what leads to the files before the files are read.
-	names := slices.Sorted(maps.Keys(s.Files))
+	names := slices.Sorted(maps.Keys(digests))
 	var dirs []string
 	for _, name := range names {
-		path, err := within(s.Dir, name)
+		path, err := within(dir, name)
 		if err != nil {
 			return nil, err
 		}
@@ -72,15 +73,15 @@ func checkFiles(s Spec) (*pinnedFiles, error) {
 	for _, dir := range dirs { // of these, whatever changes in them counts
 		p.others[dir], err = stampOf(unix.Lstat, dir)
 		if err != nil {
-			p.close()
+			p.Close()
 			return nil, err
 		}
 	}
 
 	// Read the files.
 	for i := range p.files {
-		if err := p.files[i].compare(s.Files[p.files[i].name]); err != nil {
-			p.close()
+		if err := p.files[i].compare(digests[p.files[i].name]); err != nil {
+			p.Close()
 			return nil, err
 		}
 	}
@@ -110,7 +111,7 @@ const maxLinks = 40
 
 // walk follows an absolute path as the system does. It stamps the symbolic links, and returns the
 // directories.
-func (p *pinnedFiles) walk(path string) (dirs []string, err error) {
+func (p *Files) walk(path string) (dirs []string, err error) {
 	at := "/"
 	rest := strings.Split(path, "/")
 	for links := 0; len(rest) > 0; {
@@ -156,8 +157,8 @@ func (p *pinnedFiles) walk(path string) (dirs []string, err error) {
 	return dirs, nil
 }
 
-// untouched returns an ErrDigest if anything was done to a file, or to what leads to it.
-func (p *pinnedFiles) untouched() error {
+// Untouched returns an ErrDigest if anything was done to a file, or to what leads to it.
+func (p *Files) Untouched() error {
 	for _, f := range p.files {
 		is, err := stampOf(unix.Stat, f.path)
 		if err != nil || is != f.was {
@@ -176,5 +177,5 @@ func (p *pinnedFiles) untouched() error {
 	return nil
 }
 
-// close releases what watches the directories.
-func (p *pinnedFiles) close() { p.folders.close() }
+// Close releases what watches the directories.
+func (p *Files) Close() { p.folders.close() }

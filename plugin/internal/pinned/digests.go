@@ -1,9 +1,8 @@
 //go:build unix
 
-package process
+package pinned
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -12,36 +11,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Digests returns the digests of what is on the disk now: of the executable, and of each of the
-// files. It starts nothing. A script is refused as executable, as it is when a pinned plugin
-// starts.
-func (s Spec) Digests() (executableSum string, files map[string]string, err error) {
-	if len(s.Command) == 0 || s.Command[0] == "" {
-		return "", nil, errors.New("the configuration has no command")
-	}
-	path, err := executable(s)
+// Digests returns the digests of what is on the disk now: of the executable, and of each of the paths that files has.
+// A script is refused as executable, as it is when a pinned plugin starts.
+func Digests(dir, name string, files map[string]string) (executable string, sums map[string]string, err error) {
+	path, err := Executable(dir, name)
 	if err != nil {
 		return "", nil, err
 	}
-	if err := noScript(path, s.Command[0]); err != nil {
+	if err := noScript(path, name); err != nil {
 		return "", nil, err
 	}
-	executableSum, err = hashFile(path)
+	executable, err = hashFile(path)
 	if err != nil {
 		return "", nil, err
 	}
-	files = maps.Clone(s.Files)
-	for name := range files {
-		path, err := within(s.Dir, name)
+	sums = maps.Clone(files)
+	for file := range sums {
+		path, err := within(dir, file)
 		if err != nil {
 			return "", nil, err
 		}
-		files[name], err = hashFile(path)
+		sums[file], err = hashFile(path)
 		if err != nil {
 			return "", nil, err
 		}
 	}
-	return executableSum, files, nil
+	return executable, sums, nil
 }
 
 // noScript returns an error if the file at path is a script.

@@ -1,4 +1,4 @@
-package process
+package pinned
 
 import (
 	"io"
@@ -30,5 +30,5 @@ func unwritable(name string, src io.Reader) (*os.File, func(), error) {
 	return f, func() { _ = f.Close() }, nil
 }
 
-// in has an order execute the image.
-func (i *image) in(o *order) { o.image = i.file }
+// Executable returns how the copy is executed: as an open file without a path.
+func (i *Copy) Executable() (path string, file *os.File) { return "", i.file }

@@ -1,6 +1,6 @@
 //go:build linux
 
-package process
+package sandbox
 
 import (
 	"fmt"
@@ -27,10 +27,10 @@ func TestTraced(t *testing.T) {
 	_, err := unix.Wait4(cmd.Process.Pid, &status, 0, nil)
 	require.NoError(t, err)
 	require.True(t, status.Stopped())
-	require.True(t, traced(cmd.Process.Pid))
+	require.True(t, Traced(cmd.Process.Pid))
 	require.NoError(t, unix.PtraceDetach(cmd.Process.Pid))
-	require.False(t, traced(cmd.Process.Pid))
+	require.False(t, Traced(cmd.Process.Pid))
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
-	require.False(t, traced(cmd.Process.Pid), "it has ended")
+	require.False(t, Traced(cmd.Process.Pid), "it has ended")
 }

@@ -1,6 +1,8 @@
 //go:build unix
 
-package process
+// Package privatedir makes directories for sockets that no other user can enter, and removes those that a host has
+// left that was killed. What such a directory may hold is in expects: anything else is never removed.
+package privatedir
 
 import (
 	"fmt"
@@ -16,27 +18,27 @@ import (
 )
 
 const (
-	DirPrefix = "plughook-socket-"
+	Prefix = "plughook-socket-"
 	// MaxBase is how long the path of the directory may be in which private directories are made:
 	// the system bounds the paths of sockets.
 	MaxBase = 60
 	// Besides sockets, a private directory has a file that says who has made it, and the copy of
 	// a pinned executable, on systems that cannot have that in memory.
-	markFile  = "made-by-plughook"
-	imageFile = "plughook-image"
-	mark      = "A directory for sockets, made by Plughook. Hosts remove it once who made it has died.\n"
+	markFile       = "made-by-plughook"
+	ExecutableFile = "plughook-image"
+	mark           = "A directory for sockets, made by Plughook. Hosts remove it once who made it has died.\n"
 )
 
-// privateDir is a directory for a plugin's socket that no other user can enter. It is locked
+// Dir is a directory for a plugin's socket that no other user can enter. It is locked
 // while the host lives.
-type privateDir struct {
-	path string
+type Dir struct {
+	Path string
 	lock *os.File
 }
 
-func newPrivateDir(base string) (*privateDir, error) {
-	fail := func(err error) (*privateDir, error) { return nil, fmt.Errorf("a directory for its socket: %w", err) }
-	path, err := os.MkdirTemp(base, DirPrefix+strconv.Itoa(os.Getpid())+"-")
+func Make(base string) (*Dir, error) {
+	fail := func(err error) (*Dir, error) { return nil, fmt.Errorf("a directory for its socket: %w", err) }
+	path, err := os.MkdirTemp(base, Prefix+strconv.Itoa(os.Getpid())+"-")
 	if err != nil {
 		return fail(err)
 	}
@@ -44,9 +46,9 @@ func newPrivateDir(base string) (*privateDir, error) {
 	if err != nil {
 		return fail(err)
 	}
-	d := &privateDir{path: path, lock: lock}
+	d := &Dir{Path: path, lock: lock}
 	if err := os.WriteFile(filepath.Join(path, markFile), []byte(mark), 0o600); err != nil {
-		d.remove()
+		d.Remove()
 		return fail(err)
 	}
 	return d, nil
@@ -54,7 +56,7 @@ func newPrivateDir(base string) (*privateDir, error) {
 
 // remove removes the directory and what this package has put there. If there is anything else,
 // that stays, and the directory too.
-func (d *privateDir) remove() {
+func (d *Dir) Remove() {
 	fd := int(d.lock.Fd())
 	names, _ := d.names()
 	for _, name := range names {
@@ -62,23 +64,23 @@ func (d *privateDir) remove() {
 			_ = unix.Unlinkat(fd, name, 0)
 		}
 	}
-	_ = unix.Rmdir(d.path)
+	_ = unix.Rmdir(d.Path)
 	_ = d.lock.Close()
 }
 
-func (d *privateDir) names() ([]string, error) {
+func (d *Dir) names() ([]string, error) {
 	_, _ = d.lock.Seek(0, io.SeekStart)
 	return d.lock.Readdirnames(-1)
 }
 
 // expects reports whether a file in the directory is one that belongs there.
-func (d *privateDir) expects(name string) bool {
+func (d *Dir) expects(name string) bool {
 	var st unix.Stat_t
 	if unix.Fstatat(int(d.lock.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || int(st.Uid) != os.Geteuid() {
 		return false
 	}
 	switch kind := st.Mode & unix.S_IFMT; name {
-	case markFile, imageFile:
+	case markFile, ExecutableFile:
 		return kind == unix.S_IFREG
 	default:
 		return kind == unix.S_IFSOCK
@@ -86,7 +88,7 @@ func (d *privateDir) expects(name string) bool {
 }
 
 // made reports whether this package has made the directory, and there is nothing else in it.
-func (d *privateDir) made() bool {
+func (d *Dir) made() bool {
 	var st unix.Stat_t
 	if unix.Fstat(int(d.lock.Fd()), &st) != nil || st.Mode&0o7777 != 0o700 {
 		return false
@@ -153,21 +155,21 @@ func sweep(base string) {
 		if err != nil {
 			continue
 		}
-		d := &privateDir{path: path, lock: lock}
+		d := &Dir{Path: path, lock: lock}
 		if d.made() {
-			d.remove()
+			d.Remove()
 		} else {
 			_ = lock.Close()
 		}
 	}
 }
 
-var privateName = regexp.MustCompile(`^` + DirPrefix + `\d+-\d+$`)
+var privateName = regexp.MustCompile(`^` + Prefix + `\d+-\d+$`)
 
 var sweepOnce sync.Once
 
-// SocketBase returns where private directories are made.
-func SocketBase() string {
+// Base returns where private directories are made.
+func Base() string {
 	base := os.TempDir()
 	if len(base) > MaxBase {
 		base = "/tmp"

@@ -1,6 +1,6 @@
 //go:build unix
 
-package process
+package pinned
 
 import (
 	"bytes"
@@ -15,9 +15,10 @@ import (
 	"sync"
 )
 
-// executable returns the path of the executable.
-func executable(s Spec) (string, error) {
-	name := s.Command[0]
+// Executable returns the path of the executable.
+// Without a slash it is looked up in PATH; a relative
+// path is relative to dir.
+func Executable(dir, name string) (string, error) {
 	if !strings.ContainsRune(name, filepath.Separator) {
 		path, err := exec.LookPath(name)
 		if err != nil {
@@ -25,7 +26,7 @@ func executable(s Spec) (string, error) {
 		}
 		return filepath.Abs(path)
 	}
-	return within(s.Dir, name)
+	return within(dir, name)
 }
 
 // within returns a path as an absolute one. A relative path is relative to dir.
@@ -51,36 +52,35 @@ func compare(name, want, got string) error {
 	return fmt.Errorf("%w: the SHA-256 of %s is %s, and %s is pinned; if the change is meant, pin the new one", ErrDigest, name, got, strings.ToLower(want))
 }
 
-// image is a copy of an executable that was hashed while it was made, and cannot be changed any
-// more.
-type image struct {
+// A Copy is a copy of an executable that was hashed while it was made, and cannot be changed any more.
+type Copy struct {
 	digest string
 	file   *os.File
 	drop   func()
 	users  int
 }
 
-// images are the copies that running processes use. A process that is started again needs no new
+// copies are the copies that running processes use. A process that is started again needs no new
 // copy.
-var images = struct {
+var copies = struct {
 	sync.Mutex
-	all map[string]*image
-}{all: map[string]*image{}}
+	all map[string]*Copy
+}{all: map[string]*Copy{}}
 
-// PinnedCopies returns how many copies of executables there are.
-func PinnedCopies() int {
-	images.Lock()
-	defer images.Unlock()
-	return len(images.all)
+// Copies returns how many copies of executables there are.
+func Copies() int {
+	copies.Lock()
+	defer copies.Unlock()
+	return len(copies.all)
 }
 
-// pin returns a copy of the executable at path, which must have this digest. The caller releases
+// CopyOf returns a copy of the executable at path, which must have this digest. The caller releases
 // it.
-func pin(path, name, want string) (*image, error) {
-	images.Lock()
-	defer images.Unlock()
+func CopyOf(path, name, want string) (*Copy, error) {
+	copies.Lock()
+	defer copies.Unlock()
 	want = strings.ToLower(want)
-	if i := images.all[want]; i != nil {
+	if i := copies.all[want]; i != nil {
 		i.users++
 		return i, nil
 	}
@@ -103,16 +103,17 @@ func pin(path, name, want string) (*image, error) {
 		drop()
 		return nil, fmt.Errorf("%s is a script; name its interpreter in the command, and the digest of the script in the files", name)
 	}
-	i := &image{digest: want, file: file, drop: drop, users: 1}
-	images.all[want] = i
+	i := &Copy{digest: want, file: file, drop: drop, users: 1}
+	copies.all[want] = i
 	return i, nil
 }
 
-func (i *image) release() {
-	images.Lock()
-	defer images.Unlock()
+// Release ends one use of a copy.
+func (i *Copy) Release() {
+	copies.Lock()
+	defer copies.Unlock()
 	if i.users--; i.users == 0 {
-		delete(images.all, i.digest)
+		delete(copies.all, i.digest)
 		i.drop()
 	}
 }

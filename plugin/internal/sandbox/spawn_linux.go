@@ -1,4 +1,4 @@
-package process
+package sandbox
 
 import (
 	"cmp"
@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/plughook/plughook/plugin/internal/process/inside"
+	"github.com/plughook/plughook/plugin/internal/sandbox/inside"
 )
 
 // best is the level at which processes are started where the system lets this user.
@@ -44,7 +44,7 @@ func threadID() int { return unix.Gettid() }
 // thread that started it. begun
 // returns once the process has executed the plugin, or could not. The caller closes report after
 // the start.
-func prepare(cmd *exec.Cmd, o order, l level, g *group) (begun func() error, report *os.File, err error) {
+func prepare(cmd *exec.Cmd, o Order, l level, g *group) (begun func() error, report *os.File, err error) {
 	result, report, err := os.Pipe()
 	if err != nil {
 		return nil, nil, err
@@ -56,20 +56,20 @@ func prepare(cmd *exec.Cmd, o order, l level, g *group) (begun func() error, rep
 
 	// What it is to do before it executes the plugin.
 	orders := inside.Orders{
-		Path:       o.path,
-		Args:       o.args,
-		Image:      o.image != nil,
+		Path:       o.Path,
+		Args:       o.Args,
+		Image:      o.Image != nil,
 		Namespaced: l >= namespaced,
 		OwnProc:    l >= isolated,
 		Shared:     maxShared,
-		Data:       uint64(o.limits.Memory),
-		Files:      uint64(o.limits.OpenFiles),
-		Processes:  uint64(o.limits.Processes),
+		Data:       uint64(o.Limits.Memory),
+		Files:      uint64(o.Limits.OpenFiles),
+		Processes:  uint64(o.Limits.Processes),
 	}
-	if o.limits.Memory > 0 {
-		orders.Shared = min(orders.Shared, o.limits.Memory)
+	if o.Limits.Memory > 0 {
+		orders.Shared = min(orders.Shared, o.Limits.Memory)
 	}
-	if o.limits.Cgroup != "" { // it counts what is used; RLIMIT_DATA also what is only reserved
+	if o.Limits.Cgroup != "" { // it counts what is used; RLIMIT_DATA also what is only reserved
 		orders.Data = 0
 	}
 	if orders.Namespaced { // outside of a namespace all processes of the user count
@@ -79,9 +79,9 @@ func prepare(cmd *exec.Cmd, o order, l level, g *group) (begun func() error, rep
 	cmd.Args = orders.Arguments()
 	cmd.ExtraFiles = []*os.File{report}
 	if orders.Image {
-		cmd.ExtraFiles = append(cmd.ExtraFiles, o.image)
+		cmd.ExtraFiles = append(cmd.ExtraFiles, o.Image)
 	}
-	cmd.SysProcAttr = attributes(l, o.network)
+	cmd.SysProcAttr = attributes(l, o.Network)
 	g.hold(cmd.SysProcAttr)
 	return begun, report, nil
 }
@@ -152,7 +152,7 @@ func awaitEnd(cmd *exec.Cmd) {
 }
 
 // traced reports whether a process is traced, as debuggers do.
-func traced(pid int) bool {
+func Traced(pid int) bool {
 	data, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status") // it may have ended
 	_, tracer, _ := strings.Cut(string(data), "\nTracerPid:\t")
 	tracer, _, _ = strings.Cut(tracer, "\n")

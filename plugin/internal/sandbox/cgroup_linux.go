@@ -1,4 +1,4 @@
-package process
+package sandbox
 
 import (
 	"bufio"
@@ -175,7 +175,7 @@ func enable(dir, controller string) error {
 // removeUnused removes the groups that killed hosts have left in a directory. A group that has a
 // process stays: the kernel does not let anybody remove it.
 func removeUnused(dir string) {
-	entries, _ := os.ReadDir(dir) // it is only for order
+	entries, _ := os.ReadDir(dir) // it is only for tidiness
 	for _, e := range entries {
 		name, ok := strings.CutPrefix(e.Name(), groupPrefix)
 		if !ok {

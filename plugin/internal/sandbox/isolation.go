@@ -1,6 +1,6 @@
 //go:build unix
 
-package process
+package sandbox
 
 import (
 	"fmt"
@@ -71,20 +71,20 @@ func (i *isolation) bounds(demand string) (lowest, highest level) {
 
 // start starts a process at the highest level that is possible, and not below what is demanded, or
 // was reached before.
-func (i *isolation) start(demand string, attempt func(level) (*child, error), log *slog.Logger) (*child, error) {
+func (i *isolation) start(demand string, attempt func(level) (*Process, error), log *slog.Logger) (*Process, error) {
 	lowest, highest := i.bounds(demand)
 	if lowest > highest {
 		return nil, fmt.Errorf("%w: the configuration demands it (isolation: required, or limits: cgroup), and %s", ErrIsolation, lacks[highest])
 	}
 	for l := highest; ; l-- {
-		c, err := attempt(l)
+		p, err := attempt(l)
 		switch {
 		case err == nil && demand == None:
 			log.Warn("PLUGIN IS NOT ISOLATED: its configuration says so")
-			return c, nil
+			return p, nil
 		case err == nil:
 			i.reached(l, log)
-			return c, nil
+			return p, nil
 		case l == bare || !noIsolation(err):
 			return nil, err
 		case usedUp(err):

@@ -1,6 +1,6 @@
 //go:build unix
 
-package process
+package privatedir
 
 import (
 	"os"
@@ -13,34 +13,34 @@ import (
 
 func TestSweepingLeavesWhatIsInUse(t *testing.T) {
 	base := t.TempDir()
-	used, err := newPrivateDir(base)
+	used, err := Make(base)
 	require.NoError(t, err)
 	stale := staleDir(t, base)
 	require.NoError(t, os.Mkdir(filepath.Join(base, "another"), 0o700))
-	require.NoError(t, os.Symlink(filepath.Join(base, "another"), filepath.Join(base, DirPrefix+"1-2")))
-	info, err := os.Stat(used.path)
+	require.NoError(t, os.Symlink(filepath.Join(base, "another"), filepath.Join(base, Prefix+"1-2")))
+	info, err := os.Stat(used.Path)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
 
 	sweep(base)
-	require.DirExists(t, used.path)
+	require.DirExists(t, used.Path)
 	require.NoDirExists(t, stale)
 	require.DirExists(t, filepath.Join(base, "another"))
-	used.remove()
-	require.NoDirExists(t, used.path)
+	used.Remove()
+	require.NoDirExists(t, used.Path)
 }
 
 // staleDir returns a directory with a socket, as a host leaves it that has died.
 func staleDir(t *testing.T, base string) string {
-	d, err := newPrivateDir(base)
+	d, err := Make(base)
 	require.NoError(t, err)
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	require.NoError(t, err)
-	t.Chdir(d.path) // the path may be too long
+	t.Chdir(d.Path) // the path may be too long
 	require.NoError(t, unix.Bind(fd, &unix.SockaddrUnix{Name: "socket"}))
 	require.NoError(t, unix.Close(fd))
 	require.NoError(t, d.lock.Close())
-	return d.path
+	return d.Path
 }
 
 // A directory that this package has not made, or in which there is anything that it has not put
@@ -69,7 +69,7 @@ func TestSweepingLeavesWhatIsNotOurs(t *testing.T) {
 		},
 		"a file": keep("notes.txt"),
 		"an image": func(t *testing.T, _, dir string) string {
-			require.NoError(t, os.Mkdir(filepath.Join(dir, imageFile), 0o700))
+			require.NoError(t, os.Mkdir(filepath.Join(dir, ExecutableFile), 0o700))
 			return dir
 		},
 		"other words": keep(markFile),
@@ -96,10 +96,10 @@ func TestSweepingLeavesWhatIsNotOurs(t *testing.T) {
 
 // What a plugin has put beside its socket is not this package's to remove.
 func TestRemovingLeavesWhatIsNotOurs(t *testing.T) {
-	d, err := newPrivateDir(t.TempDir())
+	d, err := Make(t.TempDir())
 	require.NoError(t, err)
-	file := filepath.Join(d.path, "notes.txt")
+	file := filepath.Join(d.Path, "notes.txt")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	d.remove()
+	d.Remove()
 	require.FileExists(t, file)
 }

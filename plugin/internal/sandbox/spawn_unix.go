@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package process
+package sandbox
 
 import (
 	"errors"
@@ -26,7 +26,7 @@ func threadID() int { return -1 }
 
 // prepare has the process inherit no descriptor of this one. It would inherit none that Go has
 // opened, but those that this process has inherited itself, or that C code has opened.
-func prepare(cmd *exec.Cmd, _ order, _ level, _ *group) (begun func() error, report *os.File, err error) {
+func prepare(cmd *exec.Cmd, _ Order, _ level, _ *group) (begun func() error, report *os.File, err error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if highest := highestInherited(); highest > 2 {
 		cmd.ExtraFiles = make([]*os.File, highest-2)
@@ -56,7 +56,7 @@ func usedUp(error) bool { return false }
 
 func awaitEnd(cmd *exec.Cmd) { _ = cmd.Wait() } // there is no portable way to wait without reaping
 
-func traced(int) bool { return false }
+func Traced(int) bool { return false }
 
 // highestInherited returns the highest descriptor that a new process would inherit.
 func highestInherited() int {

@@ -1,6 +1,6 @@
 //go:build linux
 
-package process
+package sandbox
 
 import (
 	"errors"
@@ -14,17 +14,17 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/plughook/plughook/plugin/internal/process/inside"
+	"github.com/plughook/plughook/plugin/internal/sandbox/inside"
 	"github.com/plughook/plughook/plugin/internal/testplugin"
 )
 
 // refusal returns the error of a system that refuses isolation above a level, with an errno.
-func refusal(above level, errno unix.Errno) func(level) (*child, error) {
-	return func(l level) (*child, error) {
+func refusal(above level, errno unix.Errno) func(level) (*Process, error) {
+	return func(l level) (*Process, error) {
 		if l > above {
 			return nil, fmt.Errorf("%w: %w", inside.ErrIsolation, errno)
 		}
-		return new(child), nil
+		return new(Process), nil
 	}
 }
 
@@ -82,9 +82,9 @@ func TestIsolationIsDemanded(t *testing.T) {
 	_, err = i.start(Required, refusal(best, 0), testplugin.Discard)
 	require.NoError(t, err)
 	log := new(testplugin.Log)
-	none := func(l level) (*child, error) {
+	none := func(l level) (*Process, error) {
 		require.Equal(t, bare, l)
-		return new(child), nil
+		return new(Process), nil
 	}
 	_, err = i.start(None, none, log.Logger())
 	require.NoError(t, err)
@@ -95,7 +95,7 @@ func TestIsolationIsDemanded(t *testing.T) {
 func TestAnErrorOfTheExecutable(t *testing.T) {
 	i := isolation{highest: best}
 	attempts := 0
-	_, err := i.start("", func(level) (*child, error) {
+	_, err := i.start("", func(level) (*Process, error) {
 		attempts++
 		return nil, errors.New("not executable")
 	}, testplugin.Discard)

@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package process
+package pinned
 
 // folders would notice when directories are moved. On this system nothing does.
 type folders struct{}
