@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"google.golang.org/genai"
 
@@ -143,12 +144,16 @@ func lastTime(inv *session.Invocation) time.Time {
 	return time.Time{}
 }
 
-var namePattern = regexp.MustCompile(`^[\pL\pN._:/@#+$-]{0,128}$`)
+// namePattern matches names; name bounds their length, since a regular expression that counts letters of all scripts takes
+// milliseconds to compile.
+var namePattern = regexp.MustCompile(`^[\pL\pN._:/@#+$-]*$`)
+
+const maxName = 128 // characters
 
 // name returns a name that a model or a client has chosen. If it does not look like a name, it may be content, and name returns
 // only its length.
 func name(s string) string {
-	if namePattern.MatchString(s) {
+	if utf8.RuneCountInString(s) <= maxName && namePattern.MatchString(s) {
 		return s
 	}
 	return fmt.Sprintf("(%d bytes)", len(s))
