@@ -18,9 +18,12 @@ import (
 // A Server is a running PostgreSQL.
 type Server struct {
 	bin, dir string
-	watch    *exec.Cmd
-	alive    io.Closer // the watch stops the server when this is closed, by close or by our death
-	ended    sync.Once
+	// stopper stops the server when alive is closed: by close, or by the end of the test process.
+	stopper *exec.Cmd
+	alive   io.Closer
+	// remover removes the directory once stopper has ended.
+	remover *exec.Cmd
+	ended   sync.Once
 }
 
 // missing says what to install.
@@ -78,19 +81,37 @@ func (s *Server) setUp() error {
 			return err
 		}
 	}
-	// The watch sees the end of its input when this process ends, however it ends.
-	s.watch = exec.Command("sh", "-c", `cat; "$1/pg_ctl" -D "$2/data" -m immediate -w stop; rm -rf "$2"`, "sh", s.bin, s.dir)
-	s.watch.Dir = "/"
-	unprivileged(s.watch)
-	alive, err := s.watch.StdinPipe()
+	if err := s.watch(); err != nil {
+		return err
+	}
+	return s.boot()
+}
+
+// watch starts the two processes that clean up, however this process ends: each sees the end of its input when
+// the one before it has ended. The server's user stops the server. Our own user removes the directory: in a
+// temporary directory that is not everybody's, the server's user may not.
+func (s *Server) watch() error {
+	s.stopper = exec.Command("sh", "-c", `cat; exec "$1/pg_ctl" -D "$2/data" -m immediate -w stop`, "sh", s.bin, s.dir)
+	s.remover = exec.Command("sh", "-c", `cat; rm -rf "$1"`, "sh", s.dir)
+	s.stopper.Dir = "/"
+	s.remover.Dir = "/"
+	unprivileged(s.stopper)
+	detached(s.remover)
+	stopped, stopping, err := os.Pipe()
 	if err != nil {
 		return err
 	}
-	if err := s.watch.Start(); err != nil {
+	defer stopped.Close()
+	defer stopping.Close()
+	s.remover.Stdin = stopped
+	s.stopper.Stdout = stopping
+	if s.alive, err = s.stopper.StdinPipe(); err != nil {
 		return err
 	}
-	s.alive = alive
-	return s.boot()
+	if err := s.remover.Start(); err != nil {
+		return err
+	}
+	return s.stopper.Start()
 }
 
 // boot starts the server and waits until it takes connections.
@@ -118,7 +139,8 @@ func (s *Server) close() {
 	s.ended.Do(func() {
 		if s.alive != nil {
 			_ = s.alive.Close()
-			_ = s.watch.Wait() // it says so itself if there is nothing to stop
+			_ = s.stopper.Wait() // it says so itself if there is nothing to stop
+			_ = s.remover.Wait()
 		}
 		_ = os.RemoveAll(s.dir)
 	})

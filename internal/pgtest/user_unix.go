@@ -11,10 +11,12 @@ import (
 	"syscall"
 )
 
-// unprivileged makes a command run as somebody else than root, whom PostgreSQL refuses, and out of
-// reach of the terminal's interrupt, which is for the test process.
+// detached keeps a command out of reach of the terminal's interrupt, which is for the test process.
+func detached(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+
+// unprivileged makes a command run as somebody else than root, whom PostgreSQL refuses, and detached.
 func unprivileged(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	detached(cmd)
 	if uid, gid, err := owner(); err == nil && os.Getuid() == 0 {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uid, Gid: gid}
 	}
