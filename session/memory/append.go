@@ -23,7 +23,7 @@ func (m *Service) Append(ctx context.Context, at session.AppendTarget, events ..
 	defer m.mu.Unlock()
 	s := m.sessions[at.Key]
 	if s == nil {
-		return 0, &session.KeyError{Key: at.Key, Err: session.ErrNotFound}
+		return 0, store.NotFound(at.Key)
 	}
 
 	// Find the events that are in the log already: a repeated append appends only the others.

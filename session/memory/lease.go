@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // lease is a lease that somebody holds. It is guarded by Service.mu.
@@ -37,7 +38,7 @@ func (m *Service) Lease(ctx context.Context, key session.Key, holder string) (*s
 	s := m.sessions[key]
 	if s == nil {
 		unlock()
-		return nil, &session.KeyError{Key: key, Err: session.ErrNotFound}
+		return nil, store.NotFound(key)
 	}
 	m.fence++
 	s.fence = m.fence
@@ -73,7 +74,7 @@ func (m *Service) Cancel(ctx context.Context, key session.Key, holder string) er
 	s := m.sessions[key]
 	if s == nil {
 		m.mu.Unlock()
-		return &session.KeyError{Key: key, Err: session.ErrNotFound}
+		return store.NotFound(key)
 	}
 	l := s.lease
 	if l == nil || l.holder != holder {
@@ -121,7 +122,7 @@ func (m *Service) Watch(ctx context.Context, key session.Key) (*session.Watch, e
 	defer m.mu.Unlock()
 	s := m.sessions[key]
 	if s == nil {
-		return nil, &session.KeyError{Key: key, Err: session.ErrNotFound}
+		return nil, store.NotFound(key)
 	}
 	w, err := m.watchers.Add(s, s.Position)
 	if err == nil {

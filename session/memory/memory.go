@@ -73,13 +73,7 @@ type undo struct {
 
 // Create implements session.Service.
 func (m *Service) Create(ctx context.Context, key session.Key, state map[string]any) (*session.Session, error) {
-	if err := key.Check(true); err != nil {
-		return nil, err
-	}
-	if key.ID == "" {
-		key.ID = session.NewID()
-	}
-	initial, err := store.Initial(state)
+	key, initial, err := store.Create(key, state)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +136,7 @@ func (m *Service) SetTimes(ctx context.Context, key session.Key, created, update
 	defer m.mu.Unlock()
 	s := m.sessions[key]
 	if s == nil {
-		return &session.KeyError{Key: key, Err: session.ErrNotFound}
+		return store.NotFound(key)
 	}
 	if !created.IsZero() {
 		s.Created = created.UTC()
@@ -161,7 +155,7 @@ func (m *Service) Delete(ctx context.Context, key session.Key) error {
 	defer m.mu.Unlock()
 	s := m.sessions[key]
 	if s == nil {
-		return &session.KeyError{Key: key, Err: session.ErrNotFound}
+		return store.NotFound(key)
 	}
 	delete(m.sessions, key)
 	m.order = slices.DeleteFunc(m.order, func(o *storedSession) bool { return o == s })

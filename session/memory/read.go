@@ -54,7 +54,7 @@ func (m *Service) Get(ctx context.Context, key session.Key) (*session.Session, e
 	defer m.mu.Unlock()
 	s := m.sessions[key]
 	if s == nil {
-		return nil, &session.KeyError{Key: key, Err: session.ErrNotFound}
+		return nil, store.NotFound(key)
 	}
 	return m.snapshot(s, true)
 }
@@ -108,19 +108,13 @@ func (m *Service) read(
 		s := m.sessions[key]
 		if s == nil || only != nil && s != only {
 			m.mu.Unlock()
-			yield(nil, &session.KeyError{Key: key, Err: session.ErrNotFound})
+			yield(nil, store.NotFound(key))
 			return
 		}
 		// The log only grows, so what is in it by now can be read without the lock.
 		log := s.log
-		ranges := [][2]int64{{1, s.Position}}
-		if sel.Live {
-			ranges = s.spans.Ranges(s.Position)
-		}
+		ranges := s.spans.Select(s.Position, sel)
 		m.mu.Unlock()
-		for i := range ranges {
-			ranges[i][0] = max(ranges[i][0], sel.After+1)
-		}
 		takes := func(seq int64) bool {
 			return sel.Since.IsZero() || !log[seq-1].time.Before(sel.Since)
 		}

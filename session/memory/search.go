@@ -11,26 +11,22 @@ import (
 
 // Search implements session.Service. It has no index: conditions on events cost the reading of the logs.
 func (m *Service) Search(ctx context.Context, q session.Query) iter.Seq2[*session.Hit, error] {
-	return func(yield func(*session.Hit, error) bool) {
-		if err := q.Check(); err != nil {
-			yield(nil, err)
-			return
-		}
+	return store.Search(ctx, m, q, func(yield func(*session.Hit, error) bool) {
 		list, err := m.candidates(ctx, q)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		for hit, err := range store.Search(ctx, m, q, list) {
-			if !yield(hit, err) {
+		for _, s := range list {
+			if !yield(&session.Hit{Session: s}, nil) {
 				return
 			}
 		}
-	}
+	})
 }
 
-// candidates yields the sessions that a query's app, user and times leave in, in its order.
-func (m *Service) candidates(ctx context.Context, q session.Query) (iter.Seq2[*session.Hit, error], error) {
+// candidates returns the sessions that a query's app, user and times leave in, in its order.
+func (m *Service) candidates(ctx context.Context, q session.Query) ([]*session.Session, error) {
 	if err := m.lock(ctx); err != nil {
 		return nil, err
 	}
@@ -52,11 +48,5 @@ func (m *Service) candidates(ctx context.Context, q session.Query) (iter.Seq2[*s
 	if q.Order != session.Stored {
 		slices.SortFunc(list, func(a, b *session.Session) int { return store.Compare(q.Order, a, b) })
 	}
-	return func(yield func(*session.Hit, error) bool) {
-		for _, s := range list {
-			if !yield(&session.Hit{Session: s}, nil) {
-				return
-			}
-		}
-	}, nil
+	return list, nil
 }

@@ -19,7 +19,7 @@ func (s *Store) Append(ctx context.Context, at session.AppendTarget, events ...*
 		return 0, err
 	}
 	if at.Key.Check(false) != nil {
-		return 0, notFound(at.Key)
+		return 0, store.NotFound(at.Key)
 	}
 
 	// The usual append is one statement. It appends all, or nothing if anything is in its way.

@@ -33,7 +33,7 @@ func (s *Store) appendLocked(ctx context.Context, at session.AppendTarget, recor
 		}
 		last, stored, err := t.look(records)
 		if none(err) {
-			return refuse(notFound(at.Key))
+			return refuse(store.NotFound(at.Key))
 		}
 		if err != nil {
 			return err

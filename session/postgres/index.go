@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/internal/sqlstore"
 	"github.com/plughook/plughook/session/store"
 )
 
@@ -19,13 +20,8 @@ import (
 // write them would cost as much as the append. Once enough events wait, the process that has appended
 // takes them in beside its other work. A search looks through those that are left.
 
-// When events are taken into the index.
-const (
-	indexFrom  = 64      // in the background, if so many are waiting
-	indexBatch = 256     // events of one transaction, at most
-	indexBytes = 1 << 20 // and of their data, roughly
-	indexTime  = time.Minute
-)
+// indexTime is how long events are taken into the index in the background, at most, before the next append looks again.
+const indexTime = time.Minute
 
 // indexKey is the lock of the one who takes events into the index; any number.
 const indexKey = 5217093316482290117
@@ -166,24 +162,18 @@ func (s *Store) grown(events int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.grown += events
-	if x.running || x.looked && x.grown < indexFrom {
+	if x.running || x.looked && x.grown < sqlstore.IndexFrom {
 		return
 	}
 	x.looked = true
 	x.grown = 0
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.leases == nil { // closed
-		return
-	}
-	x.running = true
-	s.work.Go(func() {
+	x.running = s.spawn(func() {
 		// What is begun is ended, also while the store is being closed.
 		ctx, cancel := context.WithTimeout(context.Background(), indexTime)
 		defer cancel()
 		for s.open.Err() == nil {
 			x, err := s.pending(ctx)
-			if err != nil || x.left < indexFrom {
+			if err != nil || x.left < sqlstore.IndexFrom {
 				break // on an error the next look goes on
 			}
 			if _, _, busy, err := s.takeIn(ctx); err != nil || busy {
@@ -231,7 +221,7 @@ func indexNext(ctx context.Context, tx pgx.Tx) (took int64, err error) {
 		FROM (SELECT sid, first, last FROM plughook_unindexed WHERE sid > 0 ORDER BY sid LIMIT $1) u, LATERAL (
 			SELECT sid, seq, data FROM plughook_events WHERE sid = u.sid AND seq >= u.first AND seq <= u.last
 			ORDER BY seq LIMIT $1
-		) e LIMIT $1`, indexBatch)
+		) e LIMIT $1`, sqlstore.IndexBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -239,7 +229,7 @@ func indexNext(ctx context.Context, tx pgx.Tx) (took int64, err error) {
 	var data []byte
 	size := 0
 	_, err = pgx.ForEachRow(rows, []any{&sid, &first, &seq, &data}, func() error {
-		if size > indexBytes {
+		if size > sqlstore.IndexBytes {
 			return nil
 		}
 		size += len(data)

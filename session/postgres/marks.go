@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -51,7 +52,7 @@ func (t *step) mark(seq int64, e *session.Event) (refused, err error) {
 // live returns the live view up to position last.
 func (t *step) live(spans store.Spans, last int64) ([]*session.Event, error) {
 	var live []*session.Event
-	take := func(seq int64, data []byte) error {
+	add := func(seq int64, data []byte) error {
 		e, err := store.Decode(data, seq)
 		if err != nil {
 			return err
@@ -60,7 +61,7 @@ func (t *step) live(spans store.Spans, last int64) ([]*session.Event, error) {
 		live = append(live, e)
 		return nil
 	}
-	p := positions(spans.Ranges(last))
+	p, _ := take(spans.Ranges(last), math.MaxInt)
 	for len(p) > 0 {
 		seq := p[0]
 		if e := t.decoded[seq]; e != nil {
@@ -69,7 +70,7 @@ func (t *step) live(spans store.Spans, last int64) ([]*session.Event, error) {
 			continue
 		}
 		if seq > t.head { // of this step: it is not in the database yet
-			if err := take(seq, t.records[seq-t.head-1].Data); err != nil {
+			if err := add(seq, t.records[seq-t.head-1].Data); err != nil {
 				return nil, err
 			}
 			p = p[1:]
@@ -86,8 +87,8 @@ func (t *step) live(spans store.Spans, last int64) ([]*session.Event, error) {
 		if len(page) == 0 {
 			return nil, errors.New("an event of the live view is missing: the tables were changed by hand")
 		}
-		for i, data := range page {
-			if err := take(p[i], data); err != nil {
+		for _, stored := range page {
+			if err := add(stored.Seq, stored.Data); err != nil {
 				return nil, err
 			}
 		}

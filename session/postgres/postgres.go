@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/internal/sqlstore"
 	"github.com/plughook/plughook/session/store"
 )
 
@@ -27,8 +28,8 @@ const connections = 16
 // A Store is a session.Service in a PostgreSQL database. Make one with Open.
 type Store struct {
 	pool   *pgxpool.Pool
-	conns  int             // in the pool, at most
-	queues store.KeyedLock // of those who wait for a lease, by session
+	conns  int // in the pool, at most
+	leases sqlstore.Leases
 
 	watchers store.Watchers[int64]       // by sid
 	sids     map[session.Key]*watchedSid // of the watched sessions; guarded by mu
@@ -40,8 +41,8 @@ type Store struct {
 
 	close  func() error
 	mu     sync.Mutex
-	leases map[*lease]struct{} // those that are held; nil once the store is closed
-	work   sync.WaitGroup      // goroutines; added to under mu, while leases is not nil
+	closed bool           // no goroutine is started any more
+	work   sync.WaitGroup // goroutines; added to under mu, while not closed
 }
 
 var _ session.Service = (*Store)(nil)
@@ -78,26 +79,24 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	}
 	open, cancel := context.WithCancelCause(context.Background())
 	s := &Store{
-		pool:   pool,
-		conns:  int(config.MaxConns),
-		open:   open,
-		leases: map[*lease]struct{}{},
-		sids:   map[session.Key]*watchedSid{},
+		pool:  pool,
+		conns: int(config.MaxConns),
+		open:  open,
+		sids:  map[session.Key]*watchedSid{},
 	}
+	s.leases.Table = leaseTable{s}
+	s.leases.Time = leaseTime
+	s.leases.Enter = s.enter
 	s.watchers.Look = s.look
 	s.close = sync.OnceValue(func() error {
-		// From here on no lease is taken and no goroutine started.
+		// From here on no goroutine is started.
 		s.mu.Lock()
-		held := s.leases
-		s.leases = nil
+		s.closed = true
 		s.mu.Unlock()
 		// End what waits, tell the holders of leases, and give the leases back.
 		cancel(session.ErrClosed)
 		s.watchers.Close()
-		for l := range held {
-			l.lose()
-			l.release()
-		}
+		s.leases.Close()
 		s.work.Wait()
 		s.pool.Close()
 		return nil
@@ -123,6 +122,30 @@ func connect(ctx context.Context, config *pgxpool.Config) (*pgxpool.Pool, error)
 
 // Close ends the leases, waits for what is under way and closes the connections.
 func (s *Store) Close() error { return s.close() }
+
+// enter begins an operation that may wait. Its context is done when the store is closed, too.
+func (s *Store) enter(ctx context.Context) (_ context.Context, leave func(), err error) {
+	if err := s.check(ctx); err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(s.open, func() { cancel(session.ErrClosed) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+	}, nil
+}
+
+// spawn starts a goroutine that Close waits for. It reports false if the store is closed.
+func (s *Store) spawn(f func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.work.Go(f)
+	return true
+}
 
 // micros splits a time into microseconds since 1970 and the nanoseconds beyond.
 func micros(t time.Time) (us int64, ns int16) {

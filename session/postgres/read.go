@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/internal/sqlstore"
 	"github.com/plughook/plughook/session/store"
 )
 
@@ -27,52 +28,34 @@ func (s *Store) read(
 	ctx context.Context, key session.Key, sel session.Selection, only int64,
 ) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
-		var sid int64
-		var ranges [][2]int64
-		err := s.check(ctx)
-		if err == nil {
-			sid, ranges, err = s.find(ctx, key, sel)
-		}
-		if err == nil && only != 0 && sid != only {
-			err = notFound(key)
-		}
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		for len(ranges) > 0 {
-			var p []int64
-			p, ranges = take(ranges, pageEvents)
-			for len(p) > 0 {
-				var page [][]byte
-				err := s.check(ctx)
-				if err == nil {
-					page, err = s.page(ctx, key, sid, p)
+		sid := int64(0)
+		var left []int64      // the positions to read next, no more than a page's
+		var ranges [][2]int64 // those after them
+		next := func() (page []sqlstore.StoredEvent, more bool, err error) {
+			err = s.check(ctx)
+			if err == nil && sid == 0 {
+				sid, ranges, err = s.find(ctx, key, sel)
+				if err == nil && only != 0 && sid != only {
+					err = store.NotFound(key)
 				}
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				for i, data := range page {
-					err := context.Cause(ctx)
-					var e *session.Event
-					if err == nil {
-						e, err = store.Decode(data, p[i])
-					}
-					if !yield(e, err) || err != nil {
-						return
-					}
-				}
-				p = p[len(page):]
 			}
+			if len(left) == 0 {
+				left, ranges = take(ranges, pageEvents)
+			}
+			if err == nil && len(left) > 0 {
+				page, err = s.page(ctx, key, sid, left)
+				left = left[len(page):]
+			}
+			return page, len(left) > 0 || len(ranges) > 0, err
 		}
+		sqlstore.Events(ctx, next)(yield)
 	}
 }
 
 // find returns the ranges of positions that are selected, in their order.
 func (s *Store) find(ctx context.Context, key session.Key, sel session.Selection) (sid int64, ranges [][2]int64, err error) {
 	if key.Check(false) != nil {
-		return 0, nil, notFound(key)
+		return 0, nil, store.NotFound(key)
 	}
 	var version, head int64
 	var data []byte
@@ -91,30 +74,23 @@ func (s *Store) find(ctx context.Context, key session.Key, sel session.Selection
 		return err
 	})
 	if none(err) {
-		return 0, nil, notFound(key)
+		return 0, nil, store.NotFound(key)
 	}
 	if err != nil {
 		return 0, nil, s.fail(ctx, "read session "+key.String(), err)
 	}
-	ranges = [][2]int64{{1, head}}
-	if sel.Live {
-		var spans store.Spans
-		if data != nil {
-			if err := json.Unmarshal(data, &spans); err != nil {
-				return 0, nil, fmt.Errorf("postgres: live view of session %s: %w", key, err)
-			}
+	var spans store.Spans
+	if sel.Live && data != nil {
+		if err := json.Unmarshal(data, &spans); err != nil {
+			return 0, nil, fmt.Errorf("postgres: live view of session %s: %w", key, err)
 		}
-		ranges = spans.Ranges(head)
 	}
-	for i := range ranges {
-		ranges[i][0] = max(ranges[i][0], sel.After+1, 1)
-	}
-	ranges = slices.DeleteFunc(ranges, func(r [2]int64) bool { return r[0] > r[1] })
+	ranges = spans.Select(head, sel)
 	if !sel.Since.IsZero() {
 		ranges = within(ranges, times)
-	}
-	if sel.Last > 0 {
-		ranges = last(ranges, int64(sel.Last))
+		if sel.Last > 0 {
+			ranges = store.Last(ranges, int64(sel.Last))
+		}
 	}
 	return sid, ranges, nil
 }
@@ -139,7 +115,7 @@ const (
 )
 
 // page reads the first of the events at those positions; one at least.
-func (s *Store) page(ctx context.Context, key session.Key, sid int64, p []int64) (page [][]byte, err error) {
+func (s *Store) page(ctx context.Context, key session.Key, sid int64, p []int64) (page []sqlstore.StoredEvent, err error) {
 	err = s.again(ctx, func() (err error) {
 		page, err = readPage(ctx, s.pool, sid, p)
 		return err
@@ -148,7 +124,7 @@ func (s *Store) page(ctx context.Context, key session.Key, sid int64, p []int64)
 		var there bool
 		err = s.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM plughook_sessions WHERE sid = $1)`, sid).Scan(&there)
 		if err == nil && !there {
-			return nil, notFound(key)
+			return nil, store.NotFound(key)
 		} else if err == nil {
 			err = fmt.Errorf("the event at %d is missing: the tables were changed by hand", p[0])
 		}
@@ -162,18 +138,18 @@ type querier interface {
 }
 
 // readPage reads the first of the events at those positions, which are ascending but for the first.
-func readPage(ctx context.Context, db querier, sid int64, p []int64) ([][]byte, error) {
+func readPage(ctx context.Context, db querier, sid int64, p []int64) ([]sqlstore.StoredEvent, error) {
 	from, to := runs(p)
 	rows, err := db.Query(ctx, pageQuery, sid, from, to, p[0], pageBytes)
 	if err != nil {
 		return nil, err
 	}
-	page := make([][]byte, 0, len(p))
+	page := make([]sqlstore.StoredEvent, 0, len(p))
 	var seq int64
 	var data []byte
 	_, err = pgx.ForEachRow(rows, []any{&seq, &data}, func() error {
 		if len(page) < len(p) && seq == p[len(page)] {
-			page = append(page, data)
+			page = append(page, sqlstore.StoredEvent{Seq: seq, Data: data})
 			return nil
 		}
 		return errHole
@@ -195,3 +171,45 @@ const pageQuery = `
 			SELECT seq, data FROM plughook_events WHERE sid = $1 AND seq >= r.first AND seq <= r.last OFFSET 0
 		) e
 	) e WHERE before < $5::bigint ORDER BY seq <> $4, seq`
+
+// runs returns a list of positions as ranges: where each begins and where it ends.
+func runs(p []int64) (from, to []int64) {
+	for _, seq := range p {
+		if n := len(to); n > 0 && to[n-1]+1 == seq {
+			to[n-1] = seq
+		} else {
+			from = append(from, seq)
+			to = append(to, seq)
+		}
+	}
+	return from, to
+}
+
+// take returns the first n positions of the ranges, and the rest.
+func take(ranges [][2]int64, n int) (p []int64, rest [][2]int64) {
+	for i, r := range ranges {
+		for seq := r[0]; seq <= r[1]; seq++ {
+			if len(p) == n {
+				return p, append([][2]int64{{seq, r[1]}}, ranges[i+1:]...)
+			}
+			p = append(p, seq)
+		}
+	}
+	return p, nil
+}
+
+// within returns the part of the ranges that is in a list of positions, which is ascending.
+func within(ranges [][2]int64, list []int64) [][2]int64 {
+	var out [][2]int64
+	for _, r := range ranges {
+		i, _ := slices.BinarySearch(list, r[0])
+		for ; i < len(list) && list[i] <= r[1]; i++ {
+			if n := len(out); n > 0 && out[n-1][1]+1 == list[i] {
+				out[n-1][1]++
+			} else {
+				out = append(out, [2]int64{list[i], list[i]})
+			}
+		}
+	}
+	return out
+}

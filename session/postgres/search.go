@@ -3,91 +3,58 @@ package postgres
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/internal/sqlstore"
 	"github.com/plughook/plughook/session/store"
 )
 
-// searchPending is how many events a search looks through beside the index. If more are not in it yet, such as while it
-// is made, the search does without it.
-const searchPending = 4096
-
-// searchPage is how many sessions are read at once.
-const searchPage = 32
-
 // Search implements session.Service.
 func (s *Store) Search(ctx context.Context, q session.Query) iter.Seq2[*session.Hit, error] {
-	return func(yield func(*session.Hit, error) bool) {
-		if err := q.Check(); err != nil {
-			yield(nil, err)
-			return
-		}
-		for hit, err := range store.Search(ctx, s, q, s.candidates(ctx, q)) {
-			if !yield(hit, err) {
-				return
-			}
-		}
-	}
+	return store.Search(ctx, s, q, s.candidates(ctx, q))
 }
 
 // candidates yields the sessions that the query's app, user, times and the index leave in, in its order.
 func (s *Store) candidates(ctx context.Context, q session.Query) iter.Seq2[*session.Hit, error] {
-	return func(yield func(*session.Hit, error) bool) {
-		var list []int64
-		var hits map[int64]int64
-		err := s.check(ctx)
-		if err == nil {
-			err = s.again(ctx, func() error {
-				var indexed bool
-				var err error
-				if hits, indexed, err = s.indexHits(ctx, q); err != nil {
-					return err
-				}
-				list, err = s.listCandidates(ctx, q, hits, indexed)
-				return err
-			})
-			err = s.fail(ctx, "search", err)
+	var hits map[int64]int64
+	search := func(do func() error) error {
+		if err := s.check(ctx); err != nil {
+			return err
 		}
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		for sids := range slices.Chunk(list, searchPage) {
-			var page []*session.Hit
-			err := s.check(ctx)
-			if err == nil {
-				err = s.again(ctx, func() (err error) {
-					page, err = s.readCandidates(ctx, sids, hits)
-					return err
-				})
-				err = s.fail(ctx, "search", err)
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, hit := range page {
-				if !yield(hit, nil) {
-					return
-				}
-			}
-		}
+		return s.fail(ctx, "search", s.again(ctx, do))
 	}
+	find := func() (list []int64, err error) {
+		err = search(func() (err error) {
+			var indexed bool
+			if hits, indexed, err = s.indexHits(ctx, q); err != nil {
+				return err
+			}
+			list, err = s.listCandidates(ctx, q, hits, indexed)
+			return err
+		})
+		return list, err
+	}
+	read := func(sids []int64) (page []*session.Hit, err error) {
+		err = search(func() (err error) {
+			page, err = s.readCandidates(ctx, sids, hits)
+			return err
+		})
+		return page, err
+	}
+	return sqlstore.Candidates(ctx, find, read)
 }
 
 // indexHits returns the newest event, by session, that meets the query's conditions on events. indexed is false if the
 // index cannot say: the query has no such conditions, there is no index, or it is not far enough.
 func (s *Store) indexHits(ctx context.Context, q session.Query) (hits map[int64]int64, indexed bool, err error) {
 	x, err := s.pending(ctx) // the version, too
-	if err != nil || x.made == nil || x.left > searchPending || !q.OfEvents() {
+	if err != nil || x.made == nil || x.left > sqlstore.SearchPending || !q.OfEvents() {
 		return nil, false, err
 	}
 	conditions := store.ConditionsOf(q)
@@ -145,45 +112,30 @@ func (s *Store) listCandidates(ctx context.Context, q session.Query, hits map[in
 			return nil, nil // nobody has such a name
 		}
 	}
+	query := sqlstore.SessionQuery{
+		Query:     q,
+		Indexed:   indexed,
+		Parameter: "$",
+		Time:      func(t time.Time) any { return upward(t) },
+	}
 	from := "plughook_sessions s"
-	where := []string{"s.sid > 0"} // by the key, if by nothing else
-	var args []any
-	given := func(value any) string {
-		args = append(args, value)
-		return fmt.Sprint("$", len(args))
-	}
+	query.Where("sid > 0") // by the key, if by nothing else
 	if indexed {
-		from = "unnest(" + given(slices.Collect(maps.Keys(hits))) + "::bigint[]) AS h(sid), LATERAL (SELECT * FROM plughook_sessions WHERE sid = h.sid OFFSET 0) s"
+		from = "unnest(" + query.Arg(slices.Collect(maps.Keys(hits))) + "::bigint[]) AS h(hit), " +
+			"LATERAL (SELECT * FROM plughook_sessions WHERE sid = h.hit OFFSET 0) s"
 	}
-	switch {
-	case q.App != "" && q.User != "" && !indexed: // by their index
-		where = append(where, `s.app || U&'\0001' || s.usr = `+given(q.App+"\x01"+q.User))
-	case q.App != "" && q.User != "":
-		where = append(where, "s.app = "+given(q.App), "s.usr = "+given(q.User))
-	case q.App != "":
-		where = append(where, "s.app = "+given(q.App))
-	case q.User != "":
-		where = append(where, "s.usr = "+given(q.User))
+	if q.App != "" && q.User != "" && !indexed { // by their index
+		query.Equal(`app || U&'\0001' || usr`, q.App+"\x01"+q.User)
+	} else {
+		if q.App != "" {
+			query.Equal("app", q.App)
+		}
+		if q.User != "" {
+			query.Equal("usr", q.User)
+		}
 	}
-	if !q.Since.IsZero() {
-		where = append(where, "s.updated >= "+given(upward(q.Since)))
-	}
-	if !q.Until.IsZero() {
-		where = append(where, "s.updated < "+given(upward(q.Until)))
-	}
-	query := "SELECT s.sid FROM " + from + " WHERE " + strings.Join(where, " AND ")
-	switch q.Order {
-	case session.Stored:
-		query += " ORDER BY s.sid"
-	case session.Oldest:
-		query += " ORDER BY s.updated, s.app DESC, s.usr DESC, s.id DESC"
-	default:
-		query += " ORDER BY s.updated DESC, s.app, s.usr, s.id"
-	}
-	if q.Limit > 0 && !q.Waiting && (indexed || !q.OfEvents()) { // each of them is a hit
-		query += " LIMIT " + given(q.Limit)
-	}
-	rows, err := s.pool.Query(ctx, query, args...)
+	statement, args := query.Select(from)
+	rows, err := s.pool.Query(ctx, statement, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +159,7 @@ func (s *Store) readCandidates(ctx context.Context, sids []int64, hits map[int64
 		seqs[i] = hits[sid]
 	}
 	rows, err := s.pool.Query(ctx, `
-		SELECT s.sid, s.app, s.usr, s.id, s.head, s.frontier, s.created, s.updated, s.initial_keys, s.initial_values,
+		SELECT `+rowColumns+`, s.initial_keys, s.initial_values,
 			(SELECT m.spans FROM plughook_marks m WHERE m.sid = s.sid AND m.seq = s.frontier),
 			(SELECT e.data FROM plughook_events e WHERE e.sid = s.sid AND e.seq = h.seq)
 		FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS h(sid, seq, n),
@@ -219,12 +171,12 @@ func (s *Store) readCandidates(ctx context.Context, sids []int64, hits map[int64
 	return pgx.CollectRows(rows, func(rows pgx.CollectableRow) (*session.Hit, error) {
 		var r row
 		var marks, data []byte
-		if err := rows.Scan(&r.Number, &r.App, &r.User, &r.ID, &r.Position, &r.Frontier, &r.Created, &r.Updated,
-			&r.initial.keys, &r.initial.values, &marks, &data); err != nil {
+		err := rows.Scan(append(r.columns(), &r.initial.keys, &r.initial.values, &marks, &data)...)
+		if err != nil {
 			return nil, err
 		}
-		one, err := r.session(false)
-		hit := &session.Hit{Session: one}
+		found, err := r.session(false)
+		hit := &session.Hit{Session: found}
 		if err != nil || data == nil {
 			return hit, err
 		}

@@ -6,23 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/internal/sqlstore"
 	"github.com/plughook/plughook/session/store"
 )
 
 // Create implements session.Service.
 func (s *Store) Create(ctx context.Context, key session.Key, state map[string]any) (*session.Session, error) {
-	if err := key.Check(true); err != nil {
-		return nil, err
-	}
-	if key.ID == "" {
-		key.ID = session.NewID()
-	}
-	initial, err := store.Initial(state)
+	key, initial, err := store.Create(key, state)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +80,7 @@ func (s *Store) SetTimes(ctx context.Context, key session.Key, created, updated 
 		return err
 	}
 	if key.Check(false) != nil {
-		return notFound(key)
+		return store.NotFound(key)
 	}
 	given := func(t time.Time) *time.Time {
 		if t.IsZero() {
@@ -104,7 +100,7 @@ func (s *Store) SetTimes(ctx context.Context, key session.Key, created, updated 
 		return err
 	})
 	if none(err) {
-		return notFound(key)
+		return store.NotFound(key)
 	}
 	return s.fail(ctx, "set the times of session "+key.String(), err)
 }
@@ -115,17 +111,17 @@ func (s *Store) Get(ctx context.Context, key session.Key) (*session.Session, err
 		return nil, err
 	}
 	if key.Check(false) != nil {
-		return nil, notFound(key)
+		return nil, store.NotFound(key)
 	}
 	owners := [][]byte{[]byte(store.Owner(key, session.AppPrefix)), []byte(store.Owner(key, session.UserPrefix))}
 	var c *session.Session
 	err := s.again(ctx, func() error {
-		r := row{Session: session.Session{Key: key}}
+		var r row
 		var version int64
 		// One statement sees one snapshot.
 		err := s.pool.QueryRow(ctx, `
 			SELECT `+schemaVersion+`,
-				s.sid, s.head, s.frontier, s.created, s.updated, s.initial_keys, s.initial_values, k.keys, k.values,
+				`+rowColumns+`, s.initial_keys, s.initial_values, k.keys, k.values,
 				CASE WHEN `+leaseHeld+` THEN s.holder ELSE '' END
 			FROM plughook_sessions s, LATERAL (
 				SELECT array_agg(a.key) AS keys, array_agg(a.value) AS values FROM (
@@ -135,8 +131,8 @@ func (s *Store) Get(ctx context.Context, key session.Key) (*session.Session, err
 				) a
 			) k
 			WHERE s.app = $1 AND s.usr = $2 AND s.id = $3`, key.App, key.User, key.ID, owners).
-			Scan(&version, &r.Number, &r.Position, &r.Frontier, &r.Created, &r.Updated,
-				&r.initial.keys, &r.initial.values, &r.state.keys, &r.state.values, &r.Holder)
+			Scan(slices.Concat([]any{&version}, r.columns(),
+				[]any{&r.initial.keys, &r.initial.values, &r.state.keys, &r.state.values, &r.Holder})...)
 		if err == nil {
 			err = fits(version)
 		}
@@ -146,7 +142,7 @@ func (s *Store) Get(ctx context.Context, key session.Key) (*session.Session, err
 		return err
 	})
 	if none(err) {
-		return nil, notFound(key)
+		return nil, store.NotFound(key)
 	}
 	return c, s.fail(ctx, "get session "+key.String(), err)
 }
@@ -157,7 +153,7 @@ func (s *Store) Delete(ctx context.Context, key session.Key) error {
 		return err
 	}
 	if key.Check(false) != nil {
-		return notFound(key)
+		return store.NotFound(key)
 	}
 	var sid int64 // 0 until the session is found
 	err := s.again(ctx, func() error {
@@ -182,7 +178,7 @@ func (s *Store) Delete(ctx context.Context, key session.Key) error {
 	})
 	switch {
 	case none(err) && sid == 0:
-		return notFound(key)
+		return store.NotFound(key)
 	case none(err): // deleted by an attempt whose connection broke after its commit
 		err = nil
 	}
@@ -196,55 +192,35 @@ func (s *Store) Delete(ctx context.Context, key session.Key) error {
 // may be missing or there.
 func (s *Store) List(ctx context.Context, app, user string) iter.Seq2[*session.Session, error] {
 	return func(yield func(*session.Session, error) bool) {
-		for last := int64(0); ; {
-			var page []*row
-			err := s.check(ctx)
-			if err == nil {
-				err = s.again(ctx, func() (err error) {
-					if err := current(ctx, s.pool); err != nil {
-						return err
-					}
-					page, err = s.list(ctx, app, user, last)
+		last := int64(0)
+		next := func() (page []*session.Session, more bool, err error) {
+			if err := s.check(ctx); err != nil {
+				return nil, false, err
+			}
+			err = s.again(ctx, func() (err error) {
+				if err := current(ctx, s.pool); err != nil {
 					return err
-				})
-				err = s.fail(ctx, "list sessions", err)
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, r := range page {
-				c, err := r.session(false)
-				if err == nil {
-					err = context.Cause(ctx)
 				}
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				if !yield(c, nil) {
-					return
-				}
-				last = r.Number
+				page, err = s.list(ctx, app, user, last)
+				return err
+			})
+			if len(page) > 0 {
+				last = page[len(page)-1].Number
 			}
-			if len(page) < listPage {
-				return
-			}
+			return page, len(page) == sqlstore.PageSessions, s.fail(ctx, "list sessions", err)
 		}
+		sqlstore.Pages(ctx, next)(yield)
 	}
 }
 
-// listPage is how many sessions are read at once.
-const listPage = 200
-
 // list reads the page of sessions after the one numbered after.
-func (s *Store) list(ctx context.Context, app, user string, after int64) ([]*row, error) {
+func (s *Store) list(ctx context.Context, app, user string, after int64) ([]*session.Session, error) {
 	name := session.Key{App: cmp.Or(app, "x"), User: cmp.Or(user, "x"), ID: "x"}
 	if app == "" && user != "" || name.Check(false) != nil {
 		return nil, nil // nobody has such a name
 	}
 	where := ""
-	args := []any{after, listPage}
+	args := []any{after, sqlstore.PageSessions}
 	switch {
 	case user != "":
 		where = ` AND app || U&'\0001' || usr = $3`
@@ -254,16 +230,16 @@ func (s *Store) list(ctx context.Context, app, user string, after int64) ([]*row
 		args = append(args, app)
 	}
 	rows, err := s.pool.Query(ctx, `
-		SELECT sid, app, usr, id, head, frontier, created, updated, initial_keys, initial_values
-		FROM plughook_sessions WHERE sid > $1`+where+` ORDER BY sid LIMIT $2`, args...)
+		SELECT `+rowColumns+`, initial_keys, initial_values FROM plughook_sessions s WHERE sid > $1`+where+` ORDER BY sid LIMIT $2`, args...)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(rows pgx.CollectableRow) (*row, error) {
+	return pgx.CollectRows(rows, func(rows pgx.CollectableRow) (*session.Session, error) {
 		var r row
-		err := rows.Scan(&r.Number, &r.App, &r.User, &r.ID, &r.Position, &r.Frontier, &r.Created, &r.Updated,
-			&r.initial.keys, &r.initial.values)
-		return &r, err
+		if err := rows.Scan(append(r.columns(), &r.initial.keys, &r.initial.values)...); err != nil {
+			return nil, err
+		}
+		return r.session(false)
 	})
 }
 
@@ -271,6 +247,14 @@ func (s *Store) list(ctx context.Context, app, user string, after int64) ([]*row
 type row struct {
 	session.Session
 	initial, state pairs
+}
+
+// rowColumns are the columns of a row, of a table that is named s.
+const rowColumns = "s.sid, s.app, s.usr, s.id, s.head, s.frontier, s.created, s.updated"
+
+// columns returns where to scan rowColumns to.
+func (r *row) columns() []any {
+	return []any{&r.Number, &r.App, &r.User, &r.ID, &r.Position, &r.Frontier, &r.Created, &r.Updated}
 }
 
 // session decodes the row.
@@ -286,5 +270,3 @@ func (r *row) session(state bool) (*session.Session, error) {
 	}
 	return &r.Session, nil
 }
-
-func notFound(key session.Key) error { return &session.KeyError{Key: key, Err: session.ErrNotFound} }

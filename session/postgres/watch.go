@@ -19,7 +19,7 @@ func (s *Store) Watch(ctx context.Context, key session.Key) (*session.Watch, err
 		return nil, err
 	}
 	if key.Check(false) != nil {
-		return nil, notFound(key)
+		return nil, store.NotFound(key)
 	}
 	var sid, head, version int64
 	err := s.again(ctx, func() error {
@@ -32,7 +32,7 @@ func (s *Store) Watch(ctx context.Context, key session.Key) (*session.Watch, err
 	}
 	switch {
 	case none(err):
-		return nil, notFound(key)
+		return nil, store.NotFound(key)
 	case err != nil:
 		return nil, s.fail(ctx, "watch session "+key.String(), err)
 	}

@@ -12,186 +12,177 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-var appendCases = []testCase{
-	{
-		Name: "append/positions",
-		Rule: "Positions are dense from 1, and Append returns the last; Get says the same.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			for i, batch := range [][]*session.Event{
-				says(1), {say("b"), say("c")}, {say("d")}, {say("e"), say("f"), say("g")},
+var appendCases = []testCase{{
+	Name: "append/positions",
+	Rule: "Positions are dense from 1, and Append returns the last; Get says the same.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		for i, batch := range [][]*session.Event{
+			says(1), {say("b"), say("c")}, {say("d")}, {say("e"), say("f"), say("g")},
+		} {
+			last := t.put(key, batch...)
+			want := []int64{1, 3, 4, 7}[i]
+			if s := t.get(key); last != want || s.Position != want {
+				t.Fatalf("Append returned %d, Get says %d; want %d", last, s.Position, want)
+			}
+		}
+		t.hasLog(key, "1:m1", "2:b", "3:c", "4:d", "5:e", "6:f", "7:g")
+		s := t.get(key)
+		if s.Updated.Before(s.Created) {
+			t.Fatalf("updated %v, before it was created %v", s.Updated, s.Created)
+		}
+	},
+}, {
+	Name: "append/sets what is missing",
+	Rule: "Append sets Seq, and ID and Timestamp where they are empty, in the caller's event, and nothing " +
+		"else there.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		at := time.Date(2001, 2, 3, 4, 5, 6, 789, time.UTC)
+		bare := session.Message("hello")
+		full := say("full")
+		full.Timestamp = at
+		full.Seq = 99
+		bare.Actions.StateDelta = map[string]any{"temp:t": 1, "k": 2}
+		mine := clones([]*session.Event{bare, full})
+		t.put(key, bare, full)
+		if id, err := uuid.Parse(bare.ID); err != nil || id.Version() != 7 {
+			t.Fatalf("ID is %q, want a UUIDv7", bare.ID)
+		}
+		if bare.Seq != 1 || full.Seq != 2 || full.ID != "full" || !full.Timestamp.Equal(at) || bare.Timestamp.IsZero() {
+			t.Fatalf("after Append the events are %s, %s", brief(bare), brief(full))
+		}
+		log := t.log(key)
+		if log[0].ID != bare.ID || !log[0].Timestamp.Equal(bare.Timestamp) || log[1].ID != "full" || !log[1].Timestamp.Equal(at) {
+			t.Fatalf("the log has %s, the caller %s", brief(log), brief([]*session.Event{bare, full}))
+		}
+		mine[0].ID = bare.ID
+		mine[0].Timestamp = bare.Timestamp
+		mine[0].Seq = 1
+		mine[1].Seq = 2
+		if got := []*session.Event{bare, full}; !reflect.DeepEqual(got, mine) {
+			t.Fatalf("Append changed more than that:\n   got %s\n  want %s", brief(got), brief(mine))
+		}
+	},
+}, {
+	Name: "append/nothing",
+	Rule: "To append nothing, or partial events only, succeeds at any position and with any fence, returns " +
+		"the last position and changes nothing.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		t.put(key, says(2)...)
+		part := say("part")
+		part.Partial = true
+		for _, events := range [][]*session.Event{nil, {part}, {part, part}} {
+			for _, at := range []session.AppendTarget{
+				{Key: key}, {Key: key, After: 2}, {Key: key, After: 77},
+				{Key: key, After: 1, Fence: 5},
 			} {
-				last := t.put(key, batch...)
-				want := []int64{1, 3, 4, 7}[i]
-				if s := t.get(key); last != want || s.Position != want {
-					t.Fatalf("Append returned %d, Get says %d; want %d", last, s.Position, want)
-				}
+				last, err := t.Append(t.Context(), at, events...)
+				t.Must(err)
+				t.equal("what Append returns", last, 2)
 			}
-			t.equal("log", t.ids(t.log(key)), []string{"1:m1", "2:b", "3:c", "4:d", "5:e", "6:f", "7:g"})
-			s := t.get(key)
-			if s.Updated.Before(s.Created) {
-				t.Fatalf("updated %v, before it was created %v", s.Updated, s.Created)
-			}
-		},
+		}
+		if part.Seq != 0 {
+			t.Fatalf("a partial event got position %d", part.Seq)
+		}
+		t.hasLog(key, "1:m1", "2:m2")
 	},
-	{
-		Name: "append/sets what is missing",
-		Rule: "Append sets Seq, and ID and Timestamp where they are empty, in the caller's " +
-			"event, and nothing else there.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			at := time.Date(2001, 2, 3, 4, 5, 6, 789, time.UTC)
-			bare := session.Message("hello")
-			full := say("full")
-			full.Timestamp = at
-			full.Seq = 99
-			bare.Actions.StateDelta = map[string]any{"temp:t": 1, "k": 2}
-			mine := clones([]*session.Event{bare, full})
-			t.put(key, bare, full)
-			if id, err := uuid.Parse(bare.ID); err != nil || id.Version() != 7 {
-				t.Fatalf("ID is %q, want a UUIDv7", bare.ID)
-			}
-			if bare.Seq != 1 || full.Seq != 2 || full.ID != "full" || !full.Timestamp.Equal(at) || bare.Timestamp.IsZero() {
-				t.Fatalf("after Append the events are %s, %s", brief(bare), brief(full))
-			}
-			log := t.log(key)
-			if log[0].ID != bare.ID || !log[0].Timestamp.Equal(bare.Timestamp) || log[1].ID != "full" || !log[1].Timestamp.Equal(at) {
-				t.Fatalf("the log has %s, the caller %s", brief(log), brief([]*session.Event{bare, full}))
-			}
-			mine[0].ID = bare.ID
-			mine[0].Timestamp = bare.Timestamp
-			mine[0].Seq = 1
-			mine[1].Seq = 2
-			if got := []*session.Event{bare, full}; !reflect.DeepEqual(got, mine) {
-				t.Fatalf("Append changed more than that:\n   got %s\n  want %s", brief(got), brief(mine))
-			}
-		},
+}, {
+	Name: "append/partial",
+	Rule: "Partial events are skipped: they get no position and leave no gap, and their state counts for " +
+		"nothing.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		part := delta("part", "k", 1)
+		part.Partial = true
+		t.equal("last position", t.put(key, say("a"), part, say("b")), 2)
+		t.hasLog(key, "1:a", "2:b")
+		t.hasState(key, nil)
+		t.put(key, delta("part", "k", 2)) // the id was not taken
+		t.hasState(key, map[string]any{"k": 2})
 	},
-	{
-		Name: "append/nothing",
-		Rule: "To append nothing, or partial events only, succeeds at any position and with any " +
-			"fence, returns the last position and changes nothing.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			t.put(key, says(2)...)
-			part := say("part")
-			part.Partial = true
-			for _, events := range [][]*session.Event{nil, {part}, {part, part}} {
-				for _, at := range []session.AppendTarget{
-					{Key: key}, {Key: key, After: 2}, {Key: key, After: 77},
-					{Key: key, After: 1, Fence: 5},
-				} {
-					last, err := t.Append(t.Context(), at, events...)
-					t.Must(err)
-					t.equal("what Append returns", last, 2)
-				}
-			}
-			if part.Seq != 0 {
-				t.Fatalf("a partial event got position %d", part.Seq)
-			}
-			t.equal("log", t.ids(t.log(key)), []string{"1:m1", "2:m2"})
-		},
-	},
-	{
-		Name: "append/partial",
-		Rule: "Partial events are skipped: they get no position and leave no gap, and their " +
-			"state counts for nothing.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			part := delta("part", "k", 1)
-			part.Partial = true
-			t.equal("last position", t.put(key, say("a"), part, say("b")), 2)
-			t.equal("log", t.ids(t.log(key)), []string{"1:a", "2:b"})
-			t.equal("state", t.get(key).State, nil)
-			t.put(key, delta("part", "k", 2)) // the id was not taken
-			t.equal("state", t.get(key).State, map[string]any{"k": 2})
-		},
-	},
-	{
-		Name: "append/all or none",
-		Rule: "Append appends all events or none: a bad one anywhere in the batch, and neither " +
-			"log nor state nor the caller's values change.",
-		Run: func(t *tester) {
-			key := t.createKey(t.Key("ann", "s"), map[string]any{"app:text": "x"})
-			t.put(key, says(3)...)
-			bad := []*session.Event{
-				delta("bad", "k", 1i),
-				delta("bad", "", 1),
-				delta("bad", "a\x00b", 1),
-				delta("bad", "user:\xff", 1),
-				add("bad", "app:\xff", 1),
-				delta("bad", strings.Repeat("k", 513), 1),
-				add("bad", "k", 1),
-				add("bad", "temp:t", 1),
-				add("bad", "app:text", 1),
-				rewind("bad", 77),
-				compact("bad", 99, 0),
-				compact("bad", 1, 2),
-				{ID: "bad", CustomMetadata: map[string]any{"c": []any{1i}}},
-				{ID: "bad", Timestamp: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)},
-			}
-			for _, b := range bad {
-				good := session.Message("good, without id and time")
-				good.Actions.StateDelta = map[string]any{"k": 1, "app:a": 1, "user:u": 1}
-				for _, batch := range [][]*session.Event{
-					{b}, {b, good}, {good, b}, {good, b, say("later")},
-					{add("inc", "app:n", 1), b},
-				} {
-					t.refused(key, session.ErrInvalid, "bad", batch...)
-				}
-			}
-			t.refused(key, session.ErrInvalid, "", say("good"), nil)
-			t.refused(key, session.ErrInvalid, strings.Repeat("i", 513), say(strings.Repeat("i", 513)))
-			t.refused(key, session.ErrInvalid, "a\x00b", say("a\x00b"))
-			t.refused(key, session.ErrInvalid, "\xff", say("\xff"))
-			t.equal("last position", t.put(key, say("good")), 4)
-		},
-	},
-	{
-		Name: "append/conflict",
-		Rule: "An append that follows another position than the last is ErrConflict, says which " +
-			"it wanted and which there is, and appends nothing.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			for _, last := range []int64{0, 2} {
-				for _, after := range []int64{-1, 0, 1, 2, 3, 1 << 40} {
-					if after == last {
-						continue
-					}
-					e := session.Message("late")
-					_, err := t.Append(t.Context(), session.AppendTarget{Key: key, After: after}, e)
-					t.isPosition(err, session.ErrConflict, key, after, last)
-					if e.Seq != 0 || e.ID != "" || !e.Timestamp.IsZero() {
-						t.Fatalf("a refused append changed the caller's event: %s", brief(e))
-					}
-				}
-				if last == 0 {
-					t.put(key, says(2)...)
-				}
-			}
-			t.equal("log", t.ids(t.log(key)), []string{"1:m1", "2:m2"})
-		},
-	},
-	{
-		Name: "append/order is not time",
-		Rule: "Positions order events; timestamps, equal or running backward, do not.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-			for i, at := range []time.Time{
-				now, now, now.Add(-time.Hour), now, now.Add(time.Hour),
-				now.AddDate(-1000, 0, 0), now,
+}, {
+	Name: "append/all or none",
+	Rule: "Append appends all events or none: a bad one anywhere in the batch, and neither log nor state " +
+		"nor the caller's values change.",
+	Run: func(t *tester) {
+		key := t.createKey(t.Key("ann", "s"), map[string]any{"app:text": "x"})
+		t.put(key, says(3)...)
+		bad := []*session.Event{
+			delta("bad", "k", 1i),
+			delta("bad", "", 1),
+			delta("bad", "a\x00b", 1),
+			delta("bad", "user:\xff", 1),
+			add("bad", "app:\xff", 1),
+			delta("bad", strings.Repeat("k", 513), 1),
+			add("bad", "k", 1),
+			add("bad", "temp:t", 1),
+			add("bad", "app:text", 1),
+			rewind("bad", 77),
+			compact("bad", 99, 0),
+			compact("bad", 1, 2),
+			{ID: "bad", CustomMetadata: map[string]any{"c": []any{1i}}},
+			{ID: "bad", Timestamp: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)},
+		}
+		for _, b := range bad {
+			good := session.Message("good, without id and time")
+			good.Actions.StateDelta = map[string]any{"k": 1, "app:a": 1, "user:u": 1}
+			for _, batch := range [][]*session.Event{
+				{b}, {b, good}, {good, b}, {good, b, say("later")},
+				{add("inc", "app:n", 1), b},
 			} {
-				e := says(i + 1)[i]
-				e.Timestamp = at
-				t.put(key, e)
+				t.refused(key, session.ErrInvalid, "bad", batch...)
 			}
-			want := []string{"1:m1", "2:m2", "3:m3", "4:m4", "5:m5", "6:m6", "7:m7"}
-			t.equal("log", t.ids(t.log(key)), want)
-			t.equal("live view", t.ids(t.live(key)), want)
-		},
+		}
+		t.refused(key, session.ErrInvalid, "", say("good"), nil)
+		t.refused(key, session.ErrInvalid, strings.Repeat("i", 513), say(strings.Repeat("i", 513)))
+		t.refused(key, session.ErrInvalid, "a\x00b", say("a\x00b"))
+		t.refused(key, session.ErrInvalid, "\xff", say("\xff"))
+		t.equal("last position", t.put(key, say("good")), 4)
 	},
-}
+}, {
+	Name: "append/conflict",
+	Rule: "An append that follows another position than the last is ErrConflict, says which it wanted and " +
+		"which there is, and appends nothing.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		for _, last := range []int64{0, 2} {
+			for _, after := range []int64{-1, 0, 1, 2, 3, 1 << 40} {
+				if after == last {
+					continue
+				}
+				e := session.Message("late")
+				t.isPosition(t.append(key, after, 0, e), session.ErrConflict, key, after, last)
+				if e.Seq != 0 || e.ID != "" || !e.Timestamp.IsZero() {
+					t.Fatalf("a refused append changed the caller's event: %s", brief(e))
+				}
+			}
+			if last == 0 {
+				t.put(key, says(2)...)
+			}
+		}
+		t.hasLog(key, "1:m1", "2:m2")
+	},
+}, {
+	Name: "append/order is not time",
+	Rule: "Positions order events; timestamps, equal or running backward, do not.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		for i, at := range []time.Time{
+			now, now, now.Add(-time.Hour), now, now.Add(time.Hour),
+			now.AddDate(-1000, 0, 0), now,
+		} {
+			e := says(i + 1)[i]
+			e.Timestamp = at
+			t.put(key, e)
+		}
+		want := []string{"1:m1", "2:m2", "3:m3", "4:m4", "5:m5", "6:m6", "7:m7"}
+		t.equal("log", t.ids(t.log(key)), want)
+		t.equal("live view", t.ids(t.live(key)), want)
+	},
+}}
 
 // isPosition expects a *session.PositionError with these values.
 func (t *tester) isPosition(err, target error, key session.Key, want, have int64) {
@@ -204,166 +195,149 @@ func (t *tester) isPosition(err, target error, key session.Key, want, have int64
 	}
 }
 
-var repeatCases = []testCase{
-	{
-		Name: "repeat/same content",
-		Rule: "An event whose ID is in the log is not appended again: it gets the position it " +
-			"has there, also after the log moved on, at whatever position and with whatever " +
-			"fence.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			t.put(key, say("a"), say("b"))
-			t.put(key, says(3)...)
-			for _, at := range []session.AppendTarget{
-				{Key: key, After: 5}, {Key: key}, {Key: key, After: 77},
-				{Key: key, After: 2, Fence: 9},
-			} {
-				b := say("b")
-				last, err := t.Append(t.Context(), at, b)
-				t.Must(err)
-				if last != 5 || b.Seq != 2 || b.Timestamp.IsZero() {
-					t.Fatalf("Append returned %d and the event has position %d, time %v; want 5, 2 and the time it has in the log",
-						last, b.Seq, b.Timestamp)
-				}
-			}
-			lease, err := t.Lease(t.Soon(), key, "")
+var repeatCases = []testCase{{
+	Name: "repeat/same content",
+	Rule: "An event whose ID is in the log is not appended again: it gets the position it has there, also " +
+		"after the log moved on, at whatever position and with whatever fence.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		t.put(key, say("a"), say("b"))
+		t.put(key, says(3)...)
+		for _, at := range []session.AppendTarget{
+			{Key: key, After: 5}, {Key: key}, {Key: key, After: 77},
+			{Key: key, After: 2, Fence: 9},
+		} {
+			b := say("b")
+			last, err := t.Append(t.Context(), at, b)
 			t.Must(err)
-			defer lease.Release()
-			_, err = t.Append(t.Context(), session.AppendTarget{Key: key}, say("a"))
-			t.Must(err)
-			t.equal("log", t.ids(t.log(key)), []string{"1:a", "2:b", "3:m1", "4:m2", "5:m3"})
-		},
-	},
-	{
-		Name: "repeat/time",
-		Rule: "A repeated event counts as the same without the time that Append gave it, and " +
-			"with it.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			first := say("a")
-			t.put(key, first)
-			again := say("a")
-			t.put(key, again)
-			if !again.Timestamp.Equal(first.Timestamp) {
-				t.Fatalf("repeated event has time %v, the first %v", again.Timestamp, first.Timestamp)
+			if last != 5 || b.Seq != 2 || b.Timestamp.IsZero() {
+				t.Fatalf("Append returned %d and the event has position %d, time %v; want 5, 2 and the time it has in the log",
+					last, b.Seq, b.Timestamp)
 			}
-			t.put(key, again)
-			t.put(key, first, t.log(key)[0])
-			other := say("a")
-			other.Timestamp = first.Timestamp.Add(time.Hour)
-			t.refused(key, session.ErrIDReused, "a", other)
-		},
+		}
+		lease, err := t.Lease(t.Soon(), key, "")
+		t.Must(err)
+		defer lease.Release()
+		t.Must(t.append(key, 0, 0, say("a")))
+		t.hasLog(key, "1:a", "2:b", "3:m1", "4:m2", "5:m3")
 	},
-	{
-		Name: "repeat/partly there",
-		Rule: "Of a batch that is partly in the log only the rest is appended, and for it " +
-			"position and fence matter.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			t.put(key, say("a"), say("b"))
-			_, err := t.Append(t.Context(), session.AppendTarget{Key: key, After: 0}, say("a"), say("b"), say("c"))
-			t.isPosition(err, session.ErrConflict, key, 0, 2)
-			_, err = t.Append(t.Context(), session.AppendTarget{Key: key, After: 2, Fence: 4}, say("a"), say("c"))
-			t.Is(err, session.ErrFenced)
-			batch := []*session.Event{say("c"), say("a"), say("d"), say("b")}
-			t.equal("last position", t.put(key, batch...), 4)
-			t.equal("positions in the caller's events", seqs(batch), []int64{3, 1, 4, 2})
-			t.equal("log", t.ids(t.log(key)), []string{"1:a", "2:b", "3:c", "4:d"})
-		},
+}, {
+	Name: "repeat/time",
+	Rule: "A repeated event counts as the same without the time that Append gave it, and with it.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		first := say("a")
+		t.put(key, first)
+		again := say("a")
+		t.put(key, again)
+		if !again.Timestamp.Equal(first.Timestamp) {
+			t.Fatalf("repeated event has time %v, the first %v", again.Timestamp, first.Timestamp)
+		}
+		t.put(key, again)
+		t.put(key, first, t.log(key)[0])
+		other := say("a")
+		other.Timestamp = first.Timestamp.Add(time.Hour)
+		t.refused(key, session.ErrIDReused, "a", other)
 	},
-	{
-		Name: "repeat/within a batch",
-		Rule: "An event that stands twice in one batch is appended once.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			e := add("n", "app:n", 1)
-			batch := []*session.Event{say("a"), e, say("a"), e, add("n", "app:n", 1)}
-			t.equal("last position", t.put(key, batch...), 2)
-			t.equal("positions in the caller's events", seqs(batch), []int64{1, 2, 1, 2, 2})
-			t.equal("log", t.ids(t.log(key)), []string{"1:a", "2:n"})
-			t.equal("state", t.get(key).State, map[string]any{"app:n": 1})
-		},
+}, {
+	Name: "repeat/partly there",
+	Rule: "Of a batch that is partly in the log only the rest is appended, and for it position and fence " +
+		"matter.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		t.put(key, say("a"), say("b"))
+		t.isPosition(t.append(key, 0, 0, say("a"), say("b"), say("c")), session.ErrConflict, key, 0, 2)
+		t.Is(t.append(key, 2, 4, say("a"), say("c")), session.ErrFenced)
+		batch := []*session.Event{say("c"), say("a"), say("d"), say("b")}
+		t.equal("last position", t.put(key, batch...), 4)
+		t.equal("positions in the caller's events", seqs(batch), []int64{3, 1, 4, 2})
+		t.hasLog(key, "1:a", "2:b", "3:c", "4:d")
 	},
-	{
-		Name: "repeat/other content",
-		Rule: "An event whose ID is in the log, or in the batch, with other content is " +
-			"ErrIDReused, and nothing is appended.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			t.put(key, say("a"), say("b"))
-			other := session.Message("something else")
-			other.ID = "b"
-			for _, batch := range [][]*session.Event{
-				{other}, {say("c"), other}, {other, say("c")}, {say("a"), other},
-				{rewind("b", 0)},
-			} {
-				t.refused(key, session.ErrIDReused, "b", batch...)
-			}
-			twice := session.Message("something else")
-			twice.ID = "c"
-			t.refused(key, session.ErrIDReused, "c", say("c"), twice)
-			_, err := t.Append(t.Context(), session.AppendTarget{Key: key, After: 77, Fence: 7}, other)
-			t.Is(err, session.ErrIDReused)
-		},
+}, {
+	Name: "repeat/within a batch",
+	Rule: "An event that stands twice in one batch is appended once.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		e := add("n", "app:n", 1)
+		batch := []*session.Event{say("a"), e, say("a"), e, add("n", "app:n", 1)}
+		t.equal("last position", t.put(key, batch...), 2)
+		t.equal("positions in the caller's events", seqs(batch), []int64{1, 2, 1, 2, 2})
+		t.hasLog(key, "1:a", "2:n")
+		t.hasState(key, map[string]any{"app:n": 1})
 	},
-	{
-		Name: "repeat/effects",
-		Rule: "A repeated event has no effect again: not on state, numbers, compactions or rewinds.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			events := []*session.Event{
-				say("a"), add("n", "user:n", 5), delta("k", "k", 1), delta("l", "k", 2),
-				compact("c", 2, 0), rewind("r", 3),
-			}
+}, {
+	Name: "repeat/other content",
+	Rule: "An event whose ID is in the log, or in the batch, with other content is ErrIDReused, and " +
+		"nothing is appended.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		t.put(key, say("a"), say("b"))
+		other := session.Message("something else")
+		other.ID = "b"
+		for _, batch := range [][]*session.Event{
+			{other}, {say("c"), other}, {other, say("c")}, {say("a"), other},
+			{rewind("b", 0)},
+		} {
+			t.refused(key, session.ErrIDReused, "b", batch...)
+		}
+		twice := session.Message("something else")
+		twice.ID = "c"
+		t.refused(key, session.ErrIDReused, "c", say("c"), twice)
+		t.Is(t.append(key, 77, 7, other), session.ErrIDReused)
+	},
+}, {
+	Name: "repeat/effects",
+	Rule: "A repeated event has no effect again: not on state, numbers, compactions or rewinds.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		events := []*session.Event{
+			say("a"), add("n", "user:n", 5), delta("k", "k", 1), delta("l", "k", 2),
+			compact("c", 2, 0), rewind("r", 3),
+		}
+		for _, e := range events {
+			t.put(key, e.Clone())
+		}
+		t.put(key, delta("m", "k", 3))
+		want := t.get(key)
+		live := t.ids(t.live(key))
+		for range 2 {
 			for _, e := range events {
 				t.put(key, e.Clone())
 			}
-			t.put(key, delta("m", "k", 3))
-			want := t.get(key)
-			live := t.ids(t.live(key))
-			for range 2 {
-				for _, e := range events {
-					t.put(key, e.Clone())
-				}
-				t.put(key, clones(events)...)
-			}
-			t.equal("the session", t.get(key), want)
-			t.equal("live view", t.ids(t.live(key)), live)
-		},
+			t.put(key, clones(events)...)
+		}
+		t.equal("the session", t.get(key), want)
+		t.equal("live view", t.ids(t.live(key)), live)
 	},
-	{
-		Name: "repeat/another session",
-		Rule: "IDs are a session's own: an event with the same ID, or read from there, goes " +
-			"into another session.",
-		Run: func(t *tester) {
-			one := t.create("s")
-			two := t.create("t")
-			t.put(one, says(3)...)
-			e := t.log(one)[2]
-			t.put(two, e)
-			t.equal("position in the other session", e.Seq, 1)
-			t.equal("log of the other session", t.ids(t.log(two)), []string{"1:m3"})
-			other := session.Message("other content")
-			other.ID = "m1"
-			t.put(two, other)
-		},
+}, {
+	Name: "repeat/another session",
+	Rule: "IDs are a session's own: an event with the same ID, or read from there, goes into another " +
+		"session.",
+	Run: func(t *tester) {
+		one := t.create("s")
+		two := t.create("t")
+		t.put(one, says(3)...)
+		e := t.log(one)[2]
+		t.put(two, e)
+		t.equal("position in the other session", e.Seq, 1)
+		t.equal("log of the other session", t.ids(t.log(two)), []string{"1:m3"})
+		other := session.Message("other content")
+		other.ID = "m1"
+		t.put(two, other)
 	},
-	{
-		Name: "repeat/after a failure",
-		Rule: "An append that failed leaves nothing behind: the same events can be appended " +
-			"afterwards.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			ctx, cancel := context.WithCancel(t.Context())
-			cancel()
-			batch := []*session.Event{say("a"), add("b", "app:n", 1)}
-			_, err := t.Append(ctx, session.AppendTarget{Key: key}, batch...)
-			t.Is(err, context.Canceled)
-			_, err = t.Append(t.Context(), session.AppendTarget{Key: key, After: 1}, batch...)
-			t.Is(err, session.ErrConflict)
-			t.put(key, batch...)
-			t.equal("log", t.ids(t.log(key)), []string{"1:a", "2:b"})
-			t.equal("state", t.get(key).State, map[string]any{"app:n": 1})
-		},
+}, {
+	Name: "repeat/after a failure",
+	Rule: "An append that failed leaves nothing behind: the same events can be appended afterwards.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		batch := []*session.Event{say("a"), add("b", "app:n", 1)}
+		_, err := t.Append(ctx, session.AppendTarget{Key: key}, batch...)
+		t.Is(err, context.Canceled)
+		t.Is(t.append(key, 1, 0, batch...), session.ErrConflict)
+		t.put(key, batch...)
+		t.hasLog(key, "1:a", "2:b")
+		t.hasState(key, map[string]any{"app:n": 1})
 	},
-}
+}}

@@ -62,310 +62,294 @@ func (t *tester) cancels(svc session.Service, key session.Key, holder string) <-
 	return done
 }
 
-var holderCases = []testCase{
-	{
-		Name: "holder/shown",
-		Rule: "Get shows to every process who holds the session's lease, and nobody once it is given back. " +
-			"List leaves it out.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			shown := func(want string) {
-				t.Helper()
-				for _, svc := range []session.Service{t, t.other} {
-					s, err := svc.Get(t.Context(), key)
-					t.Must(err)
-					t.equal("holder", s.Holder, want)
-				}
-			}
-			shown("")
-			lease := t.holds(key, "first 🦊")
-			shown("first 🦊")
-			for s, err := range t.List(t.Context(), t.App, "") {
+var holderCases = []testCase{{
+	Name: "holder/shown",
+	Rule: "Get shows to every process who holds the session's lease, and nobody once it is given back. " +
+		"List leaves it out.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		shown := func(want string) {
+			t.Helper()
+			for _, svc := range []session.Service{t, t.other} {
+				s, err := svc.Get(t.Context(), key)
 				t.Must(err)
-				t.equal("holder in the list", s.Holder, "")
+				t.equal("holder", s.Holder, want)
 			}
-			lease.Release()
-			shown("")
-			lease = t.holds(key, "")
-			shown("")
-			lease.Release()
-			t.holds(key, "second")
-			shown("second")
-		},
+		}
+		shown("")
+		lease := t.holds(key, "first 🦊")
+		shown("first 🦊")
+		for s, err := range t.List(t.Context(), t.App, "") {
+			t.Must(err)
+			t.equal("holder in the list", s.Holder, "")
+		}
+		lease.Release()
+		shown("")
+		lease = t.holds(key, "")
+		shown("")
+		lease.Release()
+		t.holds(key, "second")
+		shown("second")
 	},
-	{
-		Name: "holder/not usable",
-		Rule: "A holder that is longer than 512 bytes, not UTF-8 or has a control character is ErrInvalid.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			for _, holder := range []string{"a\x00b", "a\nb", "\xff", strings.Repeat("x", 513)} {
-				_, err := t.Lease(t.Soon(), key, holder)
-				t.Is(err, session.ErrInvalid)
-				t.Is(t.Cancel(t.Soon(), key, holder), session.ErrInvalid)
-			}
-			t.holds(key, strings.Repeat("x", 512)).Release()
-		},
+}, {
+	Name: "holder/not usable",
+	Rule: "A holder that is longer than 512 bytes, not UTF-8 or has a control character is ErrInvalid.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		for _, holder := range []string{"a\x00b", "a\nb", "\xff", strings.Repeat("x", 513)} {
+			_, err := t.Lease(t.Soon(), key, holder)
+			t.Is(err, session.ErrInvalid)
+			t.Is(t.Cancel(t.Soon(), key, holder), session.ErrInvalid)
+		}
+		t.holds(key, strings.Repeat("x", 512)).Release()
 	},
-}
+}}
 
-var cancelCases = []testCase{
-	{
-		Name: "cancel/asked",
-		Rule: "Cancel asks the holder to end, at once in its process and soon from another one, and returns when " +
-			"the lease is given back. Until then the lease is the holder's, who may append.",
-		Run: func(t *tester) {
-			// asked has a holder asked to end, once. It reports whether all of it took less than CancelGrace, and
-			// what has to happen at once was done in time.
-			asked := func(svc session.Service, atOnce time.Duration) bool {
-				key := t.createKey(t.Key("ann", ""), nil)
-				lease := t.holds(key, "run")
-				defer lease.Release()
-				if closed(lease.Cancelled) {
-					t.Fatalf("the holder is asked to end before anybody wants that")
-				}
-				began := time.Now()
-				inTime := func() bool { return time.Since(began) < session.CancelGrace }
-				done := t.cancels(svc, key, "run")
-				soon := closesWithin(atOnce, lease.Cancelled)
-				t.closes(lease.Cancelled, "the holder is asked to end")
-				for _, id := range []string{"a", "b"} {
-					_, err := t.Append(t.Context(), session.AppendTarget{Key: key, After: t.get(key).Position, Fence: lease.Fence}, say(id))
-					if errors.Is(err, session.ErrFenced) && !inTime() {
-						return false
-					}
-					t.Must(err)
-				}
-				returned := false
-				select {
-				case err := <-done:
-					t.Must(err)
-					returned = true
-				case <-time.After(settled): // one that does not wait would have returned by now
-				}
-				lost := closed(lease.Lost)
-				if !inTime() {
+var cancelCases = []testCase{{
+	Name: "cancel/asked",
+	Rule: "Cancel asks the holder to end, at once in its process and soon from another one, and returns " +
+		"when the lease is given back. Until then the lease is the holder's, who may append.",
+	Run: func(t *tester) {
+		// asked has a holder asked to end, once. It reports whether all of it took less than CancelGrace, and
+		// what has to happen at once was done in time.
+		asked := func(svc session.Service, atOnce time.Duration) bool {
+			key := t.createKey(t.Key("ann", ""), nil)
+			lease := t.holds(key, "run")
+			defer lease.Release()
+			if closed(lease.Cancelled) {
+				t.Fatalf("the holder is asked to end before anybody wants that")
+			}
+			began := time.Now()
+			inTime := func() bool { return time.Since(began) < session.CancelGrace }
+			done := t.cancels(svc, key, "run")
+			soon := closesWithin(atOnce, lease.Cancelled)
+			t.closes(lease.Cancelled, "the holder is asked to end")
+			for _, id := range []string{"a", "b"} {
+				_, err := t.Append(t.Context(), session.AppendTarget{Key: key, After: t.get(key).Position, Fence: lease.Fence}, say(id))
+				if errors.Is(err, session.ErrFenced) && !inTime() {
 					return false
 				}
-				if returned {
-					t.Fatalf("Cancel returned while the lease is held")
-				}
-				if lost {
-					t.Fatalf("the lease is lost before CancelGrace is over")
-				}
-				lease.Release()
-				t.Must(<-done)
-				t.equal("log", t.ids(t.log(key)), []string{"1:a", "2:b"})
-				return soon
-			}
-			for _, c := range []struct {
-				svc    session.Service
-				atOnce time.Duration
-			}{{t, 500 * time.Millisecond}, {t.other, 3 * time.Second}} {
-				n := 1
-				for ; !asked(c.svc, c.atOnce); n++ {
-					if n == tries {
-						t.Fatalf("not within %v in %d attempts: the holder is asked to end", c.atOnce, n)
-					}
-				}
-			}
-		},
-	},
-	{
-		Name: "cancel/another holder",
-		Rule: "Cancel does nothing, and is no error, if the lease is another's or nobody's.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			for _, svc := range []session.Service{t, t.other} {
-				t.Must(svc.Cancel(t.Soon(), key, "run"))
-				t.Must(svc.Cancel(t.Soon(), key, ""))
-			}
-			lease := t.holds(key, "run 2")
-			for _, svc := range []session.Service{t, t.other} {
-				for _, holder := range []string{"run", "run 22", "Run 2", ""} {
-					t.Must(svc.Cancel(t.Soon(), key, holder))
-				}
-			}
-			time.Sleep(1200 * time.Millisecond) // another process's request would be seen by now
-			if closed(lease.Cancelled) || closed(lease.Lost) {
-				t.Fatalf("a holder whom nobody named was asked to end, or lost the lease")
-			}
-			_, err := t.Append(t.Context(), session.AppendTarget{Key: key, Fence: lease.Fence}, say("a"))
-			t.Must(err)
-		},
-	},
-	{
-		Name: "cancel/next lease",
-		Rule: "A request to end is about one lease: the next one's holder is not asked, even under the same name.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			for range 2 {
-				lease := t.holds(key, "run")
-				done := t.cancels(t.other, key, "run")
-				t.closes(lease.Cancelled, "the holder is asked to end")
-				lease.Release()
-				next := t.holds(key, "run")
-				t.Must(<-done)
-				time.Sleep(1200 * time.Millisecond)
-				if closed(next.Cancelled) || closed(next.Lost) {
-					t.Fatalf("the next holder was asked to end, or lost the lease")
-				}
-				next.Release()
-			}
-		},
-	},
-	{
-		Name: "cancel/again",
-		Rule: "Cancel may be called many times at once, and again when it is done.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			lease := t.holds(key, "run")
-			var all sync.WaitGroup
-			errs := make([]error, 8)
-			for i := range errs {
-				svc := []session.Service{t, t.other}[i%2]
-				all.Go(func() { errs[i] = svc.Cancel(t.Soon(), key, "run") })
-			}
-			t.closes(lease.Cancelled, "the holder is asked to end")
-			lease.Release()
-			all.Wait()
-			t.Must(errors.Join(errs...))
-			t.Must(t.Cancel(t.Soon(), key, "run"))
-			t.Must(t.other.Cancel(t.Soon(), key, "run"))
-			t.holds(key, "run")
-		},
-	},
-	{
-		Name: "cancel/taken away",
-		Rule: "A holder who goes on for longer than CancelGrace loses the lease: Lost is closed, what it appends is " +
-			"ErrFenced, and who waits has the lease. Its Release then takes nothing from them.",
-		Run: func(t *tester) {
-			type answer struct {
-				*session.Lease
-				error
-			}
-			type attempt struct {
-				key   session.Key
-				lease *session.Lease // the holder's
-				next  chan answer    // who waits for it
-				done  <-chan error   // of Cancel
-			}
-			var attempts []attempt
-			began := time.Now()
-			for _, svc := range []session.Service{t, t.other} {
-				a := attempt{
-					key:  t.createKey(t.Key("ann", ""), nil),
-					next: make(chan answer, 1),
-				}
-				a.lease = t.holds(a.key, "run")
-				ctx := t.Soon()
-				go func() {
-					next, err := t.Lease(ctx, a.key, "next")
-					a.next <- answer{next, err}
-				}()
-				a.done = t.cancels(svc, a.key, "run")
-				attempts = append(attempts, a)
-			}
-			for _, a := range attempts {
-				t.Must(<-a.done)
-				if d := time.Since(began); d < session.CancelGrace {
-					t.Fatalf("the lease was taken away after %v, before CancelGrace", d)
-				}
-				if !closed(a.lease.Cancelled) {
-					t.Fatalf("the lease was taken away, and its holder was not asked to end")
-				}
-				old := session.AppendTarget{Key: a.key, Fence: a.lease.Fence}
-				_, err := t.Append(t.Context(), old, say("x"))
-				t.Is(err, session.ErrFenced)
-				t.closes(a.lease.Lost, "the holder learns that the lease is lost")
-				next := <-a.next
-				t.Must(next.error)
-				if next.Fence <= a.lease.Fence {
-					t.Fatalf("fence %d follows %d", next.Fence, a.lease.Fence)
-				}
-				a.lease.Release()
-				_, err = t.Append(t.Context(), old, say("x"))
-				t.Is(err, session.ErrFenced)
-				_, err = t.Append(t.Context(), session.AppendTarget{Key: a.key, Fence: next.Fence}, say("a"))
-				t.Must(err)
-				next.Release()
-				t.equal("log", t.ids(t.log(a.key)), []string{"1:a"})
-			}
-		},
-	},
-	{
-		Name: "cancel/under a lost one's name",
-		Rule: "Who has lost the lease, and has not released it yet, is not in the way of a Cancel of another process's " +
-			"holder of the same name.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			old := t.holds(key, "run")
-			t.Must(t.other.Cancel(t.Soon(), key, "run")) // takes it away after CancelGrace
-			t.closes(old.Lost, "the holder learns that the lease is lost")
-			next, err := t.held.take(t.Soon(), t.other, key, "run")
-			t.Must(err)
-			defer next.Release()
-			done := t.cancels(t, key, "run")
-			t.closes(next.Cancelled, "the next holder is asked to end")
-			next.Release()
-			t.Must(<-done)
-		},
-	},
-	{
-		Name: "cancel/context",
-		Rule: "A Cancel whose context ends while it waits returns its error. The holder stays asked to end, and keeps " +
-			"the lease.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			lease := t.holds(key, "run")
-			for n := 1; ; n++ { // it may not come to ask in so short a time
-				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-				err := t.other.Cancel(ctx, key, "run")
-				cancel()
-				t.Is(err, context.DeadlineExceeded)
-				if closesWithin(3*time.Second, lease.Cancelled) {
-					break
-				}
-				if n == tries {
-					t.Fatalf("in %d attempts the holder was not asked to end", n)
-				}
-			}
-			_, err := t.Append(t.Context(), session.AppendTarget{Key: key, Fence: lease.Fence}, say("a"))
-			t.Must(err)
-		},
-	},
-	{
-		Name: "cancel/deleted",
-		Rule: "Cancel ends when the session is deleted.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			lease := t.holds(key, "run")
-			done := t.cancels(t, key, "run")
-			t.closes(lease.Cancelled, "the holder is asked to end")
-			t.Must(t.Delete(t.Context(), key))
-			lease.Release()
-			err := <-done
-			if !errors.Is(err, session.ErrNotFound) { // the holder may know of it before the store is asked
 				t.Must(err)
 			}
-		},
-	},
-	{
-		Name: "cancel/closed",
-		Rule: "Close ends a call of Cancel that waits, with ErrClosed.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			lease := t.holds(key, "run")
-			done := t.cancels(t, key, "run")
-			t.closes(lease.Cancelled, "the holder is asked to end")
-			t.Must(t.Close())
+			returned := false
 			select {
 			case err := <-done:
-				if err != nil { // else Close gave the lease back before Cancel looked
-					t.Is(err, session.ErrClosed)
-				}
-			case <-time.After(session.CancelGrace - time.Second):
-				t.late("Cancel goes on after Close")
+				t.Must(err)
+				returned = true
+			case <-time.After(settled): // one that does not wait would have returned by now
 			}
-		},
+			lost := closed(lease.Lost)
+			if !inTime() {
+				return false
+			}
+			if returned {
+				t.Fatalf("Cancel returned while the lease is held")
+			}
+			if lost {
+				t.Fatalf("the lease is lost before CancelGrace is over")
+			}
+			lease.Release()
+			t.Must(<-done)
+			t.hasLog(key, "1:a", "2:b")
+			return soon
+		}
+		for _, c := range []struct {
+			svc    session.Service
+			atOnce time.Duration
+		}{{t, 500 * time.Millisecond}, {t.other, 3 * time.Second}} {
+			n := 1
+			for ; !asked(c.svc, c.atOnce); n++ {
+				if n == tries {
+					t.Fatalf("not within %v in %d attempts: the holder is asked to end", c.atOnce, n)
+				}
+			}
+		}
 	},
-}
+}, {
+	Name: "cancel/another holder",
+	Rule: "Cancel does nothing, and is no error, if the lease is another's or nobody's.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		for _, svc := range []session.Service{t, t.other} {
+			t.Must(svc.Cancel(t.Soon(), key, "run"))
+			t.Must(svc.Cancel(t.Soon(), key, ""))
+		}
+		lease := t.holds(key, "run 2")
+		for _, svc := range []session.Service{t, t.other} {
+			for _, holder := range []string{"run", "run 22", "Run 2", ""} {
+				t.Must(svc.Cancel(t.Soon(), key, holder))
+			}
+		}
+		time.Sleep(1200 * time.Millisecond) // another process's request would be seen by now
+		if closed(lease.Cancelled) || closed(lease.Lost) {
+			t.Fatalf("a holder whom nobody named was asked to end, or lost the lease")
+		}
+		t.Must(t.append(key, 0, lease.Fence, say("a")))
+	},
+}, {
+	Name: "cancel/next lease",
+	Rule: "A request to end is about one lease: the next one's holder is not asked, even under the same name.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		for range 2 {
+			lease := t.holds(key, "run")
+			done := t.cancels(t.other, key, "run")
+			t.closes(lease.Cancelled, "the holder is asked to end")
+			lease.Release()
+			next := t.holds(key, "run")
+			t.Must(<-done)
+			time.Sleep(1200 * time.Millisecond)
+			if closed(next.Cancelled) || closed(next.Lost) {
+				t.Fatalf("the next holder was asked to end, or lost the lease")
+			}
+			next.Release()
+		}
+	},
+}, {
+	Name: "cancel/again",
+	Rule: "Cancel may be called many times at once, and again when it is done.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		lease := t.holds(key, "run")
+		var all sync.WaitGroup
+		errs := make([]error, 8)
+		for i := range errs {
+			svc := []session.Service{t, t.other}[i%2]
+			all.Go(func() { errs[i] = svc.Cancel(t.Soon(), key, "run") })
+		}
+		t.closes(lease.Cancelled, "the holder is asked to end")
+		lease.Release()
+		all.Wait()
+		t.Must(errors.Join(errs...))
+		t.Must(t.Cancel(t.Soon(), key, "run"))
+		t.Must(t.other.Cancel(t.Soon(), key, "run"))
+		t.holds(key, "run")
+	},
+}, {
+	Name: "cancel/taken away",
+	Rule: "A holder who goes on for longer than CancelGrace loses the lease: Lost is closed, what it " +
+		"appends is ErrFenced, and who waits has the lease. Its Release then takes nothing from them.",
+	Run: func(t *tester) {
+		type answer struct {
+			*session.Lease
+			error
+		}
+		type attempt struct {
+			key   session.Key
+			lease *session.Lease // the holder's
+			next  chan answer    // who waits for it
+			done  <-chan error   // of Cancel
+		}
+		var attempts []attempt
+		began := time.Now()
+		for _, svc := range []session.Service{t, t.other} {
+			a := attempt{
+				key:  t.createKey(t.Key("ann", ""), nil),
+				next: make(chan answer, 1),
+			}
+			a.lease = t.holds(a.key, "run")
+			ctx := t.Soon()
+			go func() {
+				next, err := t.Lease(ctx, a.key, "next")
+				a.next <- answer{next, err}
+			}()
+			a.done = t.cancels(svc, a.key, "run")
+			attempts = append(attempts, a)
+		}
+		for _, a := range attempts {
+			t.Must(<-a.done)
+			if d := time.Since(began); d < session.CancelGrace {
+				t.Fatalf("the lease was taken away after %v, before CancelGrace", d)
+			}
+			if !closed(a.lease.Cancelled) {
+				t.Fatalf("the lease was taken away, and its holder was not asked to end")
+			}
+			old := session.AppendTarget{Key: a.key, Fence: a.lease.Fence}
+			_, err := t.Append(t.Context(), old, say("x"))
+			t.Is(err, session.ErrFenced)
+			t.closes(a.lease.Lost, "the holder learns that the lease is lost")
+			next := <-a.next
+			t.Must(next.error)
+			if next.Fence <= a.lease.Fence {
+				t.Fatalf("fence %d follows %d", next.Fence, a.lease.Fence)
+			}
+			a.lease.Release()
+			_, err = t.Append(t.Context(), old, say("x"))
+			t.Is(err, session.ErrFenced)
+			t.Must(t.append(a.key, 0, next.Fence, say("a")))
+			next.Release()
+			t.equal("log", t.ids(t.log(a.key)), []string{"1:a"})
+		}
+	},
+}, {
+	Name: "cancel/under a lost one's name",
+	Rule: "Who has lost the lease, and has not released it yet, is not in the way of a Cancel of another " +
+		"process's holder of the same name.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		old := t.holds(key, "run")
+		t.Must(t.other.Cancel(t.Soon(), key, "run")) // takes it away after CancelGrace
+		t.closes(old.Lost, "the holder learns that the lease is lost")
+		next, err := t.held.take(t.Soon(), t.other, key, "run")
+		t.Must(err)
+		defer next.Release()
+		done := t.cancels(t, key, "run")
+		t.closes(next.Cancelled, "the next holder is asked to end")
+		next.Release()
+		t.Must(<-done)
+	},
+}, {
+	Name: "cancel/context",
+	Rule: "A Cancel whose context ends while it waits returns its error. The holder stays asked to end, " +
+		"and keeps the lease.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		lease := t.holds(key, "run")
+		for n := 1; ; n++ { // it may not come to ask in so short a time
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			err := t.other.Cancel(ctx, key, "run")
+			cancel()
+			t.Is(err, context.DeadlineExceeded)
+			if closesWithin(3*time.Second, lease.Cancelled) {
+				break
+			}
+			if n == tries {
+				t.Fatalf("in %d attempts the holder was not asked to end", n)
+			}
+		}
+		t.Must(t.append(key, 0, lease.Fence, say("a")))
+	},
+}, {
+	Name: "cancel/deleted",
+	Rule: "Cancel ends when the session is deleted.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		lease := t.holds(key, "run")
+		done := t.cancels(t, key, "run")
+		t.closes(lease.Cancelled, "the holder is asked to end")
+		t.Must(t.Delete(t.Context(), key))
+		lease.Release()
+		err := <-done
+		if !errors.Is(err, session.ErrNotFound) { // the holder may know of it before the store is asked
+			t.Must(err)
+		}
+	},
+}, {
+	Name: "cancel/closed",
+	Rule: "Close ends a call of Cancel that waits, with ErrClosed.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		lease := t.holds(key, "run")
+		done := t.cancels(t, key, "run")
+		t.closes(lease.Cancelled, "the holder is asked to end")
+		t.Must(t.Close())
+		select {
+		case err := <-done:
+			if err != nil { // else Close gave the lease back before Cancel looked
+				t.Is(err, session.ErrClosed)
+			}
+		case <-time.After(session.CancelGrace - time.Second):
+			t.late("Cancel goes on after Close")
+		}
+	},
+}}

@@ -8,140 +8,135 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-var concurrentCases = []testCase{
-	{
-		Name: "concurrent/appends",
-		Rule: "Of appends that follow one position at most one succeeds; with a new try after " +
-			"each conflict none is lost and positions stay dense.",
-		Run: func(t *tester) {
-			const writers = 6
-			const each = 8
-			key := t.create("s")
-			var wg sync.WaitGroup
-			errs := make([]error, writers)
-			for w := range writers {
-				wg.Go(func() {
-					for i := range each {
-						id := fmt.Sprintf("%d-%d", w, i)
-						err := t.persist(key, say(id), delta(id+" state", fmt.Sprint("k", w), i))
-						errs[w] = errors.Join(errs[w], err)
-					}
-				})
-			}
-			wg.Wait()
-			t.Must(errors.Join(errs...))
-			log := t.log(key)
-			t.equal("length of the log", len(log), 2*writers*each)
-			next := make([]int, writers)
-			for i := 0; i < len(log); i += 2 {
-				var w, n int
-				if _, err := fmt.Sscanf(log[i].ID, "%d-%d", &w, &n); err != nil || n != next[w] || log[i+1].ID != log[i].ID+" state" {
-					t.Fatalf("the log has %v at %d", t.ids(log[i:i+2]), i+1)
+var concurrentCases = []testCase{{
+	Name: "concurrent/appends",
+	Rule: "Of appends that follow one position at most one succeeds; with a new try after each conflict " +
+		"none is lost and positions stay dense.",
+	Run: func(t *tester) {
+		const writers = 6
+		const each = 8
+		key := t.create("s")
+		var wg sync.WaitGroup
+		errs := make([]error, writers)
+		for w := range writers {
+			wg.Go(func() {
+				for i := range each {
+					id := fmt.Sprintf("%d-%d", w, i)
+					err := t.persist(key, say(id), delta(id+" state", fmt.Sprint("k", w), i))
+					errs[w] = errors.Join(errs[w], err)
 				}
-				next[w]++
+			})
+		}
+		wg.Wait()
+		t.Must(errors.Join(errs...))
+		log := t.log(key)
+		t.equal("length of the log", len(log), 2*writers*each)
+		next := make([]int, writers)
+		for i := 0; i < len(log); i += 2 {
+			var w, n int
+			if _, err := fmt.Sscanf(log[i].ID, "%d-%d", &w, &n); err != nil || n != next[w] || log[i+1].ID != log[i].ID+" state" {
+				t.Fatalf("the log has %v at %d", t.ids(log[i:i+2]), i+1)
 			}
-			t.folds(key)
-		},
+			next[w]++
+		}
+		t.folds(key)
 	},
-	{
-		Name: "concurrent/same event",
-		Rule: "When many append one event at once it is appended once, and all get its position.",
-		Run: func(t *tester) {
-			const writers = 8
-			key := t.create("s")
-			var wg sync.WaitGroup
-			errs := make([]error, writers)
-			got := make([]int64, writers)
-			for w := range writers {
-				wg.Go(func() {
-					e := add("a", "app:n", 1)
-					errs[w] = t.persist(key, e)
-					got[w] = e.Seq
-				})
-			}
-			wg.Wait()
-			t.Must(errors.Join(errs...))
-			t.equal("positions", got, []int64{1, 1, 1, 1, 1, 1, 1, 1})
-			t.equal("log", t.ids(t.log(key)), []string{"1:a"})
-			t.equal("state", t.get(key).State, map[string]any{"app:n": 1})
-		},
+}, {
+	Name: "concurrent/same event",
+	Rule: "When many append one event at once it is appended once, and all get its position.",
+	Run: func(t *tester) {
+		const writers = 8
+		key := t.create("s")
+		var wg sync.WaitGroup
+		errs := make([]error, writers)
+		got := make([]int64, writers)
+		for w := range writers {
+			wg.Go(func() {
+				e := add("a", "app:n", 1)
+				errs[w] = t.persist(key, e)
+				got[w] = e.Seq
+			})
+		}
+		wg.Wait()
+		t.Must(errors.Join(errs...))
+		t.equal("positions", got, []int64{1, 1, 1, 1, 1, 1, 1, 1})
+		t.hasLog(key, "1:a")
+		t.hasState(key, map[string]any{"app:n": 1})
 	},
-	{
-		Name: "concurrent/create and delete",
-		Rule: "Of Creates of one session at once one succeeds, the others are ErrExists; of " +
-			"Deletes one, the others are ErrNotFound.",
-		Run: func(t *tester) {
-			const callers = 8
-			key := t.Key("ann", "s")
-			for range 3 {
-				create := func() error {
-					_, err := t.Create(t.Context(), key, map[string]any{"app:a": 1})
-					return err
-				}
-				remove := func() error { return t.Delete(t.Context(), key) }
-				for _, c := range []struct {
-					what string
-					do   func() error
-					loss error
-				}{
-					{what: "Create", do: create, loss: session.ErrExists},
-					{what: "Delete", do: remove, loss: session.ErrNotFound},
-				} {
-					var wg sync.WaitGroup
-					errs := make([]error, callers)
-					for i := range callers {
-						wg.Go(func() { errs[i] = c.do() })
-					}
-					wg.Wait()
-					won := 0
-					for _, err := range errs {
-						if err == nil {
-							won++
-						} else {
-							t.Is(err, c.loss)
-						}
-					}
-					t.equal(c.what+"s that succeeded", won, 1)
-				}
+}, {
+	Name: "concurrent/create and delete",
+	Rule: "Of Creates of one session at once one succeeds, the others are ErrExists; of Deletes one, the " +
+		"others are ErrNotFound.",
+	Run: func(t *tester) {
+		const callers = 8
+		key := t.Key("ann", "s")
+		for range 3 {
+			create := func() error {
+				_, err := t.Create(t.Context(), key, map[string]any{"app:a": 1})
+				return err
 			}
-		},
-	},
-	{
-		Name: "concurrent/reads",
-		Rule: "What Get and Read return while others append is the log at one moment: no half " +
-			"batch, and state that fits.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			done := make(chan error, 1)
-			go func() {
-				var err error
-				for i := 0; i < 60 && err == nil; i += 2 {
-					_, err = t.Append(t.Context(), session.AppendTarget{Key: key, After: int64(i)},
-						delta(fmt.Sprint("a", i), "a", i), delta(fmt.Sprint("b", i), "b", i))
+			remove := func() error { return t.Delete(t.Context(), key) }
+			for _, c := range []struct {
+				what string
+				do   func() error
+				loss error
+			}{
+				{what: "Create", do: create, loss: session.ErrExists},
+				{what: "Delete", do: remove, loss: session.ErrNotFound},
+			} {
+				var wg sync.WaitGroup
+				errs := make([]error, callers)
+				for i := range callers {
+					wg.Go(func() { errs[i] = c.do() })
 				}
-				done <- err
-			}()
-			for open := true; open; {
-				select {
-				case err := <-done:
-					t.Must(err)
-					open = false
-				default:
-				}
-				s := t.get(key)
-				if fmt.Sprint(s.State["a"]) != fmt.Sprint(s.State["b"]) || s.Position%2 != 0 {
-					t.Fatalf("state is %v at position %d", s.State, s.Position)
-				}
-				for _, sel := range []session.Selection{{}, {Live: true}} {
-					log := t.read(key, sel)
-					if len(log)%2 != 0 || int64(len(log)) < s.Position {
-						t.Fatalf("Read yields %d events after Get said position %d", len(log), s.Position)
+				wg.Wait()
+				won := 0
+				for _, err := range errs {
+					if err == nil {
+						won++
+					} else {
+						t.Is(err, c.loss)
 					}
 				}
+				t.equal(c.what+"s that succeeded", won, 1)
 			}
-		},
+		}
 	},
-}
+}, {
+	Name: "concurrent/reads",
+	Rule: "What Get and Read return while others append is the log at one moment: no half batch, and state " +
+		"that fits.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		done := make(chan error, 1)
+		go func() {
+			var err error
+			for i := 0; i < 60 && err == nil; i += 2 {
+				_, err = t.Append(t.Context(), session.AppendTarget{Key: key, After: int64(i)},
+					delta(fmt.Sprint("a", i), "a", i), delta(fmt.Sprint("b", i), "b", i))
+			}
+			done <- err
+		}()
+		for open := true; open; {
+			select {
+			case err := <-done:
+				t.Must(err)
+				open = false
+			default:
+			}
+			s := t.get(key)
+			if fmt.Sprint(s.State["a"]) != fmt.Sprint(s.State["b"]) || s.Position%2 != 0 {
+				t.Fatalf("state is %v at position %d", s.State, s.Position)
+			}
+			for _, sel := range []session.Selection{{}, {Live: true}} {
+				log := t.read(key, sel)
+				if len(log)%2 != 0 || int64(len(log)) < s.Position {
+					t.Fatalf("Read yields %d events after Get said position %d", len(log), s.Position)
+				}
+			}
+		}
+	},
+}}
 
 // persist appends events, again after each conflict.
 func (t *tester) persist(key session.Key, events ...*session.Event) error {

@@ -7,106 +7,99 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-var endCases = []testCase{
-	{
-		Name: "end/unknown session",
-		Rule: "Every operation on a session that is not there is ErrNotFound, and says which.",
-		Run: func(t *tester) {
-			t.create("s")
-			key := t.Key("ann", "none")
-			for _, op := range t.reaching(key) {
-				err := op.do()
-				t.Logf("%s: %v", op.name, err)
-				t.isKeyError(err, session.ErrNotFound, key)
-			}
-		},
+var endCases = []testCase{{
+	Name: "end/unknown session",
+	Rule: "Every operation on a session that is not there is ErrNotFound, and says which.",
+	Run: func(t *tester) {
+		t.create("s")
+		key := t.Key("ann", "none")
+		for _, op := range t.reaching(key) {
+			err := op.do()
+			t.Logf("%s: %v", op.name, err)
+			t.isKeyError(err, session.ErrNotFound, key)
+		}
 	},
-	{
-		Name: "end/done context",
-		Rule: "An operation whose context is done returns its error and has no effect.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			t.put(key, say("a"))
-			before := t.get(key)
+}, {
+	Name: "end/done context",
+	Rule: "An operation whose context is done returns its error and has no effect.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		t.put(key, say("a"))
+		before := t.get(key)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for _, op := range t.all(ctx, key) {
+			err := op.do()
+			t.Logf("%s: %v", op.name, err)
+			t.Is(err, context.Canceled)
+		}
+		t.equal("the session", t.get(key), before)
+		t.equal("the log", t.ids(t.log(key)), []string{"1:a"})
+		t.equal("the sessions", t.list(t.App, ""), []string{key.String()})
+		t.lease(key)
+	},
+}, {
+	Name: "end/context done meanwhile",
+	Rule: "An append whose context ends while it runs has its whole effect or none, and can be repeated " +
+		"until it has.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		for i := range 40 {
+			batch := []*session.Event{
+				delta(fmt.Sprint("a", i), "a", i), add(fmt.Sprint("n", i), "app:n", 1),
+				delta(fmt.Sprint("b", i), "b", i),
+			}
 			ctx, cancel := context.WithCancel(t.Context())
+			go cancel()
+			last, err := t.Append(ctx, session.AppendTarget{Key: key, After: int64(3 * i)}, batch...)
 			cancel()
-			for _, op := range t.all(ctx, key) {
-				err := op.do()
-				t.Logf("%s: %v", op.name, err)
+			s := t.get(key)
+			switch {
+			case err == nil && (last != int64(3*i+3) || s.Position != last):
+				t.Fatalf("Append returned %d, the position is %d, want %d", last, s.Position, 3*i+3)
+			case err != nil && s.Position != int64(3*i) && s.Position != int64(3*i+3):
+				t.Fatalf("the position is %d after a batch of 3 at %d", s.Position, 3*i)
+			case err != nil:
 				t.Is(err, context.Canceled)
 			}
-			t.equal("the session", t.get(key), before)
-			t.equal("the log", t.ids(t.log(key)), []string{"1:a"})
-			t.equal("the sessions", t.list(t.App, ""), []string{key.String()})
-			t.lease(key)
-		},
+			t.Must(t.append(key, int64(3*i), 0, batch...))
+		}
+		t.folds(key)
+		t.hasState(key, map[string]any{"a": 39, "b": 39, "app:n": 40})
 	},
-	{
-		Name: "end/context done meanwhile",
-		Rule: "An append whose context ends while it runs has its whole effect or none, and can " +
-			"be repeated until it has.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			for i := range 40 {
-				batch := []*session.Event{
-					delta(fmt.Sprint("a", i), "a", i), add(fmt.Sprint("n", i), "app:n", 1),
-					delta(fmt.Sprint("b", i), "b", i),
-				}
-				ctx, cancel := context.WithCancel(t.Context())
-				go cancel()
-				last, err := t.Append(ctx, session.AppendTarget{Key: key, After: int64(3 * i)}, batch...)
-				cancel()
-				s := t.get(key)
-				switch {
-				case err == nil && (last != int64(3*i+3) || s.Position != last):
-					t.Fatalf("Append returned %d, the position is %d, want %d", last, s.Position, 3*i+3)
-				case err != nil && s.Position != int64(3*i) && s.Position != int64(3*i+3):
-					t.Fatalf("the position is %d after a batch of 3 at %d", s.Position, 3*i)
-				case err != nil:
-					t.Is(err, context.Canceled)
-				}
-				_, err = t.Append(t.Context(), session.AppendTarget{Key: key, After: int64(3 * i)}, batch...)
-				t.Must(err)
-			}
-			t.folds(key)
-			t.equal("state", t.get(key).State, map[string]any{"a": 39, "b": 39, "app:n": 40})
-		},
+}, {
+	Name: "end/closed",
+	Rule: "After Close every operation is an error that is ErrClosed; a lease's Release and another Close " +
+		"do no harm.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		lease := t.lease(key)
+		t.Must(t.Close())
+		for _, op := range t.all(t.Soon(), key) {
+			err := op.do()
+			t.Logf("%s: %v", op.name, err)
+			t.Is(err, session.ErrClosed)
+		}
+		lease.Release()
+		_ = t.Close()
 	},
-	{
-		Name: "end/closed",
-		Rule: "After Close every operation is an error that is ErrClosed; a lease's Release and " +
-			"another Close do no harm.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			lease := t.lease(key)
-			t.Must(t.Close())
-			for _, op := range t.all(t.Soon(), key) {
-				err := op.do()
-				t.Logf("%s: %v", op.name, err)
-				t.Is(err, session.ErrClosed)
-			}
-			lease.Release()
-			_ = t.Close()
-		},
+}, {
+	Name: "end/closed while waiting",
+	Rule: "Close ends a call of Lease that waits, with ErrClosed.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		t.lease(key)
+		ctx := &watched{Context: t.Soon(), asked: make(chan struct{})}
+		waited := make(chan error, 1)
+		go func() {
+			_, err := t.Lease(ctx, key, "")
+			waited <- err
+		}()
+		<-ctx.asked
+		t.Must(t.Close())
+		t.Is(<-waited, session.ErrClosed)
 	},
-	{
-		Name: "end/closed while waiting",
-		Rule: "Close ends a call of Lease that waits, with ErrClosed.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			t.lease(key)
-			ctx := &watched{Context: t.Soon(), asked: make(chan struct{})}
-			waited := make(chan error, 1)
-			go func() {
-				_, err := t.Lease(ctx, key, "")
-				waited <- err
-			}()
-			<-ctx.asked
-			t.Must(t.Close())
-			t.Is(<-waited, session.ErrClosed)
-		},
-	},
-}
+}}
 
 // all returns an operation of each kind, with a context.
 func (t *tester) all(ctx context.Context, key session.Key) []operation {

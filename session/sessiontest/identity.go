@@ -9,108 +9,102 @@ import (
 )
 
 // identityCases are about which session a key names.
-var identityCases = []testCase{
-	{
-		Name: "identity/same ID under two users",
-		Rule: "A session is app, user and ID together: no operation reaches another user's " +
-			"session of the same ID.",
-		Run: func(t *tester) {
-			ann := t.Key("ann", "s")
-			bob := t.Key("bob", "s")
-			t.createKey(ann, map[string]any{"k": "ann's"})
-			for _, op := range t.reaching(bob) {
-				err := op.do()
-				t.Logf("%s: %v", op.name, err)
-				t.isKeyError(err, session.ErrNotFound, bob)
-			}
-			t.createKey(bob, map[string]any{"k": "bob's"})
-			t.put(ann, say("a"))
-			t.put(bob, say("a"), say("b"))
-			t.equal("ann's log", t.ids(t.log(ann)), []string{"1:a"})
-			t.equal("bob's log", t.ids(t.log(bob)), []string{"1:a", "2:b"})
-			t.equal("ann's state", t.get(ann).State, map[string]any{"k": "ann's"})
-			t.Must(t.Delete(t.Context(), bob))
-			t.equal("ann's log after bob's was deleted", t.ids(t.log(ann)), []string{"1:a"})
-		},
+var identityCases = []testCase{{
+	Name: "identity/same ID under two users",
+	Rule: "A session is app, user and ID together: no operation reaches another user's session of the same " +
+		"ID.",
+	Run: func(t *tester) {
+		ann := t.Key("ann", "s")
+		bob := t.Key("bob", "s")
+		t.createKey(ann, map[string]any{"k": "ann's"})
+		for _, op := range t.reaching(bob) {
+			err := op.do()
+			t.Logf("%s: %v", op.name, err)
+			t.isKeyError(err, session.ErrNotFound, bob)
+		}
+		t.createKey(bob, map[string]any{"k": "bob's"})
+		t.put(ann, say("a"))
+		t.put(bob, say("a"), say("b"))
+		t.equal("ann's log", t.ids(t.log(ann)), []string{"1:a"})
+		t.equal("bob's log", t.ids(t.log(bob)), []string{"1:a", "2:b"})
+		t.equal("ann's state", t.get(ann).State, map[string]any{"k": "ann's"})
+		t.Must(t.Delete(t.Context(), bob))
+		t.equal("ann's log after bob's was deleted", t.ids(t.log(ann)), []string{"1:a"})
 	},
-	{
-		Name: "identity/same user and ID under two apps",
-		Rule: "A session is app, user and ID together: apps share neither sessions nor state.",
-		Run: func(t *tester) {
-			one := t.Key("ann", "s")
-			two := one
-			two.App += " two"
-			t.createKey(one, map[string]any{"app:a": 1, "user:u": 1, "k": 1})
-			t.createKey(two, nil)
-			t.put(one, say("a"))
-			t.equal("state of the other app", t.get(two).State, nil)
-			t.equal("log of the other app", t.ids(t.log(two)), nil)
-		},
+}, {
+	Name: "identity/same user and ID under two apps",
+	Rule: "A session is app, user and ID together: apps share neither sessions nor state.",
+	Run: func(t *tester) {
+		one := t.Key("ann", "s")
+		two := one
+		two.App += " two"
+		t.createKey(one, map[string]any{"app:a": 1, "user:u": 1, "k": 1})
+		t.createKey(two, nil)
+		t.put(one, say("a"))
+		t.equal("state of the other app", t.get(two).State, nil)
+		t.equal("log of the other app", t.ids(t.log(two)), nil)
 	},
-	{
-		Name: "identity/odd names",
-		Rule: "App, user and ID may hold any characters but control characters, and names that " +
-			"begin, end or read alike are different sessions.",
-		Run: func(t *tester) {
-			names := []string{"a", "a/b", "b", "a/", "/a", "%", "a%", "_", "a_", `"`, "'", "''", "a'; --", `\`, `a\`, "ä", "a\u0308",
-				"日本", "🦊", " ", "a ", " a", "A", "a:b", "app:a", "user:a", "*", "?", "null", "0", "00", "1e1", "-",
-				strings.Repeat("x", 512), strings.Repeat("x", 511)}
-			var keys []session.Key
-			for _, n := range names {
-				keys = append(keys, t.Key(n, "s"), t.Key("u", n),
-					session.Key{App: t.App + n, User: "u", ID: "s"})
+}, {
+	Name: "identity/odd names",
+	Rule: "App, user and ID may hold any characters but control characters, and names that begin, end or " +
+		"read alike are different sessions.",
+	Run: func(t *tester) {
+		names := []string{"a", "a/b", "b", "a/", "/a", "%", "a%", "_", "a_", `"`, "'", "''", "a'; --", `\`, `a\`, "ä", "a\u0308",
+			"日本", "🦊", " ", "a ", " a", "A", "a:b", "app:a", "user:a", "*", "?", "null", "0", "00", "1e1", "-",
+			strings.Repeat("x", 512), strings.Repeat("x", 511)}
+		var keys []session.Key
+		for _, n := range names {
+			keys = append(keys, t.Key(n, "s"), t.Key("u", n), session.Key{App: t.App + n, User: "u", ID: "s"})
+		}
+		keys = append(keys, t.Key("a/b", "c"), t.Key("a", "b/c"),
+			session.Key{App: t.App + "/a", User: "b", ID: "c"})
+		for _, k := range keys {
+			if len(k.App) > 512 {
+				continue
 			}
-			keys = append(keys, t.Key("a/b", "c"), t.Key("a", "b/c"),
-				session.Key{App: t.App + "/a", User: "b", ID: "c"})
-			for _, k := range keys {
-				if len(k.App) > 512 {
-					continue
-				}
-				t.createKey(k, map[string]any{"key": k.String(), "user:k": k.User})
-				t.put(k, session.Message("event of "+k.String()))
+			t.createKey(k, map[string]any{"key": k.String(), "user:k": k.User})
+			t.put(k, session.Message("event of "+k.String()))
+		}
+		for _, k := range keys {
+			if len(k.App) > 512 {
+				continue
 			}
-			for _, k := range keys {
-				if len(k.App) > 512 {
-					continue
-				}
-				t.equal("state of "+k.String(), t.get(k).State,
-					map[string]any{"key": k.String(), "user:k": k.User})
-				log := t.log(k)
-				if len(log) != 1 || log[0].Text() != "event of "+k.String() {
-					t.Fatalf("log of %s is %s", k, brief(log))
-				}
-				var listed []string
-				for s, err := range t.List(t.Context(), k.App, k.User) {
-					t.Must(err)
-					if s.App != k.App || s.User != k.User {
-						t.Fatalf("List of %q, %q yields %q", k.App, k.User, s.Key)
-					}
-					listed = append(listed, s.ID)
-				}
-				if !strings.Contains("\n"+strings.Join(listed, "\n")+"\n", "\n"+k.ID+"\n") {
-					t.Fatalf("List of %q, %q yields %q, without %q", k.App, k.User, listed, k.ID)
-				}
+			t.equal("state of "+k.String(), t.get(k).State,
+				map[string]any{"key": k.String(), "user:k": k.User})
+			log := t.log(k)
+			if len(log) != 1 || log[0].Text() != "event of "+k.String() {
+				t.Fatalf("log of %s is %s", k, brief(log))
 			}
-		},
+			var listed []string
+			for s, err := range t.List(t.Context(), k.App, k.User) {
+				t.Must(err)
+				if s.App != k.App || s.User != k.User {
+					t.Fatalf("List of %q, %q yields %q", k.App, k.User, s.Key)
+				}
+				listed = append(listed, s.ID)
+			}
+			if !strings.Contains("\n"+strings.Join(listed, "\n")+"\n", "\n"+k.ID+"\n") {
+				t.Fatalf("List of %q, %q yields %q, without %q", k.App, k.User, listed, k.ID)
+			}
+		}
 	},
-	{
-		Name: "identity/refused names",
-		Rule: "Create refuses a key without app or user, and one with control characters, " +
-			"invalid UTF-8 or more than 512 bytes in a part.",
-		Run: func(t *tester) {
-			for _, k := range []session.Key{
-				{User: "ann", ID: "s"}, {App: t.App, ID: "s"},
-				t.Key("a\x00b", "s"), t.Key("a", "s\n"), t.Key("\x7f", "s"), t.Key("a\xff", "s"),
-				{App: "a\t", User: "b", ID: "s"},
-				t.Key("a", strings.Repeat("x", 513)), t.Key(strings.Repeat("x", 513), "s"),
-			} {
-				_, err := t.Create(t.Context(), k, nil)
-				t.Logf("%q: %v", k, err)
-				t.Is(err, session.ErrInvalid)
-			}
-		},
+}, {
+	Name: "identity/refused names",
+	Rule: "Create refuses a key without app or user, and one with control characters, invalid UTF-8 or " +
+		"more than 512 bytes in a part.",
+	Run: func(t *tester) {
+		for _, k := range []session.Key{
+			{User: "ann", ID: "s"}, {App: t.App, ID: "s"},
+			t.Key("a\x00b", "s"), t.Key("a", "s\n"), t.Key("\x7f", "s"), t.Key("a\xff", "s"),
+			{App: "a\t", User: "b", ID: "s"},
+			t.Key("a", strings.Repeat("x", 513)), t.Key(strings.Repeat("x", 513), "s"),
+		} {
+			_, err := t.Create(t.Context(), k, nil)
+			t.Logf("%q: %v", k, err)
+			t.Is(err, session.ErrInvalid)
+		}
 	},
-}
+}}
 
 // An operation is one call of the store.
 type operation struct {

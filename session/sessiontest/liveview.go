@@ -6,335 +6,306 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-var compactionCases = []testCase{
-	{
-		Name: "compaction/live view",
-		Rule: "After a compaction the live view is its event, what it keeps, and what came " +
-			"after its Through; its position is the frontier.",
-		Run: func(t *tester) {
-			key := t.talk()
-			t.put(key, compact("c", 7, 0, 2, 5))
-			t.isLive(key, 11, 2, 5, 8, 9, 10)
-			t.equal("frontier", t.get(key).Frontier, 11)
-			t.equal("text of the log's first event", t.log(key)[0].Text(), "m1")
-			t.put(key, say("n"))
-			t.isLive(key, 11, 2, 5, 8, 9, 10, 12)
-			t.put(key, compact("d", 8, 11, 5))
-			t.isLive(key, 13, 5, 9, 10, 12)
-			t.put(key, compact("e", 12, 13, 9))
-			t.isLive(key, 14, 9)
-			t.put(key, answer("o", "two"), compact("f", 15, 14))
-			t.isLive(key, 16)
-		},
+var compactionCases = []testCase{{
+	Name: "compaction/live view",
+	Rule: "After a compaction the live view is its event, what it keeps, and what came after its Through; " +
+		"its position is the frontier.",
+	Run: func(t *tester) {
+		key := t.talk()
+		t.put(key, compact("c", 7, 0, 2, 5))
+		t.isLive(key, 11, 2, 5, 8, 9, 10)
+		t.equal("frontier", t.get(key).Frontier, 11)
+		t.equal("text of the log's first event", t.log(key)[0].Text(), "m1")
+		t.put(key, say("n"))
+		t.isLive(key, 11, 2, 5, 8, 9, 10, 12)
+		t.put(key, compact("d", 8, 11, 5))
+		t.isLive(key, 13, 5, 9, 10, 12)
+		t.put(key, compact("e", 12, 13, 9))
+		t.isLive(key, 14, 9)
+		t.put(key, answer("o", "two"), compact("f", 15, 14))
+		t.isLive(key, 16)
 	},
-	{
-		Name: "compaction/workflows",
-		Rule: "A compaction covers no event of a workflow's run that has not ended, and not the run's " +
-			"input; once the run has ended it may cover all. A run of another kit, which has no end, keeps nothing.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			foreign := ofNode("foreign", "desk@1/sort@1", false)
-			t.put(key, says(1)[0], foreign, say("go"), ofNode("sort", "desk@i/sort@1", true), ofNode("ask", "desk@i/ask@1", false), say("hello"))
-			for what, e := range map[string]*session.Event{
-				"the input":             compact("bad", 6, 0, 4, 5),
-				"a node that has ended": compact("bad", 6, 0, 3, 5),
-				"a node at work":        compact("bad", 5, 0, 3, 4),
-			} {
-				t.Logf("a compaction is refused that covers %s", what)
-				t.refused(key, session.ErrInvalid, "bad", e)
+}, {
+	Name: "compaction/workflows",
+	Rule: "A compaction covers no event of a workflow's run that has not ended, and not the run's input; " +
+		"once the run has ended it may cover all. A run of another kit, which has no end, keeps nothing.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		foreign := ofNode("foreign", "desk@1/sort@1", false)
+		t.put(key, says(1)[0], foreign, say("go"), ofNode("sort", "desk@i/sort@1", true), ofNode("ask", "desk@i/ask@1", false), say("hello"))
+		for what, e := range map[string]*session.Event{
+			"the input":             compact("bad", 6, 0, 4, 5),
+			"a node that has ended": compact("bad", 6, 0, 3, 5),
+			"a node at work":        compact("bad", 5, 0, 3, 4),
+		} {
+			t.Logf("a compaction is refused that covers %s", what)
+			t.refused(key, session.ErrInvalid, "bad", e)
+		}
+		t.put(key, compact("c", 6, 0, 3, 4, 5))
+		t.isLive(key, 7, 3, 4, 5)
+		t.put(key, ofNode("end", "desk@i", true), compact("d", 8, 7))
+		t.isLive(key, 9)
+		t.put(key, rewind("r", 7))
+		t.isLive(key, 7, 3, 4, 5)
+	},
+}, {
+	Name: "compaction/late",
+	Rule: "A compaction whose author knew the last compaction or rewind may come late: events appended " +
+		"since do not disturb it.",
+	Run: func(t *tester) {
+		key := t.talk()
+		t.put(key, says(20)[15:]...)
+		t.put(key, compact("c", 3, 0))
+		t.isLive(key, 16, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+	},
+}, {
+	Name: "compaction/refused",
+	Rule: "A compaction that would break the live view is ErrInvalid: see store.CheckCompaction.",
+	Run: func(t *tester) {
+		key := t.talk()
+		t.put(key, say("void"), rewind("r", 10))
+		t.put(key, compact("c", 3, 12, 2)) // live: 13 2 4 5 6 7 8 9 10
+		withCall := compact("bad", 8, 13)
+		withCall.Content = call("x", "three").Content
+		withResponse := compact("bad", 8, 13)
+		withResponse.Content = answer("x", "two").Content
+		both := compact("bad", 8, 13)
+		both.Actions.Rewind = &session.Rewind{To: 1}
+		for what, e := range map[string]*session.Event{
+			"through is not before it":         compact("bad", 14, 13, 9),
+			"through is far after it":          compact("bad", 1<<40, 13),
+			"through is negative":              compact("bad", -1, 13),
+			"frontier is an older one":         compact("bad", 8, 12),
+			"frontier is 0":                    compact("bad", 8, 0),
+			"frontier is not there yet":        compact("bad", 8, 14),
+			"keep is not ascending":            compact("bad", 8, 13, 5, 2),
+			"keep has one twice":               compact("bad", 8, 13, 5, 5),
+			"keep goes beyond through":         compact("bad", 8, 13, 9),
+			"keep was compacted":               compact("bad", 8, 13, 1),
+			"keep was voided":                  compact("bad", 12, 13, 9, 11),
+			"keep is a rewind":                 compact("bad", 12, 13, 9, 12),
+			"keep is a compaction":             compact("bad", 13, 13, 9, 13),
+			"keep is 0":                        compact("bad", 8, 13, 0),
+			"it covers nothing new":            compact("bad", 3, 13, 2),
+			"it keeps all":                     compact("bad", 8, 13, 2, 4, 5, 6, 7, 8),
+			"it covers less than the last":     compact("bad", 2, 13),
+			"it covers a call, no response":    compact("bad", 5, 13),
+			"it keeps a call, no response":     compact("bad", 8, 13, 4),
+			"it covers a call, keeps response": compact("bad", 8, 13, 6),
+			"it covers an open call":           compact("bad", 10, 13),
+			"it carries a call":                withCall,
+			"it carries a response":            withResponse,
+			"it is a rewind too":               both,
+		} {
+			t.Logf("a compaction is refused: %s", what)
+			t.refused(key, session.ErrInvalid, "bad", e)
+			if what != "through is not before it" {
+				t.refused(key, session.ErrInvalid, "bad", say("with another"), e)
 			}
-			t.put(key, compact("c", 6, 0, 3, 4, 5))
-			t.isLive(key, 7, 3, 4, 5)
-			t.put(key, ofNode("end", "desk@i", true), compact("d", 8, 7))
-			t.isLive(key, 9)
-			t.put(key, rewind("r", 7))
-			t.isLive(key, 7, 3, 4, 5)
-		},
+		}
+		t.put(key, compact("good", 8, 13))
+		t.isLive(key, 14, 9, 10)
 	},
-	{
-		Name: "compaction/late",
-		Rule: "A compaction whose author knew the last compaction or rewind may come late: " +
-			"events appended since do not disturb it.",
-		Run: func(t *tester) {
-			key := t.talk()
-			t.put(key, says(20)[15:]...)
-			t.put(key, compact("c", 3, 0))
-			t.isLive(key, 16, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
-		},
+}, {
+	Name: "compaction/of what a call waits for",
+	Rule: "While a call is open, a compaction keeps what says that it is answered later, the question to a " +
+		"human about it and the decision, and what the agent that is to answer it has said.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		later := &session.Event{ID: "later", Author: "agent", LongRunningToolIDs: []string{"one"}}
+		asked := &session.Event{
+			ID: "asked", Author: "agent", Actions: session.Decision(false, "two").Actions,
+		}
+		decision := session.Decision(true, "two")
+		decision.ID = "decision"
+		below := say("below")
+		below.Author = "f"
+		below.Branch = "f@one"
+		t.put(key, say("m"), calls("c", "one", "two"), later, asked, decision, below, say("n"))
+		for what, keep := range map[string][]int64{
+			"it covers the calls":                    {3, 4, 5, 6},
+			"it covers that one is answered later":   {2, 4, 5, 6},
+			"it covers the question":                 {2, 3, 5, 6},
+			"it covers the decision":                 {2, 3, 4, 6},
+			"it covers the conversation of a callee": {2, 3, 4, 5},
+		} {
+			t.Logf("a compaction is refused: %s", what)
+			t.refused(key, session.ErrInvalid, "bad", compact("bad", 7, 0, keep...))
+		}
+		t.put(key, compact("d", 7, 0, 2, 3, 4, 5, 6))
+		t.isLive(key, 8, 2, 3, 4, 5, 6)
+		t.put(key, answers("r", "two"))
+		t.refused(key, session.ErrInvalid, "bad", compact("bad", 9, 8, 2, 4, 5, 6, 9)) // the other call is still open
+		t.put(key, answers("s", "one"), compact("e", 10, 8))
+		t.isLive(key, 11)
 	},
-	{
-		Name: "compaction/refused",
-		Rule: "A compaction that would break the live view is ErrInvalid: see " +
-			"store.CheckCompaction.",
-		Run: func(t *tester) {
-			key := t.talk()
-			t.put(key, say("void"), rewind("r", 10))
-			t.put(key, compact("c", 3, 12, 2)) // live: 13 2 4 5 6 7 8 9 10
-			withCall := compact("bad", 8, 13)
-			withCall.Content = call("x", "three").Content
-			withResponse := compact("bad", 8, 13)
-			withResponse.Content = answer("x", "two").Content
-			both := compact("bad", 8, 13)
-			both.Actions.Rewind = &session.Rewind{To: 1}
-			for what, e := range map[string]*session.Event{
-				"through is not before it":         compact("bad", 14, 13, 9),
-				"through is far after it":          compact("bad", 1<<40, 13),
-				"through is negative":              compact("bad", -1, 13),
-				"frontier is an older one":         compact("bad", 8, 12),
-				"frontier is 0":                    compact("bad", 8, 0),
-				"frontier is not there yet":        compact("bad", 8, 14),
-				"keep is not ascending":            compact("bad", 8, 13, 5, 2),
-				"keep has one twice":               compact("bad", 8, 13, 5, 5),
-				"keep goes beyond through":         compact("bad", 8, 13, 9),
-				"keep was compacted":               compact("bad", 8, 13, 1),
-				"keep was voided":                  compact("bad", 12, 13, 9, 11),
-				"keep is a rewind":                 compact("bad", 12, 13, 9, 12),
-				"keep is a compaction":             compact("bad", 13, 13, 9, 13),
-				"keep is 0":                        compact("bad", 8, 13, 0),
-				"it covers nothing new":            compact("bad", 3, 13, 2),
-				"it keeps all":                     compact("bad", 8, 13, 2, 4, 5, 6, 7, 8),
-				"it covers less than the last":     compact("bad", 2, 13),
-				"it covers a call, no response":    compact("bad", 5, 13),
-				"it keeps a call, no response":     compact("bad", 8, 13, 4),
-				"it covers a call, keeps response": compact("bad", 8, 13, 6),
-				"it covers an open call":           compact("bad", 10, 13),
-				"it carries a call":                withCall,
-				"it carries a response":            withResponse,
-				"it is a rewind too":               both,
-			} {
-				t.Logf("a compaction is refused: %s", what)
-				t.refused(key, session.ErrInvalid, "bad", e)
-				if what != "through is not before it" {
-					t.refused(key, session.ErrInvalid, "bad", say("with another"), e)
-				}
-			}
-			t.put(key, compact("good", 8, 13))
-			t.isLive(key, 14, 9, 10)
-		},
+}, {
+	Name: "compaction/stale",
+	Rule: "A compaction is refused when another compaction or a rewind came after what its author knew, so " +
+		"a late summary is never wrong.",
+	Run: func(t *tester) {
+		key := t.talk()
+		t.put(key, rewind("r", 8))
+		t.refused(key, session.ErrInvalid, "bad", compact("bad", 7, 0))
+		t.put(key, compact("c", 3, 11))
+		t.refused(key, session.ErrInvalid, "bad", compact("bad", 7, 11))
+		t.put(key, rewind("s", 2))
+		t.refused(key, session.ErrInvalid, "bad", compact("bad", 2, 12))
+		t.put(key, compact("d", 2, 13))
+		t.isLive(key, 14)
 	},
-	{
-		Name: "compaction/of what a call waits for",
-		Rule: "While a call is open, a compaction keeps what says that it is answered later, " +
-			"the question to a human about it and the decision, and what the agent that is to " +
-			"answer it has said.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			later := &session.Event{ID: "later", Author: "agent", LongRunningToolIDs: []string{"one"}}
-			asked := &session.Event{
-				ID: "asked", Author: "agent", Actions: session.Decision(false, "two").Actions,
-			}
-			decision := session.Decision(true, "two")
-			decision.ID = "decision"
-			below := say("below")
-			below.Author = "f"
-			below.Branch = "f@one"
-			t.put(key, say("m"), calls("c", "one", "two"), later, asked, decision, below, say("n"))
-			for what, keep := range map[string][]int64{
-				"it covers the calls":                    {3, 4, 5, 6},
-				"it covers that one is answered later":   {2, 4, 5, 6},
-				"it covers the question":                 {2, 3, 5, 6},
-				"it covers the decision":                 {2, 3, 4, 6},
-				"it covers the conversation of a callee": {2, 3, 4, 5},
-			} {
-				t.Logf("a compaction is refused: %s", what)
-				t.refused(key, session.ErrInvalid, "bad", compact("bad", 7, 0, keep...))
-			}
-			t.put(key, compact("d", 7, 0, 2, 3, 4, 5, 6))
-			t.isLive(key, 8, 2, 3, 4, 5, 6)
-			t.put(key, answers("r", "two"))
-			t.refused(key, session.ErrInvalid, "bad", compact("bad", 9, 8, 2, 4, 5, 6, 9)) // the other call is still open
-			t.put(key, answers("s", "one"), compact("e", 10, 8))
-			t.isLive(key, 11)
-		},
+}, {
+	Name: "compaction/of a batch",
+	Rule: "In a batch each compaction and rewind is checked, and counts, after the events before it.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		t.put(key, say("a"), say("b"), compact("c", 2, 0), say("d"), compact("e", 4, 3))
+		t.isLive(key, 5)
+		t.put(key, say("f"), rewind("g", 4), rewind("h", 1), say("i"), rewind("j", 2), compact("k", 2, 10, 1))
+		t.isLive(key, 11, 1)
+		t.put(key, call("l", "1"), answer("m", "1"), compact("n", 13, 11))
+		t.isLive(key, 14)
+		t.refused(key, session.ErrInvalid, "bad", say("o"), compact("p", 15, 14), compact("bad", 15, 14))
+		t.refused(key, session.ErrInvalid, "bad", say("o"), rewind("p", 3), compact("bad", 15, 14))
+		t.refused(key, session.ErrInvalid, "bad", rewind("p", 3), rewind("bad", 16), say("o"))
+		t.refused(key, session.ErrInvalid, "bad", call("o", "2"), compact("bad", 15, 14), answer("q", "2"))
+		t.folds(key)
 	},
-	{
-		Name: "compaction/stale",
-		Rule: "A compaction is refused when another compaction or a rewind came after what its " +
-			"author knew, so a late summary is never wrong.",
-		Run: func(t *tester) {
-			key := t.talk()
-			t.put(key, rewind("r", 8))
-			t.refused(key, session.ErrInvalid, "bad", compact("bad", 7, 0))
-			t.put(key, compact("c", 3, 11))
-			t.refused(key, session.ErrInvalid, "bad", compact("bad", 7, 11))
-			t.put(key, rewind("s", 2))
-			t.refused(key, session.ErrInvalid, "bad", compact("bad", 2, 12))
-			t.put(key, compact("d", 2, 13))
-			t.isLive(key, 14)
-		},
+}, {
+	Name: "compaction/inert",
+	Rule: "A compaction without Through, such as another kit's over a range of time, is an ordinary event.",
+	Run: func(t *tester) {
+		key := t.talk()
+		t.put(key, compact("c", 0, 77, 99))
+		t.isLive(key, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
+		t.equal("frontier", t.get(key).Frontier, 0)
+		t.put(key, compact("d", 3, 0, 2), compact("e", 11, 12, 9, 11))
+		t.isLive(key, 13, 9, 11)
 	},
-	{
-		Name: "compaction/of a batch",
-		Rule: "In a batch each compaction and rewind is checked, and counts, after the events " +
-			"before it.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			t.put(key, say("a"), say("b"), compact("c", 2, 0), say("d"), compact("e", 4, 3))
-			t.isLive(key, 5)
-			t.put(key, say("f"), rewind("g", 4), rewind("h", 1), say("i"), rewind("j", 2),
-				compact("k", 2, 10, 1))
-			t.isLive(key, 11, 1)
-			t.put(key, call("l", "1"), answer("m", "1"), compact("n", 13, 11))
-			t.isLive(key, 14)
-			t.refused(key, session.ErrInvalid, "bad", say("o"), compact("p", 15, 14),
-				compact("bad", 15, 14))
-			t.refused(key, session.ErrInvalid, "bad", say("o"), rewind("p", 3), compact("bad", 15, 14))
-			t.refused(key, session.ErrInvalid, "bad", rewind("p", 3), rewind("bad", 16), say("o"))
-			t.refused(key, session.ErrInvalid, "bad", call("o", "2"), compact("bad", 15, 14),
-				answer("q", "2"))
-			t.folds(key)
-		},
+}, {
+	Name: "compaction/state",
+	Rule: "A compaction changes no state but by its own delta: what it covers still counts.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		c := compact("c", 2, 0)
+		c.Actions.StateDelta = map[string]any{"k": 3, "user:u": 1}
+		t.put(key, delta("a", "k", 1), delta("b", "l", 2), c)
+		t.isLive(key, 3)
+		t.hasState(key, map[string]any{"k": 3, "l": 2, "user:u": 1})
 	},
-	{
-		Name: "compaction/inert",
-		Rule: "A compaction without Through, such as another kit's over a range of time, is an " +
-			"ordinary event.",
-		Run: func(t *tester) {
-			key := t.talk()
-			t.put(key, compact("c", 0, 77, 99))
-			t.isLive(key, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
-			t.equal("frontier", t.get(key).Frontier, 0)
-			t.put(key, compact("d", 3, 0, 2), compact("e", 11, 12, 9, 11))
-			t.isLive(key, 13, 9, 11)
-		},
-	},
-	{
-		Name: "compaction/state",
-		Rule: "A compaction changes no state but by its own delta: what it covers still counts.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			c := compact("c", 2, 0)
-			c.Actions.StateDelta = map[string]any{"k": 3, "user:u": 1}
-			t.put(key, delta("a", "k", 1), delta("b", "l", 2), c)
-			t.isLive(key, 3)
-			t.equal("state", t.get(key).State, map[string]any{"k": 3, "l": 2, "user:u": 1})
-		},
-	},
-}
+}}
 
-var rewindCases = []testCase{
-	{
-		Name: "rewind/live view and state",
-		Rule: "A rewind voids what came after its position: events, and the changes of the " +
-			"session's own keys; not app: and user: keys.",
-		Run: func(t *tester) {
-			key := t.createKey(t.Key("ann", "s"), map[string]any{"k": 0, "gone": "back"})
-			t.put(key, delta("a", "k", 1), delta("b", "k", 2), delta("c", "l", 1),
-				delta("d", "gone", nil), delta("e", "app:a", 1), add("f", "user:u", 1))
-			t.put(key, rewind("g", 1))
-			t.isLive(key, 1)
-			t.equal("state", t.get(key).State,
-				map[string]any{"k": 1, "gone": "back", "app:a": 1, "user:u": 1})
-			t.equal("frontier", t.get(key).Frontier, 7)
-			t.put(key, delta("h", "l", 2))
-			t.isLive(key, 1, 8)
-			t.equal("state", t.get(key).State,
-				map[string]any{"k": 1, "l": 2, "gone": "back", "app:a": 1, "user:u": 1})
-			t.equal("log", len(t.log(key)), 8)
-		},
+var rewindCases = []testCase{{
+	Name: "rewind/live view and state",
+	Rule: "A rewind voids what came after its position: events, and the changes of the session's own keys; " +
+		"not app: and user: keys.",
+	Run: func(t *tester) {
+		key := t.createKey(t.Key("ann", "s"), map[string]any{"k": 0, "gone": "back"})
+		t.put(key, delta("a", "k", 1), delta("b", "k", 2), delta("c", "l", 1),
+			delta("d", "gone", nil), delta("e", "app:a", 1), add("f", "user:u", 1))
+		t.put(key, rewind("g", 1))
+		t.isLive(key, 1)
+		t.hasState(key, map[string]any{"k": 1, "gone": "back", "app:a": 1, "user:u": 1})
+		t.equal("frontier", t.get(key).Frontier, 7)
+		t.put(key, delta("h", "l", 2))
+		t.isLive(key, 1, 8)
+		t.hasState(key, map[string]any{"k": 1, "l": 2, "gone": "back", "app:a": 1, "user:u": 1})
+		t.equal("log", len(t.log(key)), 8)
 	},
-	{
-		Name: "rewind/to 0",
-		Rule: "A rewind to 0 leaves an empty live view and the state that the session was " +
-			"created with.",
-		Run: func(t *tester) {
-			key := t.createKey(t.Key("ann", "s"),
-				map[string]any{"k": map[string]any{"n": 1}, "user:u": 1})
-			t.put(key, delta("a", "k", nil), delta("b", "x", 1), rewind("c", 0))
-			t.isLive(key)
-			t.equal("state", t.get(key).State, map[string]any{"k": map[string]any{"n": 1}, "user:u": 1})
-			t.put(key, delta("d", "k", 2), rewind("e", 0), rewind("f", 0))
-			t.isLive(key)
-			t.equal("state", t.get(key).State, map[string]any{"k": map[string]any{"n": 1}, "user:u": 1})
-			empty := t.create("empty")
-			t.put(empty, rewind("r", 0))
-			t.isLive(empty)
-		},
+}, {
+	Name: "rewind/to 0",
+	Rule: "A rewind to 0 leaves an empty live view and the state that the session was created with.",
+	Run: func(t *tester) {
+		key := t.createKey(t.Key("ann", "s"), map[string]any{"k": map[string]any{"n": 1}, "user:u": 1})
+		t.put(key, delta("a", "k", nil), delta("b", "x", 1), rewind("c", 0))
+		t.isLive(key)
+		t.hasState(key, map[string]any{"k": map[string]any{"n": 1}, "user:u": 1})
+		t.put(key, delta("d", "k", 2), rewind("e", 0), rewind("f", 0))
+		t.isLive(key)
+		t.hasState(key, map[string]any{"k": map[string]any{"n": 1}, "user:u": 1})
+		empty := t.create("empty")
+		t.put(empty, rewind("r", 0))
+		t.isLive(empty)
 	},
-	{
-		Name: "rewind/of a rewind",
-		Rule: "A rewind to a position before another rewind voids that one too: what it had " +
-			"voided counts again.",
-		Run: func(t *tester) {
-			key := t.create("s")
-			t.put(key, delta("a", "k", 1), delta("b", "k", 2), delta("c", "k", 3))
-			t.put(key, rewind("d", 1))
-			t.equal("state", t.get(key).State, map[string]any{"k": 1})
-			t.put(key, delta("e", "k", 5))
-			t.put(key, rewind("f", 3)) // voids the rewind at 4
-			t.isLive(key, 1, 2, 3)
-			t.equal("state", t.get(key).State, map[string]any{"k": 3})
-			t.put(key, rewind("g", 5)) // revives 4 and 5
-			t.isLive(key, 1, 5)
-			t.equal("state", t.get(key).State, map[string]any{"k": 5})
-			t.put(key, rewind("h", 4))
-			t.isLive(key, 1)
-			t.put(key, rewind("i", 7))
-			t.isLive(key, 1, 5)
-			t.put(key, rewind("j", 9), rewind("k", 10)) // void nothing
-			t.isLive(key, 1, 5)
-		},
+}, {
+	Name: "rewind/of a rewind",
+	Rule: "A rewind to a position before another rewind voids that one too: what it had voided counts again.",
+	Run: func(t *tester) {
+		key := t.create("s")
+		t.put(key, delta("a", "k", 1), delta("b", "k", 2), delta("c", "k", 3))
+		t.put(key, rewind("d", 1))
+		t.hasState(key, map[string]any{"k": 1})
+		t.put(key, delta("e", "k", 5))
+		t.put(key, rewind("f", 3)) // voids the rewind at 4
+		t.isLive(key, 1, 2, 3)
+		t.hasState(key, map[string]any{"k": 3})
+		t.put(key, rewind("g", 5)) // revives 4 and 5
+		t.isLive(key, 1, 5)
+		t.hasState(key, map[string]any{"k": 5})
+		t.put(key, rewind("h", 4))
+		t.isLive(key, 1)
+		t.put(key, rewind("i", 7))
+		t.isLive(key, 1, 5)
+		t.put(key, rewind("j", 9), rewind("k", 10)) // void nothing
+		t.isLive(key, 1, 5)
 	},
-	{
-		Name: "rewind/across a compaction",
-		Rule: "A rewind past a compaction revives the events it stood for; to a position after " +
-			"it, it keeps it.",
-		Run: func(t *tester) {
-			key := t.talk()
-			t.put(key, compact("c", 7, 0, 2))
-			t.put(key, say("a"), say("b"))
-			t.put(key, rewind("d", 12))
-			t.isLive(key, 11, 2, 8, 9, 10, 12)
-			t.put(key, rewind("e", 11))
-			t.isLive(key, 11, 2, 8, 9, 10)
-			t.put(key, rewind("f", 10))
-			t.isLive(key, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
-			t.put(key, rewind("g", 5))
-			t.isLive(key, 1, 2, 3, 4, 5)
-			t.put(key, compact("h", 3, 17))
-			t.put(key, rewind("i", 13))
-			t.isLive(key, 11, 2, 8, 9, 10, 12, 13)
-			t.put(key, compact("j", 8, 19, 2))
-			t.isLive(key, 20, 2, 9, 10, 12, 13)
-		},
+}, {
+	Name: "rewind/across a compaction",
+	Rule: "A rewind past a compaction revives the events it stood for; to a position after it, it keeps it.",
+	Run: func(t *tester) {
+		key := t.talk()
+		t.put(key, compact("c", 7, 0, 2))
+		t.put(key, say("a"), say("b"))
+		t.put(key, rewind("d", 12))
+		t.isLive(key, 11, 2, 8, 9, 10, 12)
+		t.put(key, rewind("e", 11))
+		t.isLive(key, 11, 2, 8, 9, 10)
+		t.put(key, rewind("f", 10))
+		t.isLive(key, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+		t.put(key, rewind("g", 5))
+		t.isLive(key, 1, 2, 3, 4, 5)
+		t.put(key, compact("h", 3, 17))
+		t.put(key, rewind("i", 13))
+		t.isLive(key, 11, 2, 8, 9, 10, 12, 13)
+		t.put(key, compact("j", 8, 19, 2))
+		t.isLive(key, 20, 2, 9, 10, 12, 13)
 	},
-	{
-		Name: "rewind/refused",
-		Rule: "A rewind that does not point backward, or carries anything else, is ErrInvalid: " +
-			"see store.CheckRewind.",
-		Run: func(t *tester) {
-			key := t.talk()
-			with := func(change func(*session.Event)) *session.Event {
-				e := rewind("bad", 3)
-				change(e)
-				return e
-			}
-			for what, e := range map[string]*session.Event{
-				"to itself":       rewind("bad", 11),
-				"forward":         rewind("bad", 12),
-				"negative":        rewind("bad", -1),
-				"content":         with(func(e *session.Event) { e.Content = say("x").Content }),
-				"state":           with(func(e *session.Event) { e.Actions.StateDelta = map[string]any{"k": 1} }),
-				"increment":       with(func(e *session.Event) { e.Actions.StateIncrement = map[string]float64{"app:k": 1} }),
-				"artifact":        with(func(e *session.Event) { e.Actions.ArtifactDelta = map[string]int64{"f": 1} }),
-				"transfer":        with(func(e *session.Event) { e.Actions.TransferToAgent = "x" }),
-				"error":           with(func(e *session.Event) { e.ErrorCode = "X" }),
-				"compaction":      with(func(e *session.Event) { e.Actions.Compaction = &session.Compaction{Through: 2} }),
-				"long running id": with(func(e *session.Event) { e.LongRunningToolIDs = []string{"x"} }),
-			} {
-				t.Logf("a rewind is refused: %s", what)
-				t.refused(key, session.ErrInvalid, "bad", e)
-			}
-			t.put(key, with(func(e *session.Event) {
-				e.InvocationID = "i"
-				e.Author = "plugin/rewind"
-				e.Branch = "a.b"
-				e.CustomMetadata = map[string]any{"why": "asked"}
-			}))
-			t.isLive(key, 1, 2, 3)
-		},
+}, {
+	Name: "rewind/refused",
+	Rule: "A rewind that does not point backward, or carries anything else, is ErrInvalid: see " +
+		"store.CheckRewind.",
+	Run: func(t *tester) {
+		key := t.talk()
+		with := func(change func(*session.Event)) *session.Event {
+			e := rewind("bad", 3)
+			change(e)
+			return e
+		}
+		for what, e := range map[string]*session.Event{
+			"to itself":       rewind("bad", 11),
+			"forward":         rewind("bad", 12),
+			"negative":        rewind("bad", -1),
+			"content":         with(func(e *session.Event) { e.Content = say("x").Content }),
+			"state":           with(func(e *session.Event) { e.Actions.StateDelta = map[string]any{"k": 1} }),
+			"increment":       with(func(e *session.Event) { e.Actions.StateIncrement = map[string]float64{"app:k": 1} }),
+			"artifact":        with(func(e *session.Event) { e.Actions.ArtifactDelta = map[string]int64{"f": 1} }),
+			"transfer":        with(func(e *session.Event) { e.Actions.TransferToAgent = "x" }),
+			"error":           with(func(e *session.Event) { e.ErrorCode = "X" }),
+			"compaction":      with(func(e *session.Event) { e.Actions.Compaction = &session.Compaction{Through: 2} }),
+			"long running id": with(func(e *session.Event) { e.LongRunningToolIDs = []string{"x"} }),
+		} {
+			t.Logf("a rewind is refused: %s", what)
+			t.refused(key, session.ErrInvalid, "bad", e)
+		}
+		t.put(key, with(func(e *session.Event) {
+			e.InvocationID = "i"
+			e.Author = "plugin/rewind"
+			e.Branch = "a.b"
+			e.CustomMetadata = map[string]any{"why": "asked"}
+		}))
+		t.isLive(key, 1, 2, 3)
 	},
-}
+}}
 
 // talk makes a session with ten events: messages, but for a call at 4, its response at 6, and an
 // open call at 9.
@@ -379,52 +350,48 @@ func (t *tester) folds(key session.Key) {
 	t.equal("position and frontier", []int64{s.Position, s.Frontier}, []int64{position, frontier})
 }
 
-var viewCases = []testCase{
-	{
-		Name: "view/law",
-		Rule: "Live(log + rewind to n) == Live(log[:n]) and State likewise, for every position " +
-			"of a log with compactions and rewinds.",
-		Run: func(t *tester) {
-			var log []*session.Event
-			for i := range 8 {
-				log = append(log, delta(fmt.Sprint("m", i+1), []string{"k", "l", "m"}[i%3], i+1))
-			}
-			log = append(log, compact("m9", 4, 0, 2), delta("m10", "k", nil), rewind("m11", 6), delta("m12", "l", nil),
-				compact("m13", 12, 11, 5), rewind("m14", 9), delta("m15", "n", 15), rewind("m16", 13), compact("m17", 15, 16))
-			initial := map[string]any{"k": "initial", "o": "initial"}
-			for n := range len(log) + 1 {
-				cut := t.createKey(t.Key("ann", fmt.Sprint("cut", n)), initial)
-				whole := t.createKey(t.Key("ann", fmt.Sprint("whole", n)), initial)
-				t.put(cut, clones(log[:n])...)
-				t.put(whole, clones(log)...)
-				t.put(whole, rewind("r", int64(n)))
-				t.equal(fmt.Sprintf("live view after a rewind to %d", n), t.ids(t.live(whole)),
-					t.ids(t.live(cut)))
-				t.equal(fmt.Sprintf("state after a rewind to %d", n), t.get(whole).State,
-					t.get(cut).State)
-				t.folds(whole)
-				t.folds(cut)
-			}
-		},
+var viewCases = []testCase{{
+	Name: "view/law",
+	Rule: "Live(log + rewind to n) == Live(log[:n]) and State likewise, for every position of a log with " +
+		"compactions and rewinds.",
+	Run: func(t *tester) {
+		var log []*session.Event
+		for i := range 8 {
+			log = append(log, delta(fmt.Sprint("m", i+1), []string{"k", "l", "m"}[i%3], i+1))
+		}
+		log = append(log, compact("m9", 4, 0, 2), delta("m10", "k", nil), rewind("m11", 6), delta("m12", "l", nil),
+			compact("m13", 12, 11, 5), rewind("m14", 9), delta("m15", "n", 15), rewind("m16", 13), compact("m17", 15, 16))
+		initial := map[string]any{"k": "initial", "o": "initial"}
+		for n := range len(log) + 1 {
+			cut := t.createKey(t.Key("ann", fmt.Sprint("cut", n)), initial)
+			whole := t.createKey(t.Key("ann", fmt.Sprint("whole", n)), initial)
+			t.put(cut, clones(log[:n])...)
+			t.put(whole, clones(log)...)
+			t.put(whole, rewind("r", int64(n)))
+			t.equal(fmt.Sprintf("live view after a rewind to %d", n), t.ids(t.live(whole)),
+				t.ids(t.live(cut)))
+			t.equal(fmt.Sprintf("state after a rewind to %d", n), t.get(whole).State, t.get(cut).State)
+			t.folds(whole)
+			t.folds(cut)
+		}
 	},
-	{
-		Name: "view/one by one or at once",
-		Rule: "It makes no difference whether events were appended one by one or in one batch.",
-		Run: func(t *tester) {
-			events := []*session.Event{
-				delta("a", "k", 1), delta("b", "k", 2), compact("c", 1, 0), delta("d", "l", 1),
-				rewind("e", 2), delta("f", "m", 1), compact("g", 2, 5, 1), rewind("h", 4),
-			}
-			one := t.create("one")
-			all := t.create("all")
-			for _, e := range clones(events) {
-				t.put(one, e)
-			}
-			t.put(all, clones(events)...)
-			t.equal("live view", t.ids(t.live(all)), t.ids(t.live(one)))
-			t.equal("state", t.get(all).State, t.get(one).State)
-			t.folds(one)
-			t.folds(all)
-		},
+}, {
+	Name: "view/one by one or at once",
+	Rule: "It makes no difference whether events were appended one by one or in one batch.",
+	Run: func(t *tester) {
+		events := []*session.Event{
+			delta("a", "k", 1), delta("b", "k", 2), compact("c", 1, 0), delta("d", "l", 1),
+			rewind("e", 2), delta("f", "m", 1), compact("g", 2, 5, 1), rewind("h", 4),
+		}
+		one := t.create("one")
+		all := t.create("all")
+		for _, e := range clones(events) {
+			t.put(one, e)
+		}
+		t.put(all, clones(events)...)
+		t.equal("live view", t.ids(t.live(all)), t.ids(t.live(one)))
+		t.hasState(all, t.get(one).State)
+		t.folds(one)
+		t.folds(all)
 	},
-}
+}}

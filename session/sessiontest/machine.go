@@ -14,50 +14,48 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-var machineCases = []testCase{
-	{
-		Name: "machine",
-		Rule: "Whatever is done in whatever order to a few sessions of a few users, the store " +
-			"answers as the model in model.go does: a log, and the rest computed from it.",
-		Run: func(t *tester) {
-			rapid.Check(t.T, func(rt *rapid.T) {
-				m := &machine{model: newModel(), leases: map[session.Key]*session.Lease{}}
-				// Where a lease may have run out, the rest of the sequence says nothing.
-				tb := &excusing{TB: rt, ranOut: m.ranOut, again: func(why string) {
-					m.void = true
-					rt.Skip(why)
-				}}
-				m.tester = &tester{Tester: contract.NewTester(tb, t.T), Service: t.Service, held: &holds{}}
-				step := func(do func(*rapid.T)) func(*rapid.T) {
-					return func(rt *rapid.T) {
-						if !m.void {
-							do(rt)
-						}
+var machineCases = []testCase{{
+	Name: "machine",
+	Rule: "Whatever is done in whatever order to a few sessions of a few users, the store answers as the " +
+		"model in model.go does: a log, and the rest computed from it.",
+	Run: func(t *tester) {
+		rapid.Check(t.T, func(rt *rapid.T) {
+			m := &machine{model: newModel(), leases: map[session.Key]*session.Lease{}}
+			// Where a lease may have run out, the rest of the sequence says nothing.
+			tb := &excusing{TB: rt, ranOut: m.ranOut, again: func(why string) {
+				m.void = true
+				rt.Skip(why)
+			}}
+			m.tester = &tester{Tester: contract.NewTester(tb, t.T), Service: t.Service, held: &holds{}}
+			step := func(do func(*rapid.T)) func(*rapid.T) {
+				return func(rt *rapid.T) {
+					if !m.void {
+						do(rt)
 					}
 				}
-				defer func() {
-					for _, lease := range m.leases {
-						lease.Release()
-					}
-				}()
-				m.doCreate(rt)
-				rt.Repeat(map[string]func(*rapid.T){
-					"":          step(m.compare),
-					"create":    step(m.doCreate),
-					"append":    step(m.doAppend),
-					"append 2":  step(m.doAppend), // as the commonest
-					"append 3":  step(m.doAppend),
-					"read":      step(m.doRead),
-					"lease":     step(m.doLease),
-					"delete":    step(m.doDelete),
-					"the law":   step(m.law),
-					"list":      step(m.doList),
-					"duplicate": step(m.doDuplicate),
-				})
+			}
+			defer func() {
+				for _, lease := range m.leases {
+					lease.Release()
+				}
+			}()
+			m.doCreate(rt)
+			rt.Repeat(map[string]func(*rapid.T){
+				"":          step(m.compare),
+				"create":    step(m.doCreate),
+				"append":    step(m.doAppend),
+				"append 2":  step(m.doAppend), // as the commonest
+				"append 3":  step(m.doAppend),
+				"read":      step(m.doRead),
+				"lease":     step(m.doLease),
+				"delete":    step(m.doDelete),
+				"the law":   step(m.law),
+				"list":      step(m.doList),
+				"duplicate": step(m.doDuplicate),
 			})
-		},
+		})
 	},
-}
+}}
 
 // A machine does things to a store and to the model. The last key is the one that something was done to.
 type machine struct {
@@ -169,8 +167,7 @@ func (m *machine) try(rt *rapid.T, key session.Key, s *modelSession, batch []*se
 	wrong := m.model.append(at, mine)
 	if len(wrong) > 0 {
 		if !slices.ContainsFunc(wrong, func(w error) bool { return errors.Is(err, w) }) {
-			m.Fatalf("append of %s after %d: error is %v, want one of %v", brief(mine), at.After,
-				err, wrong)
+			m.Fatalf("append of %s after %d: error is %v, want one of %v", brief(mine), at.After, err, wrong)
 		}
 		return
 	}

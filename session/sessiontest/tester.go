@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"google.golang.org/genai"
@@ -95,13 +96,43 @@ func (t *tester) put(key session.Key, events ...*session.Event) int64 {
 	return last
 }
 
+// append appends at a position with a fence, and returns the error.
+func (t *tester) append(key session.Key, after, fence int64, events ...*session.Event) error {
+	_, err := t.Append(t.Soon(), session.AppendTarget{Key: key, After: after, Fence: fence}, events...)
+	return err
+}
+
+// atOnce calls do n times at once, with 0, 1, …, and expects no error.
+func (t *tester) atOnce(n int, do func(i int) error) {
+	t.Helper()
+	var calls sync.WaitGroup
+	errs := make([]error, n)
+	for i := range n {
+		calls.Go(func() { errs[i] = do(i) })
+	}
+	calls.Wait()
+	t.Must(errors.Join(errs...))
+}
+
+// hasState expects a session's state.
+func (t *tester) hasState(key session.Key, want map[string]any) {
+	t.Helper()
+	t.equal("state of "+key.String(), t.get(key).State, want)
+}
+
+// hasLog expects the events of a session's log, each as "seq:id".
+func (t *tester) hasLog(key session.Key, want ...string) {
+	t.Helper()
+	t.equal("log of "+key.String(), t.ids(t.log(key)), want)
+}
+
 // refused expects that appending after the last position fails, names the event, and changes nothing.
 func (t *tester) refused(key session.Key, target error, id string, events ...*session.Event) {
 	t.Helper()
 	before := t.ids(t.log(key))
 	s := t.get(key)
 	mine := clones(events)
-	_, err := t.Append(t.Context(), session.AppendTarget{Key: key, After: s.Position}, events...)
+	err := t.append(key, s.Position, 0, events...)
 	t.Is(err, target)
 	var ee *session.EventError
 	if !errors.As(err, &ee) || ee.ID != id || ee.Key != key {

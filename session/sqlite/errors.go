@@ -9,8 +9,6 @@ import (
 
 	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
-
-	"github.com/plughook/plughook/session"
 )
 
 // code returns the SQLite result code of an error, without its extension, 0 if it has none.
@@ -92,9 +90,6 @@ func patiently(ctx context.Context, patience time.Duration, f func() error) erro
 		}
 	}
 }
-
-// notFound returns ErrNotFound about a session.
-func notFound(key session.Key) error { return &session.KeyError{Key: key, Err: session.ErrNotFound} }
 
 // hole is a position without its event: something other than this package has been at the file.
 type hole int64

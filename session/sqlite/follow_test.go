@@ -49,7 +49,7 @@ func TestCancelAHolderWhoDied(t *testing.T) {
 		o := another(t, s)
 		lease, err := s.Lease(t.Context(), at.Key, "run")
 		require.NoError(t, err)
-		abandon(s)
+		s.leases.Abandon()
 		began := time.Now()
 		require.NoError(t, o.Cancel(t.Context(), at.Key, "run"))
 		took := time.Since(began)

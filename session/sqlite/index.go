@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/plughook/plughook/session/internal/sqlstore"
 	"github.com/plughook/plughook/session/store"
 )
 
@@ -15,13 +16,6 @@ import (
 // its events are not in the index (the table unindexed). Once there are enough of them, the append that notices
 // takes them in together. A search looks through those that are left.
 const createWords = "CREATE VIRTUAL TABLE words USING fts5(terms, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii')"
-
-// When events are taken into the index.
-const (
-	indexFrom  = 64      // an append takes them in if so many are waiting
-	indexBatch = 256     // events of one transaction, at most
-	indexBytes = 1 << 20 // and of their data, roughly
-)
 
 // Index implements session.Indexer.
 func (s *Store) Index(ctx context.Context, progress func(done, left int64)) error {
@@ -39,8 +33,8 @@ func (s *Store) Index(ctx context.Context, progress func(done, left int64)) erro
 	var done int64
 	for err == nil {
 		var took, left int64
-		err = s.write(ctx, indexBytes, func(c *conn) (err error) {
-			took, left, err = takeIn(c, indexBatch)
+		err = s.write(ctx, sqlstore.IndexBytes, func(c *conn) (err error) {
+			took, left, err = takeIn(c, sqlstore.IndexBatch)
 			return err
 		})
 		done += took
@@ -96,13 +90,13 @@ func note(c *conn, sid, first, last int64) error {
 		sid, first, last); err != nil {
 		return err
 	}
-	if n < indexFrom {
+	if n < sqlstore.IndexFrom {
 		return nil
 	}
 	// As many as these are, and some more: so what waits becomes less.
-	for most := last - first + 1 + indexBatch; most > 0 && n > 0; {
+	for most := last - first + 1 + sqlstore.IndexBatch; most > 0 && n > 0; {
 		var took int64
-		if took, n, err = takeIn(c, min(most, indexBatch)); err != nil {
+		if took, n, err = takeIn(c, min(most, sqlstore.IndexBatch)); err != nil {
 			return err
 		}
 		most -= took
@@ -112,7 +106,7 @@ func note(c *conn, sid, first, last int64) error {
 
 // takeIn takes the next events into the index. It returns how many, and how many are left.
 func takeIn(c *conn, most int64) (took, left int64, err error) {
-	for size := 0; took < most && size < indexBytes; {
+	for size := 0; took < most && size < sqlstore.IndexBytes; {
 		// The next session with such events, in the order of the index.
 		var sid, first, last int64
 		ok, err := c.row("SELECT sid, first, last FROM unindexed ORDER BY sid LIMIT 1", nil, &sid, &first, &last)
@@ -142,7 +136,7 @@ func takeIn(c *conn, most int64) (took, left int64, err error) {
 				}
 				list = append(list, document{pos: at, terms: strings.Join(store.Terms(e), " ")})
 				size += len(data)
-				return size < indexBytes, nil
+				return size < sqlstore.IndexBytes, nil
 			})
 		if err != nil {
 			return 0, 0, err

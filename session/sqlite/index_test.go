@@ -11,6 +11,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/internal/sqlstore"
 )
 
 // spoken returns an event with a text.
@@ -137,7 +138,7 @@ func TestTheIndexHoldsWhatTheLogHolds(t *testing.T) {
 	indexed, waiting, noted := rows()
 	require.EqualValues(t, 150, indexed+waiting)
 	require.Equal(t, waiting, noted)
-	require.Less(t, waiting, int64(indexFrom))
+	require.Less(t, waiting, int64(sqlstore.IndexFrom))
 	for _, key := range keys {
 		require.NoError(t, s.Delete(t.Context(), key))
 	}
@@ -163,7 +164,7 @@ func TestALargeAppendIsTakenIn(t *testing.T) {
 		require.NoError(t, s.view(t.Context(), func(c *conn) error {
 			n, indexed, err := pending(c)
 			require.True(t, indexed)
-			require.Less(t, n, int64(indexFrom))
+			require.Less(t, n, int64(sqlstore.IndexFrom))
 			return err
 		}))
 	}

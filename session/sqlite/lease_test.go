@@ -19,16 +19,6 @@ func another(t testing.TB, s *Store) *Store {
 	return o
 }
 
-// abandon leaves a lease as its process's death would.
-func abandon(s *Store) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for t := range s.leases {
-		t.end()
-		<-t.ended
-	}
-}
-
 // A lease that is held is renewed for as long as that takes; others wait, and go on when it is released.
 func TestLeaseRenewed(t *testing.T) {
 	t.Parallel()
@@ -82,7 +72,7 @@ func TestLeaseAbandoned(t *testing.T) {
 	began := time.Now()
 	lease, err := s.Lease(t.Context(), at.Key, "")
 	require.NoError(t, err)
-	abandon(s)
+	s.leases.Abandon()
 	require.NoError(t, s.view(t.Context(), func(c *conn) error {
 		r, err := find(c, at.Key)
 		require.NoError(t, err)
@@ -304,7 +294,7 @@ func TestClockSetBack(t *testing.T) {
 	s, at := fresh(t, 3*time.Second, patient)
 	_, err := s.Lease(t.Context(), at.Key, "")
 	require.NoError(t, err)
-	abandon(s)
+	s.leases.Abandon()
 	run(t, s.path, "UPDATE sessions SET lease_clock = '', lease_wall = lease_wall + 59 * 60000000000")
 	o := another(t, s)
 	at.After, err = o.Append(t.Context(), at, event1K())

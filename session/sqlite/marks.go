@@ -149,7 +149,7 @@ func (s *Store) live(ctx context.Context, key session.Key) (map[int64]*session.E
 			return nil, 0, err
 		}
 		for _, row := range page {
-			if live[row.seq], err = store.Decode(row.data, row.seq); err != nil {
+			if live[row.Seq], err = store.Decode(row.Data, row.Seq); err != nil {
 				return nil, 0, err
 			}
 		}

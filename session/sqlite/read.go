@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/internal/sqlstore"
 	"github.com/plughook/plughook/session/store"
 )
 
@@ -22,23 +23,10 @@ func (s *Store) read(
 ) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		r := reading{key: key, sel: sel, only: only}
-		for !r.done {
+		sqlstore.Events(ctx, func() ([]sqlstore.StoredEvent, bool, error) {
 			page, err := r.page(ctx, s)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, row := range page {
-				err := context.Cause(ctx)
-				var e *session.Event
-				if err == nil {
-					e, err = store.Decode(row.data, row.seq)
-				}
-				if !yield(e, err) || err != nil {
-					return
-				}
-			}
-		}
+			return page, !r.done, err
+		})(yield)
 	}
 }
 
@@ -64,15 +52,9 @@ type reading struct {
 	done   bool
 }
 
-// stored is an event as it is in the file.
-type stored struct {
-	seq  int64
-	data []byte
-}
-
 // page returns the next rows. The first page is of the snapshot that the plan was made from.
-func (r *reading) page(ctx context.Context, s *Store) ([]stored, error) {
-	var rows []stored
+func (r *reading) page(ctx context.Context, s *Store) ([]sqlstore.StoredEvent, error) {
+	var rows []sqlstore.StoredEvent
 	err := s.view(ctx, func(c *conn) error {
 		// On a copy: view may call this again.
 		next := reading{
@@ -102,7 +84,7 @@ func (r *reading) begin(ctx context.Context, c *conn) error {
 	}
 	ok, err := c.row("SELECT sid FROM sessions WHERE sid = ?", []any{r.sid}, &r.sid)
 	if err == nil && !ok {
-		err = notFound(r.key)
+		err = store.NotFound(r.key)
 	}
 	return err
 }
@@ -111,44 +93,30 @@ func (r *reading) begin(ctx context.Context, c *conn) error {
 func (r *reading) plan(ctx context.Context, c *conn) error {
 	row, err := find(c, r.key)
 	if err == nil && r.only != 0 && row.sid != r.only {
-		err = notFound(r.key)
+		err = store.NotFound(r.key)
 	}
 	if err != nil {
 		return err
 	}
-	ranges := [][2]int64{{1, row.position}}
+	var spans store.Spans
 	if r.sel.Live {
-		spans, err := spansAt(c, row.sid, row.frontier)
-		if err != nil {
+		if spans, err = spansAt(c, row.sid, row.frontier); err != nil {
 			return err
 		}
-		ranges = spans.Ranges(row.position)
 	}
 	r.sid = row.sid
-	for _, g := range ranges {
-		g[0] = max(g[0], r.sel.After+1)
-		if g[0] <= g[1] {
-			r.ranges = append(r.ranges, g)
-		}
-	}
-	if r.sel.Last > 0 {
+	r.ranges = spans.Select(row.position, r.sel)
+	if r.sel.Last > 0 && !r.sel.Since.IsZero() {
 		return r.last(ctx, c)
 	}
 	return nil
 }
 
-// last narrows the ranges to those of the last events that are selected.
+// last narrows the ranges to those of the last events since the selection's time.
 func (r *reading) last(ctx context.Context, c *conn) error {
 	var kept [][2]int64 // backward
 	for left := int64(r.sel.Last); left > 0 && len(r.ranges) > 0; {
 		end := &r.ranges[len(r.ranges)-1]
-		if r.sel.Since.IsZero() {
-			g := [2]int64{max(end[0], end[1]-left+1), end[1]}
-			kept = append(kept, g)
-			left -= g[1] - g[0] + 1
-			r.ranges = r.ranges[:len(r.ranges)-1]
-			continue
-		}
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
@@ -182,8 +150,8 @@ func (r *reading) last(ctx context.Context, c *conn) error {
 }
 
 // fill reads the next rows of the ranges.
-func (r *reading) fill(c *conn) ([]stored, error) {
-	var rows []stored
+func (r *reading) fill(c *conn) ([]sqlstore.StoredEvent, error) {
+	var rows []sqlstore.StoredEvent
 	size := 0
 	for left := int64(pageSeqs); left > 0 && size < pageBytes && len(r.ranges) > 0; {
 		g := &r.ranges[0]
@@ -196,15 +164,15 @@ func (r *reading) fill(c *conn) ([]stored, error) {
 			args = append(args, r.sel.Since.Unix(), r.sel.Since.Nanosecond())
 		}
 		err := c.each(query, args, func(scan func(...any) error) (bool, error) {
-			var row stored
-			err := scan(&row.seq, &row.data)
-			row.seq &= maxSeq
-			if err == nil && r.sel.Since.IsZero() && row.seq != g[0] {
+			var row sqlstore.StoredEvent
+			err := scan(&row.Seq, &row.Data)
+			row.Seq &= maxSeq
+			if err == nil && r.sel.Since.IsZero() && row.Seq != g[0] {
 				err = hole(g[0])
 			}
 			rows = append(rows, row)
-			size += len(row.data)
-			g[0] = row.seq + 1
+			size += len(row.Data)
+			g[0] = row.Seq + 1
 			return size < pageBytes, err
 		})
 		if err != nil {

@@ -38,7 +38,7 @@ func find(c *conn, key session.Key) (*row, error) {
 	ok, err := c.row("SELECT "+rowColumns+" FROM sessions WHERE app = ? AND usr = ? AND id = ?",
 		[]any{key.App, key.User, key.ID}, r.columns()...)
 	if err == nil && !ok {
-		err = notFound(key)
+		err = store.NotFound(key)
 	}
 	return &r, err
 }

@@ -2,35 +2,22 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/internal/sqlstore"
 	"github.com/plughook/plughook/session/store"
 )
 
-// searchPending is how many events a search looks through beside the index. If more are not in it yet, such as while it
-// is made, the search does without it.
-const searchPending = 4096
-
 // Search implements session.Service.
 func (s *Store) Search(ctx context.Context, q session.Query) iter.Seq2[*session.Hit, error] {
-	return func(yield func(*session.Hit, error) bool) {
-		if err := q.Check(); err != nil {
-			yield(nil, err)
-			return
-		}
-		for hit, err := range store.Search(ctx, s, q, s.candidates(ctx, q)) {
-			if !yield(hit, err) {
-				return
-			}
-		}
-	}
+	return store.Search(ctx, s, q, s.candidates(ctx, q))
 }
 
 // candidate is a session that may be a hit, with the position of the event that the index has found, or 0.
@@ -38,46 +25,33 @@ type candidate struct{ sid, seq int64 }
 
 // candidates yields the sessions that the query's app, user, times and the index leave in, in its order.
 func (s *Store) candidates(ctx context.Context, q session.Query) iter.Seq2[*session.Hit, error] {
-	return func(yield func(*session.Hit, error) bool) {
-		// All of them are found in one snapshot. What is told of them is read page by page.
-		var list []candidate
-		err := s.view(ctx, func(c *conn) error {
+	find := func() (list []candidate, err error) { // all in one snapshot
+		err = s.view(ctx, func(c *conn) error {
 			hits, indexed, err := indexHits(ctx, c, q)
 			if err == nil {
 				list, err = listCandidates(c, q, hits, indexed)
 			}
 			return err
 		})
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		for page := range slices.Chunk(list, 32) {
-			var hits []*session.Hit
-			err := s.view(ctx, func(c *conn) error {
-				hits = hits[:0]
-				for _, one := range page {
-					hit, err := one.read(c)
-					if err != nil {
-						return err
-					}
-					if hit != nil {
-						hits = append(hits, hit)
-					}
-				}
-				return nil
-			})
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, hit := range hits {
-				if !yield(hit, nil) {
-					return
-				}
-			}
-		}
+		return list, err
 	}
+	read := func(page []candidate) (hits []*session.Hit, err error) {
+		err = s.view(ctx, func(c *conn) error {
+			hits = hits[:0]
+			for _, found := range page {
+				hit, err := found.read(c)
+				if err != nil {
+					return err
+				}
+				if hit != nil {
+					hits = append(hits, hit)
+				}
+			}
+			return nil
+		})
+		return hits, err
+	}
+	return sqlstore.Candidates(ctx, find, read)
 }
 
 // indexHits returns the newest event, by session, that meets the query's conditions on events. indexed is false if the
@@ -87,7 +61,7 @@ func indexHits(ctx context.Context, c *conn, q session.Query) (hits map[int64]in
 		return nil, false, nil
 	}
 	n, indexed, err := pending(c)
-	if err != nil || !indexed || n > searchPending {
+	if err != nil || !indexed || n > sqlstore.SearchPending {
 		return nil, false, err
 	}
 	conditions := store.ConditionsOf(q)
@@ -158,52 +132,30 @@ const searchRows = 512
 // listCandidates returns the sessions that the query's app, user and times leave in, in its order: all, or those with a
 // hit of the index.
 func listCandidates(c *conn, q session.Query, hits map[int64]int64, indexed bool) ([]candidate, error) {
-	app := "app"
-	user := "usr"
-	var where []string
-	var args []any
-	given := func(value any) string {
-		args = append(args, value)
-		return fmt.Sprint("?", len(args))
+	query := sqlstore.SessionQuery{
+		Query:     q,
+		Indexed:   indexed,
+		Parameter: "?",
+		Time:      func(t time.Time) any { return t.UnixNano() },
 	}
+	noIndex := ""
 	if indexed {
 		sids, err := json.Marshal(slices.Sorted(maps.Keys(hits)))
 		if err != nil {
 			return nil, err
 		}
-		where = append(where, "sid IN (SELECT value FROM json_each("+given(string(sids))+"))")
-		app = "+app" // not by their index
-		user = "+usr"
+		query.Where("sid IN (SELECT value FROM json_each(" + query.Arg(string(sids)) + "))")
+		noIndex = "+" // app and user then do not go by their index
 	}
 	if q.App != "" {
-		where = append(where, app+" = "+given(q.App))
+		query.Equal(noIndex+"app", q.App)
 	}
 	if q.User != "" {
-		where = append(where, user+" = "+given(q.User))
+		query.Equal(noIndex+"usr", q.User)
 	}
-	if !q.Since.IsZero() {
-		where = append(where, "updated >= "+given(q.Since.UnixNano()))
-	}
-	if !q.Until.IsZero() {
-		where = append(where, "updated < "+given(q.Until.UnixNano()))
-	}
-	query := "SELECT sid FROM sessions"
-	if where != nil {
-		query += " WHERE " + strings.Join(where, " AND ")
-	}
-	switch q.Order {
-	case session.Stored:
-		query += " ORDER BY sid"
-	case session.Oldest:
-		query += " ORDER BY updated, app DESC, usr DESC, id DESC"
-	default:
-		query += " ORDER BY updated DESC, app, usr, id"
-	}
-	if q.Limit > 0 && !q.Waiting && (indexed || !q.OfEvents()) { // each of them is a hit
-		query += " LIMIT " + given(q.Limit)
-	}
+	statement, args := query.Select("sessions")
 	var list []candidate
-	err := c.each(query, args, func(scan func(...any) error) (bool, error) {
+	err := c.each(statement, args, func(scan func(...any) error) (bool, error) {
 		var sid int64
 		err := scan(&sid)
 		list = append(list, candidate{sid: sid, seq: hits[sid]})

@@ -8,18 +8,13 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/internal/sqlstore"
 	"github.com/plughook/plughook/session/store"
 )
 
 // Create implements session.Service.
 func (s *Store) Create(ctx context.Context, key session.Key, state map[string]any) (*session.Session, error) {
-	if err := key.Check(true); err != nil {
-		return nil, err
-	}
-	if key.ID == "" {
-		key.ID = session.NewID()
-	}
-	initial, err := store.Initial(state)
+	key, initial, err := store.Create(key, state)
 	if err != nil {
 		return nil, err
 	}
@@ -125,33 +120,25 @@ func (s *Store) Get(ctx context.Context, key session.Key) (*session.Session, err
 // meanwhile.
 func (s *Store) List(ctx context.Context, app, user string) iter.Seq2[*session.Session, error] {
 	return func(yield func(*session.Session, error) bool) {
-		for after, last := int64(0), int64(-1); after != last; {
-			var page []*session.Session
-			next := after
-			err := s.view(ctx, func(c *conn) (err error) {
-				if last < 0 { // sessions made from now on do not count
+		after := int64(0)
+		last := int64(-1) // the last session that counts: none that is made from now on
+		next := func() (page []*session.Session, more bool, err error) {
+			err = s.view(ctx, func(c *conn) (err error) {
+				if last < 0 {
 					if _, err := c.row("SELECT coalesce(max(sid), 0) FROM sessions", nil, &last); err != nil {
 						return err
 					}
 				}
-				page, next, err = list(c, app, user, after, last)
+				page, err = list(c, app, user, after, last)
 				return err
 			})
-			if err != nil {
-				yield(nil, err)
-				return
+			if len(page) < sqlstore.PageSessions {
+				return page, false, err
 			}
-			after = next
-			for _, m := range page {
-				if err := context.Cause(ctx); err != nil {
-					yield(nil, err)
-					return
-				}
-				if !yield(m, nil) {
-					return
-				}
-			}
+			after = page[len(page)-1].Number
+			return page, after < last, err
 		}
+		sqlstore.Pages(ctx, next)(yield)
 	}
 }
 
@@ -160,16 +147,14 @@ const (
 	listAll  = "sid > ?1 AND sid <= ?2"
 	listApp  = "app = ?3 AND " + listAll
 	listUser = "app = ?3 AND usr = ?4 AND " + listAll
-	listRows = 128
 )
 
 func listQuery(where string) string {
-	return fmt.Sprintf("SELECT %s, app, usr, id FROM sessions WHERE %s ORDER BY sid LIMIT %d", rowColumns, where, listRows)
+	return fmt.Sprintf("SELECT %s, app, usr, id FROM sessions WHERE %s ORDER BY sid LIMIT %d", rowColumns, where, sqlstore.PageSessions)
 }
 
-// list returns the page of sessions after the one numbered after, none beyond the one numbered last, and
-// the number after which the next page begins.
-func list(c *conn, app, user string, after, last int64) ([]*session.Session, int64, error) {
+// list returns the page of sessions after the one numbered after, none beyond the one numbered last.
+func list(c *conn, app, user string, after, last int64) ([]*session.Session, error) {
 	where := listAll
 	args := []any{after, last}
 	switch {
@@ -181,28 +166,19 @@ func list(c *conn, app, user string, after, last int64) ([]*session.Session, int
 		args = append(args, app)
 	}
 	var page []*session.Session
-	var sids []int64
 	err := c.each(listQuery(where), args, func(scan func(...any) error) (bool, error) {
 		var r row
 		var key session.Key
 		err := scan(append(r.columns(), &key.App, &key.User, &key.ID)...)
 		page = append(page, r.session(key))
-		sids = append(sids, r.sid)
 		return true, err
 	})
-	if err != nil {
-		return nil, last, err
-	}
-	for i, m := range page {
-		err := c.each("SELECT 0, key, value FROM initial WHERE sid = ?", []any{sids[i]}, collect(m.Initial))
-		if err != nil {
-			return nil, last, err
+	for _, s := range page {
+		if err == nil {
+			err = c.each("SELECT 0, key, value FROM initial WHERE sid = ?", []any{s.Number}, collect(s.Initial))
 		}
 	}
-	if len(page) < listRows {
-		return page, last, nil
-	}
-	return page, sids[len(sids)-1], nil
+	return page, err
 }
 
 // Delete implements session.Service.

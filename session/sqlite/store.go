@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/internal/sqlstore"
 	"github.com/plughook/plughook/session/store"
 )
 
@@ -32,7 +33,7 @@ type Store struct {
 
 	readers chan *conn // nil for one that is not open yet
 	writer  *writer
-	queues  store.KeyedLock // of those who wait for a lease, by session
+	leases  sqlstore.Leases
 
 	watchers store.Watchers[int64] // by sid
 	glass    glass                 // of the watchers' goroutine
@@ -40,9 +41,8 @@ type Store struct {
 	life context.Context // until Close
 	end  context.CancelCauseFunc
 
-	mu     sync.Mutex
-	ops    sync.WaitGroup      // added to under mu, while life lasts
-	leases map[*lease]struct{} // those that are held
+	mu  sync.Mutex
+	ops sync.WaitGroup // added to under mu, while life lasts
 }
 
 // Open opens the store in the file at path, which it makes if it is not there. Its directory must be
@@ -69,8 +69,10 @@ func open(ctx context.Context, path string, ttl, patience time.Duration) (*Store
 		guard:    guard,
 		ttl:      ttl,
 		patience: patience,
-		leases:   map[*lease]struct{}{},
 	}
+	s.leases.Table = leaseTable{s}
+	s.leases.Time = ttl
+	s.leases.Enter = s.enter
 	if err := prepare(ctx, path, migrations, patience); err != nil {
 		return nil, s.explain(err)
 	}
@@ -121,7 +123,7 @@ func (s *Store) Close() error {
 	}
 	s.watchers.Close()
 	s.ops.Wait()
-	s.endLeases()
+	s.leases.Close()
 	s.writer.close()
 	err := s.closeGlass()
 	for range cap(s.readers) {

@@ -87,17 +87,24 @@ func changesOf(delta map[string]any) ([]Change, error) {
 	return list, nil
 }
 
-// Initial returns the changes that create a session's state, "temp:" keys and nil values left out.
-func Initial(state map[string]any) ([]Change, error) {
+// Create checks what Service.Create is given. It returns the key, with an ID if it had none, and the changes that
+// make the session's state, "temp:" keys and nil values left out.
+func Create(key session.Key, state map[string]any) (session.Key, []Change, error) {
+	if err := key.Check(true); err != nil {
+		return key, nil, err
+	}
+	if key.ID == "" {
+		key.ID = session.NewID()
+	}
 	err := checkEvent(&session.Event{Actions: session.Actions{StateDelta: state}})
 	if err != nil {
-		return nil, err
+		return key, nil, err
 	}
 	list, err := changesOf(state)
 	if err != nil {
-		return nil, invalid("initial state: %v", err)
+		return key, nil, invalid("initial state: %v", err)
 	}
-	return slices.DeleteFunc(list, func(c Change) bool { return c.Value == nil }), nil
+	return key, slices.DeleteFunc(list, func(c Change) bool { return c.Value == nil }), nil
 }
 
 // Owner returns whose a state key is, given one session that sees it: "" for the session's own, else a

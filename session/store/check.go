@@ -17,6 +17,9 @@ import (
 	"github.com/plughook/plughook/session/internal/spelling"
 )
 
+// NotFound returns the session.ErrNotFound of an operation on a session that is not there.
+func NotFound(key session.Key) error { return &session.KeyError{Key: key, Err: session.ErrNotFound} }
+
 // A LogEnd says where a log ends, and who may append there.
 type LogEnd struct {
 	// Position is the last event's, 0 if there is none.

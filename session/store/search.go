@@ -188,8 +188,12 @@ func valueTexts(value any, yield func(text string)) {
 // more is left out.
 func Search(ctx context.Context, svc session.Reader, q session.Query,
 	candidates iter.Seq2[*session.Hit, error]) iter.Seq2[*session.Hit, error] {
-	conditions := ConditionsOf(q)
 	return func(yield func(*session.Hit, error) bool) {
+		if err := q.Check(); err != nil {
+			yield(nil, err)
+			return
+		}
+		conditions := ConditionsOf(q)
 		found := 0
 		for hit, err := range candidates {
 			is := false

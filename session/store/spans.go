@@ -64,6 +64,37 @@ func (s Spans) Ranges(last int64) [][2]int64 {
 	return list
 }
 
+// Select returns the ranges that a selection can be of, given the position of the last event: its Live, After and,
+// without Since, Last are looked at. What is left to the store is Since, and Last after it.
+func (s Spans) Select(last int64, sel session.Selection) [][2]int64 {
+	ranges := [][2]int64{{1, last}}
+	if sel.Live {
+		ranges = s.Ranges(last)
+	}
+	for i := range ranges {
+		ranges[i][0] = max(ranges[i][0], sel.After+1, 1)
+	}
+	ranges = slices.DeleteFunc(ranges, func(r [2]int64) bool { return r[0] > r[1] })
+	if sel.Last > 0 && sel.Since.IsZero() {
+		ranges = Last(ranges, int64(sel.Last))
+	}
+	return ranges
+}
+
+// Last returns the last n positions of ranges.
+func Last(ranges [][2]int64, n int64) [][2]int64 {
+	for i, r := range slices.Backward(ranges) {
+		size := r[1] - r[0] + 1
+		if size >= n {
+			rest := slices.Clone(ranges[i:])
+			rest[0][0] = r[1] - n + 1
+			return rest
+		}
+		n -= size
+	}
+	return ranges
+}
+
 // Has reports whether the live view has the event at position seq, given the position of the last event.
 func (s Spans) Has(seq, last int64) bool {
 	return slices.ContainsFunc(s.Ranges(last), func(r [2]int64) bool { return r[0] <= seq && seq <= r[1] })
