@@ -12,6 +12,7 @@ import (
 
 	"github.com/plughook/plughook/internal/contract"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/internal/logtest"
 )
 
 var machineCases = []testCase{{
@@ -363,31 +364,16 @@ func (m *machine) compaction(rt *rapid.T, id string, log []*session.Event) *sess
 			keep[e.Seq] = true
 		}
 	}
-	e := compact(id, through, lastMarker(log))
+	flaw := rapid.IntRange(0, 9).Draw(rt, "flaw")
+	if flaw != 2 { // else it has perhaps a call without its response
+		logtest.KeepTogether(live, through, keep)
+	}
 	sorted := func() []int64 { return slices.Sorted(maps.Keys(keep)) }
-	e.Actions.Compaction.Keep = sorted()
+	e := compact(id, through, lastMarker(log), sorted()...)
 	if rapid.Bool().Draw(rt, "of branches") {
 		c := e.Actions.Compaction
 		c.Content.Parts = append(c.Content.Parts, &genai.Part{Text: "of a"})
 		c.Branches = []string{"", "a"}
-	}
-	flaw := rapid.IntRange(0, 9).Draw(rt, "flaw")
-	for range live { // keep what must be kept together
-		if flaw == 2 {
-			break // perhaps a call without its response
-		}
-		covered := covers(live, e.Actions.Compaction)
-		groups, closed := together(live)
-		for i, group := range groups {
-			if closed[i] && covered[group[0]] && covered[group[1]] {
-				continue
-			}
-			for _, seq := range group {
-				keep[seq] = keep[seq] || covered[seq]
-			}
-		}
-		maps.DeleteFunc(keep, func(_ int64, kept bool) bool { return !kept })
-		e.Actions.Compaction.Keep = sorted()
 	}
 	switch flaw {
 	case 0:

@@ -158,47 +158,13 @@ func (m *model) valid(key session.Key, log []*session.Event, e *session.Event) b
 		}
 	}
 	seq := int64(len(log)) + 1
-	if r := e.Actions.Rewind; r != nil {
-		return r.To >= 0 && r.To < seq && e.Content == nil && len(e.Actions.StateDelta) == 0
-	}
-	c := e.Actions.Compaction
-	if c == nil || c.Through == 0 {
-		return true
-	}
-	live := session.Live(log)
-	covered := covers(live, c)
-	if c.Through < 1 || c.Through >= seq || c.Frontier != lastMarker(log) || len(covered) == 0 || !slices.IsSorted(c.Keep) {
-		return false
-	}
-	for i, k := range c.Keep {
-		j := slices.IndexFunc(live, func(e *session.Event) bool { return e.Seq == k })
-		if k > c.Through || j < 0 || live[j].Marker() || i > 0 && c.Keep[i-1] == k {
-			return false
-		}
-	}
-	if live[0].Marker() && live[0].Actions.Compaction.Through > c.Through {
-		return false
-	}
-	groups, closed := together(live)
-	for i, group := range groups {
-		for _, seq := range group {
-			if covered[seq] != (closed[i] && covered[group[0]]) {
-				return false
-			}
-		}
+	switch {
+	case e.Actions.Rewind != nil:
+		return store.CheckRewind(seq, e) == nil
+	case e.Marker():
+		return store.CheckCompaction(session.Live(log), lastMarker(log), seq, e) == nil
 	}
 	return true
-}
-
-// covers returns the positions of the live events that a compaction newly stands for.
-func covers(live []*session.Event, c *session.Compaction) map[int64]bool {
-	covered := map[int64]bool{}
-	for _, e := range live {
-		if e.Seq <= c.Through && !e.Marker() && !slices.Contains(c.Keep, e.Seq) {
-			covered[e.Seq] = true
-		}
-	}
-	return covered
 }
 
 func lastMarker(log []*session.Event) int64 {
@@ -208,104 +174,4 @@ func lastMarker(log []*session.Event) int64 {
 		}
 	}
 	return 0
-}
-
-// A modelCall is a function call of a live view and the positions of what belongs to it.
-type modelCall struct {
-	id, branch string
-	call       int64
-	response   int64   // 0 while it is open
-	about      []int64 // while it is open: itself, what says that it is answered later, the question about it and the decision
-	later      bool
-	held       int // index in about of the question, 0 if there is none
-	decision   int
-}
-
-// modelCalls follows each call through the events after it.
-func modelCalls(live []*session.Event) (list []*modelCall) {
-	// about returns the call that an event is about: the latest in the event's branch, or else in any.
-	about := func(e *session.Event, id string, fits func(*modelCall) bool) *modelCall {
-		var own, all *modelCall
-		for _, c := range list {
-			if c.id == id && c.response == 0 && fits(c) {
-				if all = c; c.branch == e.Branch {
-					own = c
-				}
-			}
-		}
-		if own == nil || e.Author == session.User && e.Branch == "" {
-			return all
-		}
-		return own
-	}
-	any := func(*modelCall) bool { return true }
-	for _, e := range live {
-		for _, c := range e.FunctionCalls() {
-			list = append(list, &modelCall{id: c.ID, branch: e.Branch, call: e.Seq, about: []int64{e.Seq}})
-		}
-		for _, r := range e.FunctionResponses() {
-			if c := about(e, r.ID, any); c != nil {
-				c.response = e.Seq
-			}
-		}
-		for _, id := range e.LongRunningToolIDs {
-			if c := about(e, id, any); c != nil && !c.later {
-				c.later = true
-				c.about = append(c.about, e.Seq)
-			}
-		}
-		for id := range e.Actions.RequestedToolConfirmations {
-			if e.Author != session.User {
-				if c := about(e, id, any); c != nil {
-					if c.held > 0 { // a new question
-						c.about[c.held] = c.call
-					}
-					if c.decision > 0 {
-						c.about[c.decision] = c.call
-					}
-					c.held = len(c.about)
-					c.decision = 0
-					c.about = append(c.about, e.Seq)
-				}
-			} else if c := about(e, id, func(c *modelCall) bool { return c.held > 0 && c.decision == 0 }); c != nil {
-				c.decision = len(c.about)
-				c.about = append(c.about, e.Seq)
-			}
-		}
-	}
-	return list
-}
-
-// together returns, for each call, the positions of live events that a compaction covers all or none of, and
-// whether it may cover them: not while the call is open, nor what the agent that is to answer it has said.
-func together(live []*session.Event) (groups [][]int64, closed []bool) {
-	for _, c := range modelCalls(live) {
-		group := []int64{c.call, c.response}
-		if c.response == 0 {
-			group = slices.Clone(c.about)
-			for _, e := range live {
-				if c.answeredIn(e.Branch) {
-					group = append(group, e.Seq)
-				}
-			}
-		}
-		groups = append(groups, group)
-		closed = append(closed, c.response != 0)
-	}
-	return groups, closed
-}
-
-// answeredIn reports whether a branch is the one in which an agent answers the call, "agent@id" below the caller's,
-// or below that.
-func (c *modelCall) answeredIn(branch string) bool {
-	path := strings.Split(branch, ".")
-	own := strings.Split(c.branch, ".")
-	if c.branch == "" {
-		own = nil
-	}
-	if len(path) <= len(own) || !slices.Equal(path[:len(own)], own) {
-		return false
-	}
-	_, id, callee := strings.Cut(path[len(own)], "@")
-	return callee && id == c.id && c.id != ""
 }

@@ -70,26 +70,40 @@ func drawCompaction(rt *rapid.T, log []*session.Event) *session.Event {
 			keep[e.Seq] = true
 		}
 	}
-	covered := func(e *session.Event) bool { return e.Seq <= c.Through && !keep[e.Seq] }
-	for range live { // keep what must be kept together
-		for _, call := range session.Calls(live) {
-			if call.Response == nil && covered(call.Event) {
-				keep[call.Event.Seq] = true
-			} else if call.Response != nil && covered(call.Event) != covered(call.Response) {
-				for _, e := range []*session.Event{call.Event, call.Response} {
-					if e.Seq <= c.Through {
-						keep[e.Seq] = true
-					}
-				}
-			}
-		}
-	}
+	KeepTogether(live, c.Through, keep)
 	c.Keep = slices.Sorted(maps.Keys(keep))
 	e := &session.Event{Seq: seq, Actions: session.Actions{Compaction: c}}
 	if c.Through == 0 || store.CheckCompaction(live, c.Frontier, seq, e) != nil {
 		return nil
 	}
 	return e
+}
+
+// KeepTogether adds to what a compaction of a live view through a position keeps: what is of an open call, and the
+// rest of an answered call of which it keeps, or does not reach, a part.
+func KeepTogether(live []*session.Event, through int64, keep map[int64]bool) {
+	stays := func(e *session.Event) bool { return e != nil && (e.Seq > through || keep[e.Seq]) }
+	for range live { // what is kept for one call may be a part of another
+		for _, call := range session.Calls(live) {
+			parts := []*session.Event{call.Event, call.Response}
+			if call.Response == nil {
+				parts = []*session.Event{call.Event, call.Deferred, call.Held, call.Decision}
+				for _, e := range live {
+					if call.Conversation(e.Branch) {
+						parts = append(parts, e)
+					}
+				}
+			}
+			if call.Response != nil && !slices.ContainsFunc(parts, stays) {
+				continue
+			}
+			for _, e := range parts {
+				if e != nil && e.Seq <= through {
+					keep[e.Seq] = true
+				}
+			}
+		}
+	}
 }
 
 // Call returns an agent's event with function calls of those ids.

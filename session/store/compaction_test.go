@@ -1,0 +1,248 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/internal/logtest"
+	"github.com/plughook/plughook/session/store"
+)
+
+// CheckCompaction takes a compaction of a random log exactly if the rules, written down here once more and in another
+// way, take it.
+func TestCheckCompactionOfRandomLogs(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		var log []*session.Event
+		for range rapid.IntRange(1, 12).Draw(rt, "length") {
+			e := drawEvent(rt, int64(len(log)))
+			e.Seq = int64(len(log)) + 1
+			e.ID = fmt.Sprint("e", e.Seq)
+			if e.Marker() && e.Actions.Compaction != nil && !mayFollow(log, e) {
+				continue
+			}
+			log = append(log, e)
+		}
+		live := session.Live(log)
+		for range 4 {
+			e := drawCompaction(rt, log)
+			if !e.Marker() { // inert: it is an ordinary event
+				continue
+			}
+			err := store.CheckCompaction(live, lastMarker(log), int64(len(log))+1, e)
+			require.Equal(rt, mayFollow(log, e), err == nil, "%v", err)
+		}
+	})
+}
+
+// drawEvent draws an event that may follow a log of so many events: calls and responses in branches, what says that
+// calls are answered later, questions about them, decisions, rewinds and compactions.
+func drawEvent(rt *rapid.T, last int64) *session.Event {
+	ids := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"1", "2"}), 1, 2, rapid.ID[string]).Draw(rt, "ids")
+	e := &session.Event{Author: "agent"}
+	switch rapid.IntRange(0, 8).Draw(rt, "kind") {
+	case 0, 1:
+		e = logtest.Call(ids...)
+		if rapid.Bool().Draw(rt, "later") {
+			e.LongRunningToolIDs = ids[:1]
+		}
+	case 2, 3:
+		e = logtest.Answer(ids...)
+	case 4:
+		e.LongRunningToolIDs = ids
+	case 5:
+		e.Actions = session.Decision(false, ids...).Actions
+	case 6:
+		e.Author = session.User
+		e.Actions = session.Decision(true, ids...).Actions
+	case 7:
+		return &session.Event{Actions: session.Actions{Rewind: &session.Rewind{To: rapid.Int64Range(0, last).Draw(rt, "to")}}}
+	case 8:
+		return logtest.Compaction(rapid.Int64Range(0, last).Draw(rt, "through"), 0)
+	}
+	e.Branch = rapid.SampledFrom([]string{"", "", "a", "f@1", "f@2.c", "a.f@2"}).Draw(rt, "branch")
+	return e
+}
+
+// drawCompaction draws a compaction of a log, most often one that may follow it.
+func drawCompaction(rt *rapid.T, log []*session.Event) *session.Event {
+	through := rapid.Int64Range(-1, int64(len(log))+1).Draw(rt, "through")
+	live := session.Live(log)
+	keep := map[int64]bool{}
+	for _, e := range live {
+		if rapid.IntRange(0, 3).Draw(rt, "keep") == 0 {
+			keep[e.Seq] = true
+		}
+	}
+	if rapid.IntRange(0, 3).Draw(rt, "together") > 0 {
+		logtest.KeepTogether(live, through, keep)
+	}
+	e := logtest.Compaction(through, lastMarker(log))
+	for _, l := range live {
+		if keep[l.Seq] && l.Seq <= through && !l.Marker() {
+			e.Actions.Compaction.Keep = append(e.Actions.Compaction.Keep, l.Seq)
+		}
+	}
+	switch rapid.IntRange(0, 9).Draw(rt, "flaw") {
+	case 0:
+		e.Actions.Compaction.Frontier = rapid.Int64Range(0, int64(len(log))).Draw(rt, "frontier")
+	case 1:
+		e.Actions.Compaction.Keep = append(e.Actions.Compaction.Keep, rapid.Int64Range(0, int64(len(log))).Draw(rt, "keep too"))
+	}
+	return e
+}
+
+// mayFollow reports whether a compaction may follow a log.
+func mayFollow(log []*session.Event, e *session.Event) bool {
+	c := e.Actions.Compaction
+	seq := int64(len(log)) + 1
+	live := session.Live(log)
+	covered := covers(live, c)
+	if c.Through < 1 || c.Through >= seq || c.Frontier != lastMarker(log) || len(covered) == 0 || !slices.IsSorted(c.Keep) {
+		return false
+	}
+	for i, k := range c.Keep {
+		j := slices.IndexFunc(live, func(e *session.Event) bool { return e.Seq == k })
+		if k > c.Through || j < 0 || live[j].Marker() || i > 0 && c.Keep[i-1] == k {
+			return false
+		}
+	}
+	if live[0].Marker() && live[0].Actions.Compaction.Through > c.Through {
+		return false
+	}
+	groups, closed := together(live)
+	for i, group := range groups {
+		for _, seq := range group {
+			if covered[seq] != (closed[i] && covered[group[0]]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// covers returns the positions of the live events that a compaction newly stands for.
+func covers(live []*session.Event, c *session.Compaction) map[int64]bool {
+	covered := map[int64]bool{}
+	for _, e := range live {
+		if e.Seq <= c.Through && !e.Marker() && !slices.Contains(c.Keep, e.Seq) {
+			covered[e.Seq] = true
+		}
+	}
+	return covered
+}
+
+// lastMarker returns the position of the last compaction or rewind.
+func lastMarker(log []*session.Event) int64 {
+	for _, e := range slices.Backward(log) {
+		if e.Marker() {
+			return e.Seq
+		}
+	}
+	return 0
+}
+
+// A modelCall is a function call of a live view and the positions of what belongs to it.
+type modelCall struct {
+	id, branch string
+	call       int64
+	response   int64   // 0 while it is open
+	about      []int64 // while it is open: itself, what says that it is answered later, the question about it and the decision
+	later      bool
+	held       int // index in about of the question, 0 if there is none
+	decision   int
+}
+
+// modelCalls follows each call through the events after it.
+func modelCalls(live []*session.Event) (list []*modelCall) {
+	// about returns the call that an event is about: the latest in the event's branch, or else in any.
+	about := func(e *session.Event, id string, fits func(*modelCall) bool) *modelCall {
+		var own, all *modelCall
+		for _, c := range list {
+			if c.id == id && c.response == 0 && fits(c) {
+				if all = c; c.branch == e.Branch {
+					own = c
+				}
+			}
+		}
+		if own == nil || e.Author == session.User && e.Branch == "" {
+			return all
+		}
+		return own
+	}
+	any := func(*modelCall) bool { return true }
+	for _, e := range live {
+		for _, c := range e.FunctionCalls() {
+			list = append(list, &modelCall{id: c.ID, branch: e.Branch, call: e.Seq, about: []int64{e.Seq}})
+		}
+		for _, r := range e.FunctionResponses() {
+			if c := about(e, r.ID, any); c != nil {
+				c.response = e.Seq
+			}
+		}
+		for _, id := range e.LongRunningToolIDs {
+			if c := about(e, id, any); c != nil && !c.later {
+				c.later = true
+				c.about = append(c.about, e.Seq)
+			}
+		}
+		for id := range e.Actions.RequestedToolConfirmations {
+			if e.Author != session.User {
+				if c := about(e, id, any); c != nil {
+					if c.held > 0 { // a new question
+						c.about[c.held] = c.call
+					}
+					if c.decision > 0 {
+						c.about[c.decision] = c.call
+					}
+					c.held = len(c.about)
+					c.decision = 0
+					c.about = append(c.about, e.Seq)
+				}
+			} else if c := about(e, id, func(c *modelCall) bool { return c.held > 0 && c.decision == 0 }); c != nil {
+				c.decision = len(c.about)
+				c.about = append(c.about, e.Seq)
+			}
+		}
+	}
+	return list
+}
+
+// together returns, for each call, the positions of live events that a compaction covers all or none of, and
+// whether it may cover them: not while the call is open, nor what the agent that is to answer it has said.
+func together(live []*session.Event) (groups [][]int64, closed []bool) {
+	for _, c := range modelCalls(live) {
+		group := []int64{c.call, c.response}
+		if c.response == 0 {
+			group = slices.Clone(c.about)
+			for _, e := range live {
+				if c.answeredIn(e.Branch) {
+					group = append(group, e.Seq)
+				}
+			}
+		}
+		groups = append(groups, group)
+		closed = append(closed, c.response != 0)
+	}
+	return groups, closed
+}
+
+// answeredIn reports whether a branch is the one in which an agent answers the call, "agent@id" below the caller's,
+// or below that.
+func (c *modelCall) answeredIn(branch string) bool {
+	path := strings.Split(branch, ".")
+	own := strings.Split(c.branch, ".")
+	if c.branch == "" {
+		own = nil
+	}
+	if len(path) <= len(own) || !slices.Equal(path[:len(own)], own) {
+		return false
+	}
+	_, id, callee := strings.Cut(path[len(own)], "@")
+	return callee && id == c.id && c.id != ""
+}
