@@ -18,8 +18,10 @@ import (
 // way, take it.
 func TestCheckCompactionOfRandomLogs(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		var log []*session.Event
-		for range rapid.IntRange(1, 12).Draw(rt, "length") {
+		ask := &session.Event{Author: "agent", Actions: session.Decision(false, "1").Actions}
+		log := []*session.Event{logtest.Call("1"), ask, session.Decision(true, "1")}
+		log = logtest.Numbered(log[:rapid.IntRange(0, len(log)).Draw(rt, "begins with")]...)
+		for range rapid.IntRange(1, 10).Draw(rt, "length") {
 			e := drawEvent(rt, int64(len(log)))
 			e.Seq = int64(len(log)) + 1
 			e.ID = fmt.Sprint("e", e.Seq)
@@ -29,7 +31,7 @@ func TestCheckCompactionOfRandomLogs(t *testing.T) {
 			log = append(log, e)
 		}
 		live := session.Live(log)
-		for range 4 {
+		for range 20 {
 			e := drawCompaction(rt, log)
 			if !e.Marker() { // inert: it is an ordinary event
 				continue
@@ -79,7 +81,7 @@ func drawCompaction(rt *rapid.T, log []*session.Event) *session.Event {
 			keep[e.Seq] = true
 		}
 	}
-	if rapid.IntRange(0, 3).Draw(rt, "together") > 0 {
+	if rapid.IntRange(0, 7).Draw(rt, "together") > 0 {
 		logtest.KeepTogether(live, through, keep)
 	}
 	e := logtest.Compaction(through, lastMarker(log))
@@ -88,11 +90,16 @@ func drawCompaction(rt *rapid.T, log []*session.Event) *session.Event {
 			e.Actions.Compaction.Keep = append(e.Actions.Compaction.Keep, l.Seq)
 		}
 	}
-	switch rapid.IntRange(0, 9).Draw(rt, "flaw") {
+	switch c := e.Actions.Compaction; rapid.IntRange(0, 9).Draw(rt, "flaw") {
 	case 0:
-		e.Actions.Compaction.Frontier = rapid.Int64Range(0, int64(len(log))).Draw(rt, "frontier")
+		c.Frontier = rapid.Int64Range(0, int64(len(log))).Draw(rt, "frontier")
 	case 1:
-		e.Actions.Compaction.Keep = append(e.Actions.Compaction.Keep, rapid.Int64Range(0, int64(len(log))).Draw(rt, "keep too"))
+		c.Keep = append(c.Keep, rapid.Int64Range(0, int64(len(log))).Draw(rt, "keep too"))
+	case 2, 3, 4: // perhaps something that must be kept
+		if n := len(c.Keep); n > 0 {
+			i := rapid.IntRange(0, n-1).Draw(rt, "lost")
+			c.Keep = slices.Delete(c.Keep, i, i+1)
+		}
 	}
 	return e
 }
