@@ -17,10 +17,10 @@ func Times(n int) int {
 }
 
 // Short makes the tests of a package, which are to call it first in TestMain, take less time: a property is
-// checked Times(checks) times in place of 100, and tests that call t.Parallel run 8 at a time, however few
+// checked Times(checks) times in place of 100, and tests that call t.Parallel run 16 at a time, however few
 // cores there are, because most of them wait. The flags -rapid.checks and -parallel go before it.
 func Short(checks int) {
-	for name, value := range map[string]int{"rapid.checks": Times(checks), "test.parallel": 8} {
+	for name, value := range map[string]int{"rapid.checks": Times(checks), "test.parallel": 16} {
 		if err := flag.Set(name, strconv.Itoa(value)); err != nil {
 			panic(err) // the package does not use rapid
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -60,6 +61,23 @@ func (t *Tester) Must(err error) {
 	if err != nil {
 		t.Fatalf("unexpected error: %v", err)
 	}
+}
+
+// AtOnce calls do n times at once, with 0, 1, …, and expects no error.
+func (t *Tester) AtOnce(n int, do func(i int) error) {
+	t.Helper()
+	t.Must(errors.Join(AtOnce(n, do)...))
+}
+
+// AtOnce calls do n times at once, with 0, 1, …, and returns the errors.
+func AtOnce(n int, do func(i int) error) []error {
+	var calls sync.WaitGroup
+	errs := make([]error, n)
+	for i := range n {
+		calls.Go(func() { errs[i] = do(i) })
+	}
+	calls.Wait()
+	return errs
 }
 
 // Is expects an error that is target; what says of which operation, if that is not plain.

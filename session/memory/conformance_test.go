@@ -1,12 +1,19 @@
 package memory_test
 
 import (
+	"os"
 	"testing"
 
+	"github.com/plughook/plughook/internal/contract"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/session/sessiontest"
 )
+
+func TestMain(m *testing.M) {
+	contract.Short(100)
+	os.Exit(m.Run())
+}
 
 func TestMemory(t *testing.T) {
 	sessiontest.Run(t, func(t *testing.T) session.Service {

@@ -16,7 +16,7 @@ import (
 // and a lease may have run out meanwhile.
 
 // attempts is how often such a case is tried. A store that breaks the rule fails each time.
-const attempts = 6
+var attempts = 6
 
 // For how long a case holds leases, at most, where nothing stands still.
 const (

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/plughook/plughook/session"
@@ -44,15 +43,6 @@ func closesWithin(d time.Duration, c <-chan struct{}) bool {
 
 // tries is how often a case does again what takes the time it should only if the machine is not busy.
 const tries = 20
-
-// holds takes a lease as holder, which is released at the end of the case at the latest.
-func (t *tester) holds(key session.Key, holder string) *session.Lease {
-	t.Helper()
-	lease, err := t.Lease(t.Soon(), key, holder)
-	t.Must(err)
-	t.Cleanup(lease.Release)
-	return lease
-}
 
 // cancels starts a call of Cancel on a service, and returns where its error comes.
 func (t *tester) cancels(svc session.Service, key session.Key, holder string) <-chan error {
@@ -211,16 +201,15 @@ var cancelCases = []testCase{{
 	Run: func(t *tester) {
 		key := t.create("s")
 		lease := t.holds(key, "run")
-		var all sync.WaitGroup
-		errs := make([]error, 8)
-		for i := range errs {
-			svc := []session.Service{t, t.other}[i%2]
-			all.Go(func() { errs[i] = svc.Cancel(t.Soon(), key, "run") })
+		var cancels []<-chan error
+		for i := range 8 {
+			cancels = append(cancels, t.cancels([]session.Service{t, t.other}[i%2], key, "run"))
 		}
 		t.closes(lease.Cancelled, "the holder is asked to end")
 		lease.Release()
-		all.Wait()
-		t.Must(errors.Join(errs...))
+		for _, done := range cancels {
+			t.Must(<-done)
+		}
 		t.Must(t.Cancel(t.Soon(), key, "run"))
 		t.Must(t.other.Cancel(t.Soon(), key, "run"))
 		t.holds(key, "run")

@@ -1,10 +1,11 @@
 package sessiontest
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"sync"
 
+	"github.com/plughook/plughook/internal/contract"
 	"github.com/plughook/plughook/session"
 )
 
@@ -16,19 +17,15 @@ var concurrentCases = []testCase{{
 		const writers = 6
 		const each = 8
 		key := t.create("s")
-		var wg sync.WaitGroup
-		errs := make([]error, writers)
-		for w := range writers {
-			wg.Go(func() {
-				for i := range each {
-					id := fmt.Sprintf("%d-%d", w, i)
-					err := t.persist(key, say(id), delta(id+" state", fmt.Sprint("k", w), i))
-					errs[w] = errors.Join(errs[w], err)
+		t.AtOnce(writers, func(w int) error {
+			for i := range each {
+				id := fmt.Sprintf("%d-%d", w, i)
+				if err := persist(t.Soon(), t, key, say(id), delta(id+" state", fmt.Sprint("k", w), i)); err != nil {
+					return err
 				}
-			})
-		}
-		wg.Wait()
-		t.Must(errors.Join(errs...))
+			}
+			return nil
+		})
 		log := t.log(key)
 		t.equal("length of the log", len(log), 2*writers*each)
 		next := make([]int, writers)
@@ -47,18 +44,13 @@ var concurrentCases = []testCase{{
 	Run: func(t *tester) {
 		const writers = 8
 		key := t.create("s")
-		var wg sync.WaitGroup
-		errs := make([]error, writers)
 		got := make([]int64, writers)
-		for w := range writers {
-			wg.Go(func() {
-				e := add("a", "app:n", 1)
-				errs[w] = t.persist(key, e)
-				got[w] = e.Seq
-			})
-		}
-		wg.Wait()
-		t.Must(errors.Join(errs...))
+		t.AtOnce(writers, func(w int) error {
+			e := add("a", "app:n", 1)
+			err := persist(t.Soon(), t, key, e)
+			got[w] = e.Seq
+			return err
+		})
 		t.equal("positions", got, []int64{1, 1, 1, 1, 1, 1, 1, 1})
 		t.hasLog(key, "1:a")
 		t.hasState(key, map[string]any{"app:n": 1})
@@ -84,14 +76,8 @@ var concurrentCases = []testCase{{
 				{what: "Create", do: create, loss: session.ErrExists},
 				{what: "Delete", do: remove, loss: session.ErrNotFound},
 			} {
-				var wg sync.WaitGroup
-				errs := make([]error, callers)
-				for i := range callers {
-					wg.Go(func() { errs[i] = c.do() })
-				}
-				wg.Wait()
 				won := 0
-				for _, err := range errs {
+				for _, err := range contract.AtOnce(callers, func(int) error { return c.do() }) {
 					if err == nil {
 						won++
 					} else {
@@ -138,14 +124,14 @@ var concurrentCases = []testCase{{
 	},
 }}
 
-// persist appends events, again after each conflict.
-func (t *tester) persist(key session.Key, events ...*session.Event) error {
+// persist appends events wherever the log ends by then, again after each conflict.
+func persist(ctx context.Context, svc session.Service, key session.Key, events ...*session.Event) error {
 	for {
-		s, err := t.Get(t.Context(), key)
+		s, err := svc.Get(ctx, key)
 		if err != nil {
 			return err
 		}
-		_, err = t.Append(t.Context(), session.AppendTarget{Key: key, After: s.Position}, events...)
+		_, err = svc.Append(ctx, session.AppendTarget{Key: key, After: s.Position}, events...)
 		if !errors.Is(err, session.ErrConflict) {
 			return err
 		}

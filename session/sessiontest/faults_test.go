@@ -21,6 +21,11 @@ import (
 	"github.com/plughook/plughook/session/sessiontest"
 )
 
+func TestMain(m *testing.M) {
+	contract.Short(100)
+	os.Exit(m.Run())
+}
+
 // faults are stores that break a rule, each with a case that must notice.
 var faults = map[string]struct {
 	broken func(session.Service) session.Service
@@ -62,14 +67,15 @@ var faults = map[string]struct {
 func TestFaults(t *testing.T) {
 	const env = "PLUGHOOK_SESSIONTEST_FAULT"
 	if name := os.Getenv(env); name != "" {
-		contract.Patience = 10 * time.Second // two of the stores never do what must happen soon
+		contract.Patience = 3 * time.Second // some of the stores never do what must happen soon
+		sessiontest.FailAtOnce()
 		sessiontest.Run(t, func(*testing.T) session.Service { return faults[name].broken(memory.New()) })
 		return
 	}
 	for name, f := range faults {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFaults$/"+f.cases, "-rapid.nofailfile")
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFaults$/"+f.cases, "-rapid.nofailfile", "-rapid.shrinktime=1s")
 			cmd.Env = append(os.Environ(), env+"="+name)
 			out, err := cmd.CombinedOutput()
 			var exit *exec.ExitError

@@ -1,7 +1,10 @@
 package sessiontest
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -17,7 +20,7 @@ var identityCases = []testCase{{
 		ann := t.Key("ann", "s")
 		bob := t.Key("bob", "s")
 		t.createKey(ann, map[string]any{"k": "ann's"})
-		for _, op := range t.reaching(bob) {
+		for _, op := range t.reaching(t.Soon(), bob) {
 			err := op.do()
 			t.Logf("%s: %v", op.name, err)
 			t.isKeyError(err, session.ErrNotFound, bob)
@@ -113,44 +116,35 @@ type operation struct {
 }
 
 // reaching returns an operation of each kind on a session.
-func (t *tester) reaching(key session.Key) []operation {
-	appends := func(events ...*session.Event) func() error {
-		return func() error {
-			_, err := t.Append(t.Soon(), session.AppendTarget{Key: key}, events...)
+func (t *tester) reaching(ctx context.Context, key session.Key) []operation {
+	var list []operation
+	add := func(name string, do func() error) { list = append(list, operation{name: name, do: do}) }
+	for _, events := range [][]*session.Event{nil, {delta("x", "app:x", 1)}} {
+		add(fmt.Sprintf("Append of %d events", len(events)), func() error {
+			_, err := t.Append(ctx, session.AppendTarget{Key: key}, events...)
 			return err
-		}
+		})
 	}
-	reads := func(sel session.Selection) func() error {
-		return func() error { return t.firstError(t.Read(t.Soon(), key, sel)) }
+	for _, sel := range []session.Selection{{}, {Live: true}, {Last: 1}} {
+		add(fmt.Sprintf("Read of %+v", sel), func() error { return firstError(t, t.Read(ctx, key, sel)) })
 	}
-	return []operation{
-		{"Get", func() error { _, err := t.Get(t.Soon(), key); return err }},
-		{"SetTimes", func() error { return t.SetTimes(t.Soon(), key, time.Time{}, time.Time{}) }},
-		{"Delete", func() error { return t.Delete(t.Soon(), key) }},
-		{"Append", appends(say("x"))},
-		{"Append of nothing", appends()},
-		{"Read", reads(session.Selection{})},
-		{"Read of the live view", reads(session.Selection{Live: true})},
-		{"Lease", func() error {
-			lease, err := t.Lease(t.Soon(), key, "")
-			if err == nil {
-				lease.Release()
-			}
-			return err
-		}},
-		{"Cancel", func() error { return t.Cancel(t.Soon(), key, "") }},
-		{"Watch", func() error { return watchOnce(t.Soon(), t, key) }},
-		{"Follow", func() error { return t.firstError(session.Follow(t.Soon(), t, key, 0)) }},
-	}
+	add("Get", func() error { _, err := t.Get(ctx, key); return err })
+	add("SetTimes", func() error { return t.SetTimes(ctx, key, time.Time{}, time.Time{}) })
+	add("Lease", func() error { return <-t.waits(ctx, key) })
+	add("Cancel", func() error { return t.Cancel(ctx, key, "") })
+	add("Watch", func() error { return watchOnce(ctx, t, key) })
+	add("Follow", func() error { return firstError(t, session.Follow(ctx, t, key, 0)) })
+	add("Delete", func() error { return t.Delete(ctx, key) })
+	return list
 }
 
 // firstError returns the error that ends a sequence, which must be its last.
-func (t *tester) firstError(seq func(func(*session.Event, error) bool)) error {
+func firstError[T any](t *tester, seq iter.Seq2[T, error]) error {
 	t.Helper()
 	var first error
-	for e, err := range seq {
+	for item, err := range seq {
 		if first != nil {
-			t.Fatalf("Read went on after its error %v with %v, %v", first, e, err)
+			t.Fatalf("a sequence went on after its error %v with %v, %v", first, item, err)
 		}
 		first = err
 	}

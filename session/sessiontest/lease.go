@@ -15,10 +15,29 @@ import (
 // lease takes a lease, which is released at the end of the case at the latest.
 func (t *tester) lease(key session.Key) *session.Lease {
 	t.Helper()
-	lease, err := t.Lease(t.Soon(), key, "")
+	return t.holds(key, "")
+}
+
+// holds takes a lease as holder, which is released at the end of the case at the latest.
+func (t *tester) holds(key session.Key, holder string) *session.Lease {
+	t.Helper()
+	lease, err := t.Lease(t.Soon(), key, holder)
 	t.Must(err)
 	t.Cleanup(lease.Release)
 	return lease
+}
+
+// waits starts a call of Lease, whose error is sent. A lease that it gets is released at once.
+func (t *tester) waits(ctx context.Context, key session.Key) <-chan error {
+	ended := make(chan error, 1)
+	go func() {
+		lease, err := t.Lease(ctx, key, "")
+		if err == nil {
+			lease.Release()
+		}
+		ended <- err
+	}()
+	return ended
 }
 
 var leaseCases = []testCase{{
@@ -31,8 +50,6 @@ var leaseCases = []testCase{{
 		const steps = 3
 		key := t.create("s")
 		var holders atomic.Int32
-		var wg sync.WaitGroup
-		errs := make([]error, callers)
 		run := func(name string) error {
 			lease, err := t.Lease(t.Soon(), key, "")
 			if err != nil {
@@ -60,18 +77,13 @@ var leaseCases = []testCase{{
 			}
 			return nil
 		}
-		start := make(chan struct{})
-		for i := range callers {
-			wg.Go(func() {
-				<-start
-				for j := range rounds {
-					errs[i] = errors.Join(errs[i], run(fmt.Sprintf("%d of %d", j, i)))
-				}
-			})
-		}
-		close(start)
-		wg.Wait()
-		t.Must(errors.Join(errs...))
+		t.AtOnce(callers, func(i int) error {
+			var err error
+			for j := range rounds {
+				err = errors.Join(err, run(fmt.Sprintf("%d of %d", j, i)))
+			}
+			return err
+		})
 		log := t.log(key)
 		t.equal("length of the log", len(log), callers*rounds*steps)
 		for i, e := range log {
@@ -136,28 +148,15 @@ var leaseCases = []testCase{{
 		key := t.create("s")
 		first := t.lease(key)
 		ctx, cancel := context.WithCancel(t.Context())
-		gaveUp := make(chan error, 3)
-		got := make(chan error, 1)
+		var gaveUp []<-chan error
 		for range 3 {
-			go func() {
-				lease, err := t.Lease(ctx, key, "")
-				if err == nil {
-					lease.Release()
-				}
-				gaveUp <- err
-			}()
+			gaveUp = append(gaveUp, t.waits(ctx, key))
 		}
-		go func() {
-			lease, err := t.Lease(t.Soon(), key, "")
-			if err == nil {
-				lease.Release()
-			}
-			got <- err
-		}()
+		got := t.waits(t.Soon(), key)
 		cancel()
-		for range 3 {
+		for _, ended := range gaveUp {
 			select {
-			case err := <-gaveUp:
+			case err := <-ended:
 				t.Is(err, context.Canceled)
 			case <-t.Soon().Done():
 				t.Fatalf("a Lease goes on waiting after its context was done")
@@ -219,24 +218,16 @@ var leaseCases = []testCase{{
 		one.Release()
 		t.Must(t.append(key, 0, two.Fence, say("a")))
 		ctx, cancel := context.WithCancel(t.Context())
-		waiting := make(chan error, 1)
-		go func() {
-			lease, err := t.Lease(ctx, key, "")
-			if err == nil {
-				lease.Release()
-			}
-			waiting <- err
-		}()
+		waiting := t.waits(ctx, key)
 		for range 20 {
 			t.get(key)
 		}
 		cancel()
 		t.Is(<-waiting, context.Canceled)
-		var wg sync.WaitGroup
-		for range 8 {
-			wg.Go(two.Release)
-		}
-		wg.Wait()
+		t.AtOnce(8, func(int) error {
+			two.Release()
+			return nil
+		})
 		t.lease(key)
 	},
 }, {
@@ -248,11 +239,7 @@ var leaseCases = []testCase{{
 		t.isKeyError(err, session.ErrNotFound, t.Key("ann", "none"))
 		key := t.create("s")
 		lease := t.lease(key)
-		waiting := make(chan error, 1)
-		go func() {
-			_, err := t.Lease(t.Soon(), key, "")
-			waiting <- err
-		}()
+		waiting := t.waits(t.Soon(), key)
 		t.Must(t.Delete(t.Context(), key))
 		t.Is(t.append(key, 0, lease.Fence, say("a")), session.ErrNotFound)
 		lease.Release()

@@ -13,7 +13,7 @@ import (
 
 // random makes, changes and deletes random sessions. After each step it compares what a random query finds with what a look
 // at each event finds.
-func (t *tester) random(r *rapid.T, index bool) {
+func (t *tester) random(r *rapid.T) {
 	vocabulary := []string{"refund", "ORDER", "Élan", "退款", "退", "คืนเงิน", "деньги", "4711", "환불을", "x_y"}
 	authors := []string{"agent", "user", "plugin/guard"}
 	words := rapid.SliceOfN(rapid.SampledFrom(vocabulary), 0, 4)
@@ -56,7 +56,7 @@ func (t *tester) random(r *rapid.T, index bool) {
 			i := rapid.IntRange(0, len(keys)-1).Draw(r, "session")
 			t.Must(t.Delete(t.Context(), keys[i]))
 			keys = slices.Delete(keys, i, i+1)
-		case index:
+		case t.indexed:
 			t.index()
 		}
 		q := session.Query{

@@ -275,16 +275,7 @@ var jsonCases = []testCase{{
 			`{"id":"c","timestamp":"2026-01-02T03:04:05Z","content":{"role":"model","parts":[{"functionCall":{"id":"1","name":"f","args":{"big":9007199254740995,"s":"\u0000\ud83e\udd8a"}}},{"inlineData":{"mimeType":"x/y","data":"AAEC/w=="}}]},"usageMetadata":{"promptTokenCount":3,"unknownCount":4},"longRunningToolIds":["1"],"errorCode":"E","turnComplete":true,"finishReason":"NEW_REASON"}`,
 			`{"id":"d","timestamp":"2026-01-02T03:04:05Z","actions":{"compaction":{"startTimestamp":1.5,"endTimestamp":2.5,"compactedContent":{"role":"model","parts":[{"text":"s"}]}}},"partial":false,"branch":""}`,
 		} {
-			var e session.Event
-			t.Must(json.Unmarshal([]byte(text), &e))
-			t.put(key, &e)
-			var want map[string]any
-			d := json.NewDecoder(strings.NewReader(text))
-			d.UseNumber()
-			t.Must(d.Decode(&want))
-			want["seq"] = i + 1
-			t.equal("the event", t.log(key)[i], want)
-			t.equal("the caller's event", &e, want)
+			t.comesBack(key, int64(i)+1, text)
 		}
 	},
 }, {
@@ -303,15 +294,7 @@ var jsonCases = []testCase{{
 			`{"id":"f","timestamp":"2026-01-02T03:04:05Z","nodeInfo":{"path":"w@i/n@5"},"output":{}}`,
 			`{"id":"g","timestamp":"2026-01-02T03:04:05Z","nodeInfo":{"path":"w@i/n@6"},"output":""}`,
 		} {
-			var e session.Event
-			t.Must(json.Unmarshal([]byte(text), &e))
-			t.put(key, &e)
-			var want map[string]any
-			d := json.NewDecoder(strings.NewReader(text))
-			d.UseNumber()
-			t.Must(d.Decode(&want))
-			want["seq"] = i + 1
-			t.equal("the event", t.log(key)[i], want)
+			t.comesBack(key, int64(i)+1, text)
 		}
 		made := ofNode("made", "w@i/n@7", true)
 		made.Output = map[string]any{"n": 0}
@@ -374,3 +357,18 @@ var jsonCases = []testCase{{
 		}
 	},
 }}
+
+// comesBack appends an event that is given as JSON, and expects that it is in the log at position seq as it was given.
+func (t *tester) comesBack(key session.Key, seq int64, text string) {
+	t.Helper()
+	var e session.Event
+	t.Must(json.Unmarshal([]byte(text), &e))
+	t.put(key, &e)
+	var want map[string]any
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	t.Must(d.Decode(&want))
+	want["seq"] = seq
+	t.equal("the event", t.log(key)[seq-1], want)
+	t.equal("the caller's event", &e, want)
+}

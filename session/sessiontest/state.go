@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/plughook/plughook/session"
@@ -175,27 +174,17 @@ var incrementCases = []testCase{{
 	Run: func(t *tester) {
 		const sessions = 6
 		const each = 15
-		var wg sync.WaitGroup
-		errs := make([]error, sessions)
-		for i := range sessions {
-			key := t.create("")
-			if i%2 == 1 {
-				key = t.createKey(t.Key("bob", ""), nil)
-			}
-			wg.Go(func() {
-				for range each {
-					s, err := t.Get(t.Context(), key)
-					if err == nil {
-						e := &session.Event{}
-						e.Actions.StateIncrement = map[string]float64{"app:n": 1, "user:n": 2}
-						_, err = t.Append(t.Context(), session.AppendTarget{Key: key, After: s.Position}, e)
-					}
-					errs[i] = errors.Join(errs[i], err)
+		keys := t.ofTwoUsers(sessions)
+		t.AtOnce(sessions, func(i int) error {
+			for range each {
+				e := &session.Event{}
+				e.Actions.StateIncrement = map[string]float64{"app:n": 1, "user:n": 2}
+				if err := persist(t.Soon(), t, keys[i], e); err != nil {
+					return err
 				}
-			})
-		}
-		wg.Wait()
-		t.Must(errors.Join(errs...))
+			}
+			return nil
+		})
 		n := sessions * each
 		t.equal("ann's state", t.get(t.create("")).State, map[string]any{"app:n": n, "user:n": n})
 		t.equal("bob's state", t.get(t.createKey(t.Key("bob", ""), nil)).State,
@@ -349,33 +338,23 @@ var boundCases = []testCase{{
 		const each = 6
 		const bound = 20
 		for _, k := range []string{"user:n", "app:n"} {
-			var wg sync.WaitGroup
+			keys := t.ofTwoUsers(sessions)
 			var added atomic.Int64
-			errs := make([]error, sessions)
-			for i := range sessions {
-				key := t.create("")
-				if k == "app:n" && i%2 == 1 {
-					key = t.createKey(t.Key("bob", ""), nil)
+			t.AtOnce(sessions, func(i int) error {
+				key := keys[i]
+				if k == "user:n" {
+					key = keys[i/2*2] // ann's
 				}
-				wg.Go(func() {
-					for range each {
-						s, err := t.Get(t.Context(), key)
-						if err == nil {
-							_, err = t.Append(t.Context(),
-								session.AppendTarget{Key: key, After: s.Position}, say(""),
-								bounded("", k, 1, bound))
-						}
-						switch {
-						case err == nil:
-							added.Add(1)
-						case !errors.Is(err, session.ErrBound):
-							errs[i] = errors.Join(errs[i], err)
-						}
+				for range each {
+					err := persist(t.Soon(), t, key, say(""), bounded("", k, 1, bound))
+					if err == nil {
+						added.Add(1)
+					} else if !errors.Is(err, session.ErrBound) {
+						return err
 					}
-				})
-			}
-			wg.Wait()
-			t.Must(errors.Join(errs...))
+				}
+				return nil
+			})
 			t.equal("appends that succeeded", added.Load(), bound)
 			t.equal("value of "+k, t.get(t.create("")).State[k], bound)
 		}
@@ -387,6 +366,16 @@ var boundCases = []testCase{{
 		t.equal("events in the logs, two for each append", events, 2*2*bound)
 	},
 }}
+
+// ofTwoUsers makes n sessions: ann's and bob's, in turn.
+func (t *tester) ofTwoUsers(n int) []session.Key {
+	t.Helper()
+	var keys []session.Key
+	for i := range n {
+		keys = append(keys, t.createKey(t.Key([]string{"ann", "bob"}[i%2], ""), nil))
+	}
+	return keys
+}
 
 // bounded returns an event that adds to one state key, unless that would pass a bound.
 func bounded(id, key string, by, bound float64) *session.Event {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 
 	"google.golang.org/genai"
@@ -24,6 +23,8 @@ type tester struct {
 	other session.Service
 	// held has the leases that the case has taken.
 	held *holds
+	// indexed says that the case makes the store's index of words.
+	indexed bool
 	// start makes another tester, for a case that begins anew in a subtest.
 	start func(*testing.T) *tester
 }
@@ -100,18 +101,6 @@ func (t *tester) put(key session.Key, events ...*session.Event) int64 {
 func (t *tester) append(key session.Key, after, fence int64, events ...*session.Event) error {
 	_, err := t.Append(t.Soon(), session.AppendTarget{Key: key, After: after, Fence: fence}, events...)
 	return err
-}
-
-// atOnce calls do n times at once, with 0, 1, …, and expects no error.
-func (t *tester) atOnce(n int, do func(i int) error) {
-	t.Helper()
-	var calls sync.WaitGroup
-	errs := make([]error, n)
-	for i := range n {
-		calls.Go(func() { errs[i] = do(i) })
-	}
-	calls.Wait()
-	t.Must(errors.Join(errs...))
 }
 
 // hasState expects a session's state.

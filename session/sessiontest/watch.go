@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plughook/plughook/internal/contract"
 	"github.com/plughook/plughook/session"
 )
 
@@ -227,19 +228,21 @@ var watchCases = []testCase{{
 
 		// Append with both services at once, in batches of one to three events.
 		var all sync.WaitGroup
-		errs := make([]error, writers)
-		for n := range writers {
-			svc := []session.Service{t, t.other}[n%2]
-			all.Go(func() {
+		var errs []error
+		all.Go(func() {
+			errs = contract.AtOnce(writers, func(n int) error {
+				svc := []session.Service{t, t.other}[n%2]
+				var err error
 				for i := range batches {
 					var batch []*session.Event
 					for j := range 1 + i%3 {
 						batch = append(batch, say(fmt.Sprintf("%d/%d/%d", n, i, j)))
 					}
-					errs[n] = errors.Join(errs[n], appendAtEnd(t.Soon(), svc, key, batch))
+					err = errors.Join(err, persist(t.Soon(), svc, key, batch...))
 				}
+				return err
 			})
-		}
+		})
 		follow(t, 0) // begins in the middle of it
 		all.Wait()
 		t.Must(errors.Join(errs...))
@@ -252,7 +255,7 @@ var watchCases = []testCase{{
 		// Append one event at a time, each after all have seen the one before: nobody may need the next
 		// append to learn of this one.
 		for range 3 {
-			t.Must(appendAtEnd(t.Soon(), t.other, key, []*session.Event{say("one more")}))
+			t.Must(persist(t.Soon(), t.other, key, say("one more")))
 			log = t.log(key)
 			for i, f := range followers {
 				f.has(log[from[i]:])
@@ -310,7 +313,7 @@ var watchCases = []testCase{{
 			}
 			t.equal("what the follower saw", t.ids(seen), []string{"1:m1", "2:m2", "3:m3"})
 			for _, sel := range []session.Selection{{}, {Live: true}, {After: 3}, {Last: 1}} {
-				t.isKeyError(t.firstError(w.Read(t.Context(), sel)), session.ErrNotFound, key)
+				t.isKeyError(firstError(t, w.Read(t.Context(), sel)), session.ErrNotFound, key)
 			}
 			next := t.watch(t, key)
 			var got []*session.Event
@@ -357,17 +360,3 @@ var watchCases = []testCase{{
 		w.Stop()
 	},
 }}
-
-// appendAtEnd appends a batch wherever the log ends by then.
-func appendAtEnd(ctx context.Context, svc session.Service, key session.Key, batch []*session.Event) error {
-	for {
-		s, err := svc.Get(ctx, key)
-		if err != nil {
-			return err
-		}
-		_, err = svc.Append(ctx, session.AppendTarget{Key: key, After: s.Position}, clones(batch)...)
-		if !errors.Is(err, session.ErrConflict) {
-			return err
-		}
-	}
-}
