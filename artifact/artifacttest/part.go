@@ -86,9 +86,8 @@ var partCases = []testCase{
 				t.Must(err)
 				got, err := t.Load(t.Context(), key, "big", int64(v))
 				t.Must(err)
-				if got.InlineData == nil || !bytes.Equal(got.InlineData.Data, data) {
-					t.Fatalf("version %d of %d bytes came back otherwise", v, len(data))
-				}
+				t.FailIf(got.InlineData == nil || !bytes.Equal(got.InlineData.Data, data),
+					"version %d of %d bytes came back otherwise", v, len(data))
 			}
 		},
 	},

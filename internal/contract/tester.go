@@ -63,6 +63,14 @@ func (t *Tester) Must(err error) {
 	}
 }
 
+// FailIf ends the case if wrong is true; the rest says what is wrong, as for Fatalf.
+func (t *Tester) FailIf(wrong bool, format string, args ...any) {
+	t.Helper()
+	if wrong {
+		t.Fatalf(format, args...)
+	}
+}
+
 // AtOnce calls do n times at once, with 0, 1, …, and expects no error.
 func (t *Tester) AtOnce(n int, do func(i int) error) {
 	t.Helper()

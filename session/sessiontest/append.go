@@ -28,9 +28,7 @@ var appendCases = []testCase{{
 		}
 		t.hasLog(key, "1:m1", "2:b", "3:c", "4:d", "5:e", "6:f", "7:g")
 		s := t.get(key)
-		if s.Updated.Before(s.Created) {
-			t.Fatalf("updated %v, before it was created %v", s.Updated, s.Created)
-		}
+		t.FailIf(s.Updated.Before(s.Created), "updated %v, before it was created %v", s.Updated, s.Created)
 	},
 }, {
 	Name: "append/sets what is missing",
@@ -83,9 +81,7 @@ var appendCases = []testCase{{
 				t.equal("what Append returns", last, 2)
 			}
 		}
-		if part.Seq != 0 {
-			t.Fatalf("a partial event got position %d", part.Seq)
-		}
+		t.FailIf(part.Seq != 0, "a partial event got position %d", part.Seq)
 		t.hasLog(key, "1:m1", "2:m2")
 	},
 }, {
@@ -154,9 +150,8 @@ var appendCases = []testCase{{
 				}
 				e := session.Message("late")
 				t.isPosition(t.append(key, after, 0, e), session.ErrConflict, key, after, last)
-				if e.Seq != 0 || e.ID != "" || !e.Timestamp.IsZero() {
-					t.Fatalf("a refused append changed the caller's event: %s", brief(e))
-				}
+				t.FailIf(e.Seq != 0 || e.ID != "" || !e.Timestamp.IsZero(),
+					"a refused append changed the caller's event: %s", brief(e))
 			}
 			if last == 0 {
 				t.put(key, says(2)...)
@@ -189,10 +184,8 @@ func (t *tester) isPosition(err, target error, key session.Key, want, have int64
 	t.Helper()
 	t.Is(err, target)
 	var pe *session.PositionError
-	if !errors.As(err, &pe) || pe.Key != key || pe.Want != want || pe.Have != have {
-		t.Fatalf("error is %#v\n  want a *session.PositionError for %s with want %d and have %d",
-			err, key, want, have)
-	}
+	t.FailIf(!errors.As(err, &pe) || pe.Key != key || pe.Want != want || pe.Have != have,
+		"error is %#v\n  want a *session.PositionError for %s with want %d and have %d", err, key, want, have)
 }
 
 var repeatCases = []testCase{{
@@ -230,9 +223,8 @@ var repeatCases = []testCase{{
 		t.put(key, first)
 		again := say("a")
 		t.put(key, again)
-		if !again.Timestamp.Equal(first.Timestamp) {
-			t.Fatalf("repeated event has time %v, the first %v", again.Timestamp, first.Timestamp)
-		}
+		t.FailIf(!again.Timestamp.Equal(first.Timestamp),
+			"repeated event has time %v, the first %v", again.Timestamp, first.Timestamp)
 		t.put(key, again)
 		t.put(key, first, t.log(key)[0])
 		other := say("a")

@@ -106,9 +106,7 @@ var cancelCases = []testCase{{
 			key := t.createKey(t.Key("ann", ""), nil)
 			lease := t.holds(key, "run")
 			defer lease.Release()
-			if closed(lease.Cancelled) {
-				t.Fatalf("the holder is asked to end before anybody wants that")
-			}
+			t.FailIf(closed(lease.Cancelled), "the holder is asked to end before anybody wants that")
 			began := time.Now()
 			inTime := func() bool { return time.Since(began) < session.CancelGrace }
 			done := t.cancels(svc, key, "run")
@@ -132,12 +130,8 @@ var cancelCases = []testCase{{
 			if !inTime() {
 				return false
 			}
-			if returned {
-				t.Fatalf("Cancel returned while the lease is held")
-			}
-			if lost {
-				t.Fatalf("the lease is lost before CancelGrace is over")
-			}
+			t.FailIf(returned, "Cancel returned while the lease is held")
+			t.FailIf(lost, "the lease is lost before CancelGrace is over")
 			lease.Release()
 			t.Must(<-done)
 			t.hasLog(key, "1:a", "2:b")
@@ -149,9 +143,7 @@ var cancelCases = []testCase{{
 		}{{t, 500 * time.Millisecond}, {t.other, 3 * time.Second}} {
 			n := 1
 			for ; !asked(c.svc, c.atOnce); n++ {
-				if n == tries {
-					t.Fatalf("not within %v in %d attempts: the holder is asked to end", c.atOnce, n)
-				}
+				t.FailIf(n == tries, "not within %v in %d attempts: the holder is asked to end", c.atOnce, n)
 			}
 		}
 	},
@@ -171,9 +163,8 @@ var cancelCases = []testCase{{
 			}
 		}
 		time.Sleep(1200 * time.Millisecond) // another process's request would be seen by now
-		if closed(lease.Cancelled) || closed(lease.Lost) {
-			t.Fatalf("a holder whom nobody named was asked to end, or lost the lease")
-		}
+		t.FailIf(closed(lease.Cancelled) || closed(lease.Lost),
+			"a holder whom nobody named was asked to end, or lost the lease")
 		t.Must(t.append(key, 0, lease.Fence, say("a")))
 	},
 }, {
@@ -189,9 +180,8 @@ var cancelCases = []testCase{{
 			next := t.holds(key, "run")
 			t.Must(<-done)
 			time.Sleep(1200 * time.Millisecond)
-			if closed(next.Cancelled) || closed(next.Lost) {
-				t.Fatalf("the next holder was asked to end, or lost the lease")
-			}
+			t.FailIf(closed(next.Cancelled) || closed(next.Lost),
+				"the next holder was asked to end, or lost the lease")
 			next.Release()
 		}
 	},
@@ -250,18 +240,15 @@ var cancelCases = []testCase{{
 			if d := time.Since(began); d < session.CancelGrace {
 				t.Fatalf("the lease was taken away after %v, before CancelGrace", d)
 			}
-			if !closed(a.lease.Cancelled) {
-				t.Fatalf("the lease was taken away, and its holder was not asked to end")
-			}
+			t.FailIf(!closed(a.lease.Cancelled),
+				"the lease was taken away, and its holder was not asked to end")
 			old := session.AppendTarget{Key: a.key, Fence: a.lease.Fence}
 			_, err := t.Append(t.Context(), old, say("x"))
 			t.Is(err, session.ErrFenced)
 			t.closes(a.lease.Lost, "the holder learns that the lease is lost")
 			next := <-a.next
 			t.Must(next.error)
-			if next.Fence <= a.lease.Fence {
-				t.Fatalf("fence %d follows %d", next.Fence, a.lease.Fence)
-			}
+			t.FailIf(next.Fence <= a.lease.Fence, "fence %d follows %d", next.Fence, a.lease.Fence)
 			a.lease.Release()
 			_, err = t.Append(t.Context(), old, say("x"))
 			t.Is(err, session.ErrFenced)
@@ -302,9 +289,7 @@ var cancelCases = []testCase{{
 			if closesWithin(3*time.Second, lease.Cancelled) {
 				break
 			}
-			if n == tries {
-				t.Fatalf("in %d attempts the holder was not asked to end", n)
-			}
+			t.FailIf(n == tries, "in %d attempts the holder was not asked to end", n)
 		}
 		t.Must(t.append(key, 0, lease.Fence, say("a")))
 	},

@@ -111,14 +111,12 @@ var concurrentCases = []testCase{{
 			default:
 			}
 			s := t.get(key)
-			if fmt.Sprint(s.State["a"]) != fmt.Sprint(s.State["b"]) || s.Position%2 != 0 {
-				t.Fatalf("state is %v at position %d", s.State, s.Position)
-			}
+			t.FailIf(fmt.Sprint(s.State["a"]) != fmt.Sprint(s.State["b"]) || s.Position%2 != 0,
+				"state is %v at position %d", s.State, s.Position)
 			for _, sel := range []session.Selection{{}, {Live: true}} {
 				log := t.read(key, sel)
-				if len(log)%2 != 0 || int64(len(log)) < s.Position {
-					t.Fatalf("Read yields %d events after Get said position %d", len(log), s.Position)
-				}
+				t.FailIf(len(log)%2 != 0 || int64(len(log)) < s.Position,
+					"Read yields %d events after Get said position %d", len(log), s.Position)
 			}
 		}
 	},

@@ -75,20 +75,16 @@ var identityCases = []testCase{{
 			t.equal("state of "+k.String(), t.get(k).State,
 				map[string]any{"key": k.String(), "user:k": k.User})
 			log := t.log(k)
-			if len(log) != 1 || log[0].Text() != "event of "+k.String() {
-				t.Fatalf("log of %s is %s", k, brief(log))
-			}
+			t.FailIf(len(log) != 1 || log[0].Text() != "event of "+k.String(),
+				"log of %s is %s", k, brief(log))
 			var listed []string
 			for s, err := range t.List(t.Context(), k.App, k.User) {
 				t.Must(err)
-				if s.App != k.App || s.User != k.User {
-					t.Fatalf("List of %q, %q yields %q", k.App, k.User, s.Key)
-				}
+				t.FailIf(s.App != k.App || s.User != k.User, "List of %q, %q yields %q", k.App, k.User, s.Key)
 				listed = append(listed, s.ID)
 			}
-			if !strings.Contains("\n"+strings.Join(listed, "\n")+"\n", "\n"+k.ID+"\n") {
-				t.Fatalf("List of %q, %q yields %q, without %q", k.App, k.User, listed, k.ID)
-			}
+			t.FailIf(!strings.Contains("\n"+strings.Join(listed, "\n")+"\n", "\n"+k.ID+"\n"),
+				"List of %q, %q yields %q, without %q", k.App, k.User, listed, k.ID)
 		}
 	},
 }, {
@@ -143,9 +139,7 @@ func firstError[T any](t *tester, seq iter.Seq2[T, error]) error {
 	t.Helper()
 	var first error
 	for item, err := range seq {
-		if first != nil {
-			t.Fatalf("a sequence went on after its error %v with %v, %v", first, item, err)
-		}
+		t.FailIf(first != nil, "a sequence went on after its error %v with %v, %v", first, item, err)
 		first = err
 	}
 	return first
@@ -156,7 +150,6 @@ func (t *tester) isKeyError(err, target error, key session.Key) {
 	t.Helper()
 	t.Is(err, target)
 	var ke *session.KeyError
-	if !errors.As(err, &ke) || ke.Key != key {
-		t.Fatalf("error is %v (%T)\n  want a *session.KeyError with key %s", err, err, key)
-	}
+	t.FailIf(!errors.As(err, &ke) || ke.Key != key,
+		"error is %v (%T)\n  want a *session.KeyError with key %s", err, err, key)
 }

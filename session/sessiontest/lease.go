@@ -272,9 +272,8 @@ var fenceCases = []testCase{{
 			fences = append(fences, lease.Fence)
 			lease.Release()
 		}
-		if fences[0] < 1 || !slices.IsSorted(fences) || len(slices.Compact(slices.Clone(fences))) != 5 {
-			t.Fatalf("fences are %v", fences)
-		}
+		t.FailIf(fences[0] < 1 || !slices.IsSorted(fences) || len(slices.Compact(slices.Clone(fences))) != 5,
+			"fences are %v", fences)
 	},
 }, {
 	Name: "fence/held",

@@ -340,9 +340,7 @@ func (t *tester) folds(key session.Key) {
 	frontier := int64(0)
 	for i, e := range log {
 		position = e.Seq
-		if position != int64(i)+1 {
-			t.Fatalf("event %d of the log has position %d", i+1, position)
-		}
+		t.FailIf(position != int64(i)+1, "event %d of the log has position %d", i+1, position)
 		if e.Marker() {
 			frontier = e.Seq
 		}

@@ -163,18 +163,14 @@ var readCases = []testCase{{
 		n := 0
 		var last error
 		for _, err := range t.Read(ctx, key, session.Selection{}) {
-			if last != nil {
-				t.Fatalf("Read went on after its error %v", last)
-			}
+			t.FailIf(last != nil, "Read went on after its error %v", last)
 			if last = err; err == nil {
 				n++
 			}
 			cancel()
 		}
 		t.Is(last, context.Canceled)
-		if n == 300 {
-			t.Fatalf("Read yielded the whole log after its context was done")
-		}
+		t.FailIf(n == 300, "Read yielded the whole log after its context was done")
 	},
 }}
 
@@ -316,9 +312,7 @@ var jsonCases = []testCase{{
 			t.put(key, session.Message(s))
 		}
 		for i, e := range t.log(key) {
-			if e.Text() != texts[i] {
-				t.Fatalf("text %d came back as %.100q, want %.100q", i, e.Text(), texts[i])
-			}
+			t.FailIf(e.Text() != texts[i], "text %d came back as %.100q, want %.100q", i, e.Text(), texts[i])
 		}
 		t.put(key, session.Message("a\xffb"))
 		t.equal("text that was not UTF-8", t.live(key)[len(texts)].Text(), "a\ufffdb")
@@ -352,9 +346,8 @@ var jsonCases = []testCase{{
 		e.Timestamp = want
 		t.put(key, e)
 		got := t.log(key)[0].Timestamp
-		if !got.Equal(want) || got.Format(time.RFC3339Nano) != want.Format(time.RFC3339Nano) {
-			t.Fatalf("timestamp %v came back as %v", want, got)
-		}
+		t.FailIf(!got.Equal(want) || got.Format(time.RFC3339Nano) != want.Format(time.RFC3339Nano),
+			"timestamp %v came back as %v", want, got)
 	},
 }}
 

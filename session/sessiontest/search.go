@@ -67,9 +67,8 @@ var searchSessionCases = []testCase{{
 		t.equal("of the other app", keysOf(list), []string{other.String()})
 		byUser := keysOf(t.search(session.Query{User: "bob"}))
 		for _, key := range []session.Key{bob, other} {
-			if !slices.Contains(byUser, key.String()) {
-				t.Fatalf("bob's sessions of every app are without %s", key)
-			}
+			t.FailIf(!slices.Contains(byUser, key.String()),
+				"bob's sessions of every app are without %s", key)
 		}
 		t.equal("of nobody", len(t.search(session.Query{App: t.App, User: "nobody"})), 0)
 	},
@@ -80,9 +79,8 @@ var searchSessionCases = []testCase{{
 		key := t.createKey(t.Key("ann", "s"), map[string]any{"k": 1, "user:u": 2})
 		t.put(key, says(3)...)
 		hit := t.search(session.Query{App: t.App})[0]
-		if hit.Session.State != nil || hit.Event != nil {
-			t.Fatalf("a hit has state %v, event %v", hit.Session.State, hit.Event)
-		}
+		t.FailIf(hit.Session.State != nil || hit.Event != nil,
+			"a hit has state %v, event %v", hit.Session.State, hit.Event)
 		want := t.get(key)
 		want.State = nil
 		t.equal("the session", hit.Session, want)
@@ -122,9 +120,7 @@ var searchSessionCases = []testCase{{
 		} {
 			for hit, err := range t.Search(t.Context(), q) {
 				t.Is(err, session.ErrInvalid)
-				if hit != nil {
-					t.Fatalf("a hit with an error")
-				}
+				t.FailIf(hit != nil, "a hit with an error")
 			}
 		}
 	},

@@ -19,12 +19,10 @@ var createCases = []testCase{{
 		s, err := t.Create(t.Context(), t.Key("ann", "s"), map[string]any{"k": "v"})
 		t.Must(err)
 		t.equal("key", s.Key, t.Key("ann", "s"))
-		if s.Position != 0 || s.Frontier != 0 {
-			t.Fatalf("position %d, frontier %d; want 0, 0", s.Position, s.Frontier)
-		}
-		if s.Created.IsZero() || !s.Updated.Equal(s.Created) {
-			t.Fatalf("created %v, updated %v; want one time", s.Created, s.Updated)
-		}
+		t.FailIf(s.Position != 0 || s.Frontier != 0,
+			"position %d, frontier %d; want 0, 0", s.Position, s.Frontier)
+		t.FailIf(s.Created.IsZero() || !s.Updated.Equal(s.Created),
+			"created %v, updated %v; want one time", s.Created, s.Updated)
 		got := t.get(s.Key)
 		if !got.Created.Equal(s.Created) || !got.Updated.Equal(s.Updated) {
 			t.Fatalf("Get says created %v, updated %v; Create said %v, %v", got.Created,
@@ -46,9 +44,8 @@ var createCases = []testCase{{
 		t.Must(t.SetTimes(t.Context(), key, created, updated))
 		times := func(c, u time.Time) {
 			s := t.get(key)
-			if !s.Created.Equal(c) || !s.Updated.Equal(u) {
-				t.Fatalf("created %v, updated %v; want %v, %v", s.Created, s.Updated, c, u)
-			}
+			t.FailIf(!s.Created.Equal(c) || !s.Updated.Equal(u),
+				"created %v, updated %v; want %v, %v", s.Created, s.Updated, c, u)
 		}
 		times(created, updated)
 		later := updated.AddDate(1, 0, 0)
@@ -68,9 +65,7 @@ var createCases = []testCase{{
 				t.Fatalf("ID %q is not a UUIDv7", k.ID)
 			}
 		}
-		if one == two {
-			t.Fatalf("two sessions are both %s", one)
-		}
+		t.FailIf(one == two, "two sessions are both %s", one)
 		t.get(one)
 	},
 }, {
@@ -104,9 +99,7 @@ var createCases = []testCase{{
 		key := t.createKey(t.Key("ann", "s"), state)
 		t.hasState(key, want)
 		t.equal("initial state", t.get(key).Initial, want)
-		if len(state) != 8 {
-			t.Fatalf("Create changed the caller's state: %v", state)
-		}
+		t.FailIf(len(state) != 8, "Create changed the caller's state: %v", state)
 		same := t.createKey(t.Key("ann", "same user"), nil)
 		t.equal("state of a session of the same user", t.get(same).State,
 			map[string]any{"app:a": true, "user:u": 1.5})
@@ -173,9 +166,8 @@ var listCases = []testCase{{
 		list := t.list("", "")
 		i := slices.Index(list, one.String())
 		j := slices.Index(list, two.String())
-		if i < 0 || j < i {
-			t.Fatalf("two sessions, made in this order, are at %d and %d of the list of all", i, j)
-		}
+		t.FailIf(i < 0 || j < i,
+			"two sessions, made in this order, are at %d and %d of the list of all", i, j)
 	},
 }, {
 	Name: "list/what it tells",
@@ -186,9 +178,7 @@ var listCases = []testCase{{
 		t.put(key, rewind("r", 1))
 		for s, err := range t.List(t.Context(), t.App, "ann") {
 			t.Must(err)
-			if s.State != nil {
-				t.Fatalf("List yields state %v", s.State)
-			}
+			t.FailIf(s.State != nil, "List yields state %v", s.State)
 			want := t.get(key)
 			want.State = nil
 			t.equal("what List yields", s, want)
@@ -235,9 +225,8 @@ var numberCases = []testCase{{
 				key := t.Key("ann", id)
 				made, err := t.Create(t.Context(), key, nil)
 				t.Must(err)
-				if made.Number <= 0 || seen[made.Number] {
-					t.Fatalf("a new session has the number %d, others had %v", made.Number, seen)
-				}
+				t.FailIf(made.Number <= 0 || seen[made.Number],
+					"a new session has the number %d, others had %v", made.Number, seen)
 				seen[made.Number] = true
 				t.put(key, say("a"))
 				for _, svc := range []session.Service{t, t.other} {

@@ -174,7 +174,7 @@ var incrementCases = []testCase{{
 	Run: func(t *tester) {
 		const sessions = 6
 		const each = 15
-		keys := t.ofTwoUsers(sessions)
+		keys := t.createSome(sessions, "ann", "bob")
 		t.AtOnce(sessions, func(i int) error {
 			for range each {
 				e := &session.Event{}
@@ -248,9 +248,7 @@ var boundCases = []testCase{{
 		for _, other := range []error{
 			session.ErrInvalid, session.ErrConflict, session.ErrFenced, session.ErrIDReused,
 		} {
-			if errors.Is(err, other) {
-				t.Fatalf("error %v is %v too", err, other)
-			}
+			t.FailIf(errors.Is(err, other), "error %v is %v too", err, other)
 		}
 		t.isPosition(t.append(key, 1, 0, bounded("a", "app:n", 1, 4)), session.ErrConflict, key, 1, 0)
 		t.Is(t.append(key, 0, 7, bounded("a", "app:n", 1, 4)), session.ErrFenced)
@@ -299,9 +297,8 @@ var boundCases = []testCase{{
 			stored := t.read(key, sel)[0]
 			t.equal("the stored event's increment", stored.Actions.StateIncrement,
 				map[string]float64{"app:n": 3})
-			if len(stored.Actions.StateBound) > 0 || len(stored.Actions.Extra) > 0 {
-				t.Fatalf("the log has a bound: %s", brief(stored))
-			}
+			t.FailIf(len(stored.Actions.StateBound) > 0 || len(stored.Actions.Extra) > 0,
+				"the log has a bound: %s", brief(stored))
 		}
 		// However the repetition spells its condition, it is the event that is in the log.
 		for _, again := range []*session.Event{
@@ -338,15 +335,15 @@ var boundCases = []testCase{{
 		const each = 6
 		const bound = 20
 		for _, k := range []string{"user:n", "app:n"} {
-			keys := t.ofTwoUsers(sessions)
+			users := []string{"ann", "bob"}
+			if k == "user:n" {
+				users = users[:1]
+			}
+			keys := t.createSome(sessions, users...)
 			var added atomic.Int64
 			t.AtOnce(sessions, func(i int) error {
-				key := keys[i]
-				if k == "user:n" {
-					key = keys[i/2*2] // ann's
-				}
 				for range each {
-					err := persist(t.Soon(), t, key, say(""), bounded("", k, 1, bound))
+					err := persist(t.Soon(), t, keys[i], say(""), bounded("", k, 1, bound))
 					if err == nil {
 						added.Add(1)
 					} else if !errors.Is(err, session.ErrBound) {
@@ -367,12 +364,12 @@ var boundCases = []testCase{{
 	},
 }}
 
-// ofTwoUsers makes n sessions: ann's and bob's, in turn.
-func (t *tester) ofTwoUsers(n int) []session.Key {
+// createSome makes n sessions, the users' in turn.
+func (t *tester) createSome(n int, users ...string) []session.Key {
 	t.Helper()
 	var keys []session.Key
 	for i := range n {
-		keys = append(keys, t.createKey(t.Key([]string{"ann", "bob"}[i%2], ""), nil))
+		keys = append(keys, t.createKey(t.Key(users[i%len(users)], ""), nil))
 	}
 	return keys
 }

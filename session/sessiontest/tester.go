@@ -124,14 +124,12 @@ func (t *tester) refused(key session.Key, target error, id string, events ...*se
 	err := t.append(key, s.Position, 0, events...)
 	t.Is(err, target)
 	var ee *session.EventError
-	if !errors.As(err, &ee) || ee.ID != id || ee.Key != key {
-		t.Fatalf("error is %v (%T)\n  want a *session.EventError for event %q of %s", err, err, id, key)
-	}
+	t.FailIf(!errors.As(err, &ee) || ee.ID != id || ee.Key != key,
+		"error is %v (%T)\n  want a *session.EventError for event %q of %s", err, err, id, key)
 	t.equal("the log after a refused append", t.ids(t.log(key)), before)
 	t.equal("the session after a refused append", t.get(key), s)
 	if !reflect.DeepEqual(events, mine) {
-		t.Fatalf("a refused append changed the caller's events:\n   got %s\n  want %s",
-			brief(events), brief(mine))
+		t.Fatalf("a refused append changed the caller's events:\n   got %s\n  want %s", brief(events), brief(mine))
 	}
 }
 

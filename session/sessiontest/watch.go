@@ -109,12 +109,8 @@ func (t *tester) tells(w *session.Watch, position int64) {
 	for last != position {
 		select {
 		case next, ok := <-w.C:
-			if !ok {
-				t.Fatalf("the watch ended at position %d, want %d", last, position)
-			}
-			if next <= last {
-				t.Fatalf("the watch told position %d after %d", next, last)
-			}
+			t.FailIf(!ok, "the watch ended at position %d, want %d", last, position)
+			t.FailIf(next <= last, "the watch told position %d after %d", next, last)
 			last = next
 		case <-soon.Done():
 			t.Fatalf("the watch told position %d last, want %d", last, position)
@@ -340,9 +336,7 @@ var watchCases = []testCase{{
 			}
 			t.Is(err, gone)
 		}
-		if ctx.Err() == nil {
-			t.Fatalf("Follow yielded no event")
-		}
+		t.FailIf(ctx.Err() == nil, "Follow yielded no event")
 		cancel(nil)
 	},
 }, {
