@@ -18,6 +18,8 @@ type Case[T any] struct {
 	Rule string
 	// Run tests the rule.
 	Run func(T)
+	// Source is the function whose place in the code is printed when the case fails; nil means Run.
+	Source any
 	// Around returns what is called in place of Run, and calls it. Nil is Run itself.
 	Around func(run func(T)) func(T)
 }
@@ -43,7 +45,11 @@ func Run[T any](t *testing.T, cases []Case[T], start func(*testing.T) T) {
 
 // source returns file:line of the case's function.
 func (c Case[T]) source() string {
-	pc := reflect.ValueOf(c.Run).Pointer()
+	source := c.Source
+	if source == nil {
+		source = c.Run
+	}
+	pc := reflect.ValueOf(source).Pointer()
 	file, line := runtime.FuncForPC(pc).FileLine(pc)
 	return fmt.Sprintf("%s:%d", filepath.Base(file), line)
 }

@@ -15,8 +15,7 @@ import (
 var appendCases = []testCase{{
 	Name: "append/positions",
 	Rule: "Positions are dense from 1, and Append returns the last; Get says the same.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		for i, batch := range [][]*session.Event{
 			says(1), {say("b"), say("c")}, {say("d")}, {say("e"), say("f"), say("g")},
 		} {
@@ -34,8 +33,7 @@ var appendCases = []testCase{{
 	Name: "append/sets what is missing",
 	Rule: "Append sets Seq, and ID and Timestamp where they are empty, in the caller's event, and nothing " +
 		"else there.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		at := time.Date(2001, 2, 3, 4, 5, 6, 789, time.UTC)
 		bare := session.Message("hello")
 		full := say("full")
@@ -66,8 +64,7 @@ var appendCases = []testCase{{
 	Name: "append/nothing",
 	Rule: "To append nothing, or partial events only, succeeds at any position and with any fence, returns " +
 		"the last position and changes nothing.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		t.put(key, says(2)...)
 		part := say("part")
 		part.Partial = true
@@ -88,8 +85,7 @@ var appendCases = []testCase{{
 	Name: "append/partial",
 	Rule: "Partial events are skipped: they get no position and leave no gap, and their state counts for " +
 		"nothing.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		part := delta("part", "k", 1)
 		part.Partial = true
 		t.equal("last position", t.put(key, say("a"), part, say("b")), 2)
@@ -106,18 +102,10 @@ var appendCases = []testCase{{
 		key := t.createKey(t.Key("ann", "s"), map[string]any{"app:text": "x"})
 		t.put(key, says(3)...)
 		bad := []*session.Event{
-			delta("bad", "k", 1i),
-			delta("bad", "", 1),
-			delta("bad", "a\x00b", 1),
-			delta("bad", "user:\xff", 1),
-			add("bad", "app:\xff", 1),
-			delta("bad", strings.Repeat("k", 513), 1),
-			add("bad", "k", 1),
-			add("bad", "temp:t", 1),
-			add("bad", "app:text", 1),
-			rewind("bad", 77),
-			compact("bad", 99, 0),
-			compact("bad", 1, 2),
+			delta("bad", "k", 1i), delta("bad", "", 1), delta("bad", "a\x00b", 1),
+			delta("bad", "user:\xff", 1), add("bad", "app:\xff", 1),
+			delta("bad", strings.Repeat("k", 513), 1), add("bad", "k", 1), add("bad", "temp:t", 1),
+			add("bad", "app:text", 1), rewind("bad", 77), compact("bad", 99, 0), compact("bad", 1, 2),
 			{ID: "bad", CustomMetadata: map[string]any{"c": []any{1i}}},
 			{ID: "bad", Timestamp: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)},
 		}
@@ -141,8 +129,7 @@ var appendCases = []testCase{{
 	Name: "append/conflict",
 	Rule: "An append that follows another position than the last is ErrConflict, says which it wanted and " +
 		"which there is, and appends nothing.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		for _, last := range []int64{0, 2} {
 			for _, after := range []int64{-1, 0, 1, 2, 3, 1 << 40} {
 				if after == last {
@@ -162,12 +149,10 @@ var appendCases = []testCase{{
 }, {
 	Name: "append/order is not time",
 	Rule: "Positions order events; timestamps, equal or running backward, do not.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		for i, at := range []time.Time{
-			now, now, now.Add(-time.Hour), now, now.Add(time.Hour),
-			now.AddDate(-1000, 0, 0), now,
+			now, now, now.Add(-time.Hour), now, now.Add(time.Hour), now.AddDate(-1000, 0, 0), now,
 		} {
 			e := says(i + 1)[i]
 			e.Timestamp = at
@@ -192,8 +177,7 @@ var repeatCases = []testCase{{
 	Name: "repeat/same content",
 	Rule: "An event whose ID is in the log is not appended again: it gets the position it has there, also " +
 		"after the log moved on, at whatever position and with whatever fence.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		t.put(key, say("a"), say("b"))
 		t.put(key, says(3)...)
 		for _, at := range []session.AppendTarget{
@@ -217,8 +201,7 @@ var repeatCases = []testCase{{
 }, {
 	Name: "repeat/time",
 	Rule: "A repeated event counts as the same without the time that Append gave it, and with it.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		first := say("a")
 		t.put(key, first)
 		again := say("a")
@@ -235,8 +218,7 @@ var repeatCases = []testCase{{
 	Name: "repeat/partly there",
 	Rule: "Of a batch that is partly in the log only the rest is appended, and for it position and fence " +
 		"matter.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		t.put(key, say("a"), say("b"))
 		t.isPosition(t.append(key, 0, 0, say("a"), say("b"), say("c")), session.ErrConflict, key, 0, 2)
 		t.Is(t.append(key, 2, 4, say("a"), say("c")), session.ErrFenced)
@@ -248,8 +230,7 @@ var repeatCases = []testCase{{
 }, {
 	Name: "repeat/within a batch",
 	Rule: "An event that stands twice in one batch is appended once.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		e := add("n", "app:n", 1)
 		batch := []*session.Event{say("a"), e, say("a"), e, add("n", "app:n", 1)}
 		t.equal("last position", t.put(key, batch...), 2)
@@ -261,8 +242,7 @@ var repeatCases = []testCase{{
 	Name: "repeat/other content",
 	Rule: "An event whose ID is in the log, or in the batch, with other content is ErrIDReused, and " +
 		"nothing is appended.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		t.put(key, say("a"), say("b"))
 		other := session.Message("something else")
 		other.ID = "b"
@@ -280,8 +260,7 @@ var repeatCases = []testCase{{
 }, {
 	Name: "repeat/effects",
 	Rule: "A repeated event has no effect again: not on state, numbers, compactions or rewinds.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		events := []*session.Event{
 			say("a"), add("n", "user:n", 5), delta("k", "k", 1), delta("l", "k", 2),
 			compact("c", 2, 0), rewind("r", 3),
@@ -320,8 +299,7 @@ var repeatCases = []testCase{{
 }, {
 	Name: "repeat/after a failure",
 	Rule: "An append that failed leaves nothing behind: the same events can be appended afterwards.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		batch := []*session.Event{say("a"), add("b", "app:n", 1)}

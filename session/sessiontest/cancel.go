@@ -56,8 +56,7 @@ var holderCases = []testCase{{
 	Name: "holder/shown",
 	Rule: "Get shows to every process who holds the session's lease, and nobody once it is given back. " +
 		"List leaves it out.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		shown := func(want string) {
 			t.Helper()
 			for _, svc := range []session.Service{t, t.other} {
@@ -84,8 +83,7 @@ var holderCases = []testCase{{
 }, {
 	Name: "holder/not usable",
 	Rule: "A holder that is longer than 512 bytes, not UTF-8 or has a control character is ErrInvalid.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		for _, holder := range []string{"a\x00b", "a\nb", "\xff", strings.Repeat("x", 513)} {
 			_, err := t.Lease(t.Soon(), key, holder)
 			t.Is(err, session.ErrInvalid)
@@ -150,8 +148,7 @@ var cancelCases = []testCase{{
 }, {
 	Name: "cancel/another holder",
 	Rule: "Cancel does nothing, and is no error, if the lease is another's or nobody's.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		for _, svc := range []session.Service{t, t.other} {
 			t.Must(svc.Cancel(t.Soon(), key, "run"))
 			t.Must(svc.Cancel(t.Soon(), key, ""))
@@ -170,8 +167,7 @@ var cancelCases = []testCase{{
 }, {
 	Name: "cancel/next lease",
 	Rule: "A request to end is about one lease: the next one's holder is not asked, even under the same name.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		for range 2 {
 			lease := t.holds(key, "run")
 			done := t.cancels(t.other, key, "run")
@@ -188,8 +184,7 @@ var cancelCases = []testCase{{
 }, {
 	Name: "cancel/again",
 	Rule: "Cancel may be called many times at once, and again when it is done.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		lease := t.holds(key, "run")
 		var cancels []<-chan error
 		for i := range 8 {
@@ -261,8 +256,7 @@ var cancelCases = []testCase{{
 	Name: "cancel/under a lost one's name",
 	Rule: "Who has lost the lease, and has not released it yet, is not in the way of a Cancel of another " +
 		"process's holder of the same name.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		old := t.holds(key, "run")
 		t.Must(t.other.Cancel(t.Soon(), key, "run")) // takes it away after CancelGrace
 		t.closes(old.Lost, "the holder learns that the lease is lost")
@@ -278,8 +272,7 @@ var cancelCases = []testCase{{
 	Name: "cancel/context",
 	Rule: "A Cancel whose context ends while it waits returns its error. The holder stays asked to end, " +
 		"and keeps the lease.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		lease := t.holds(key, "run")
 		for n := 1; ; n++ { // it may not come to ask in so short a time
 			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -296,8 +289,7 @@ var cancelCases = []testCase{{
 }, {
 	Name: "cancel/deleted",
 	Rule: "Cancel ends when the session is deleted.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		lease := t.holds(key, "run")
 		done := t.cancels(t, key, "run")
 		t.closes(lease.Cancelled, "the holder is asked to end")
@@ -311,8 +303,7 @@ var cancelCases = []testCase{{
 }, {
 	Name: "cancel/closed",
 	Rule: "Close ends a call of Cancel that waits, with ErrClosed.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		lease := t.holds(key, "run")
 		done := t.cancels(t, key, "run")
 		t.closes(lease.Cancelled, "the holder is asked to end")

@@ -92,8 +92,7 @@ var concurrentCases = []testCase{{
 	Name: "concurrent/reads",
 	Rule: "What Get and Read return while others append is the log at one moment: no half batch, and state " +
 		"that fits.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		done := make(chan error, 1)
 		go func() {
 			var err error

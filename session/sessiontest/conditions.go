@@ -54,8 +54,7 @@ var conditionCases = []testCase{{
 	Rule: "Match looks at texts, thoughts, names, arguments and responses of functions, code and its " +
 		"output, names of files, outputs, error messages and summaries; not at keys, ids, state, metadata " +
 		"and bytes.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		e := text("e", "alpha")
 		e.Content.Parts = append(e.Content.Parts,
 			&genai.Part{Text: "bravo", Thought: true},
@@ -105,8 +104,7 @@ var conditionCases = []testCase{{
 }, {
 	Name: "search/the newest event",
 	Rule: "A hit has the newest event that meets the conditions, and says whether it is live.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		q := session.Query{Match: "refund"}
 		t.put(key, text("a", "refund"), text("b", "no"))
 		t.foundAt(q, key, 1, true)

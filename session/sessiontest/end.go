@@ -22,8 +22,7 @@ var endCases = []testCase{{
 }, {
 	Name: "end/done context",
 	Rule: "An operation whose context is done returns its error and has no effect.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		t.put(key, say("a"))
 		before := t.get(key)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -42,8 +41,7 @@ var endCases = []testCase{{
 	Name: "end/context done meanwhile",
 	Rule: "An append whose context ends while it runs has its whole effect or none, and can be repeated " +
 		"until it has.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		for i := range 40 {
 			batch := []*session.Event{
 				delta(fmt.Sprint("a", i), "a", i), add(fmt.Sprint("n", i), "app:n", 1),
@@ -71,8 +69,7 @@ var endCases = []testCase{{
 	Name: "end/closed",
 	Rule: "After Close every operation is an error that is ErrClosed; a lease's Release and another Close " +
 		"do no harm.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		lease := t.lease(key)
 		t.Must(t.Close())
 		for _, op := range t.all(t.Soon(), key) {
@@ -86,8 +83,7 @@ var endCases = []testCase{{
 }, {
 	Name: "end/closed while waiting",
 	Rule: "Close ends a call of Lease that waits, with ErrClosed.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		t.lease(key)
 		ctx := &watched{Context: t.Soon(), asked: make(chan struct{})}
 		waited := t.waits(ctx, key)

@@ -144,8 +144,7 @@ var leaseCases = []testCase{{
 	Name: "lease/done context",
 	Rule: "A call of Lease that waits ends with its context's error, and whoever waits behind it is not " +
 		"held up.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		first := t.lease(key)
 		ctx, cancel := context.WithCancel(t.Context())
 		var gaveUp []<-chan error
@@ -176,8 +175,7 @@ var leaseCases = []testCase{{
 }, {
 	Name: "lease/outlives its context",
 	Rule: "A lease is held until its release, not until the context it was taken with is done.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		ctx, cancel := context.WithCancel(t.Context())
 		lease, err := t.Lease(ctx, key, "")
 		t.Must(err)
@@ -190,8 +188,7 @@ var leaseCases = []testCase{{
 }, {
 	Name: "lease/different sessions",
 	Rule: "Leases on different sessions never wait for each other, nor do appends and reads for a lease.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		first := t.lease(key)
 		for _, other := range []session.Key{
 			t.Key("ann", "t"), t.Key("bob", "s"), {App: t.App + "x", User: "ann", ID: "s"},
@@ -209,8 +206,7 @@ var leaseCases = []testCase{{
 	Name: "lease/release",
 	Rule: "Release gives the lease back; only its first call counts, also when another has the lease by " +
 		"then.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		one := t.lease(key)
 		one.Release()
 		one.Release()
@@ -264,8 +260,7 @@ func (w *watched) Done() <-chan struct{} {
 var fenceCases = []testCase{{
 	Name: "fence/grows",
 	Rule: "A lease's fence is positive and greater than that of every lease on the session before.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		var fences []int64
 		for range 5 {
 			lease := t.lease(key)
@@ -279,8 +274,7 @@ var fenceCases = []testCase{{
 	Name: "fence/held",
 	Rule: "While somebody holds a lease, an append without its fence is ErrFenced, says which fences, and " +
 		"appends nothing; that goes before ErrConflict.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		t.put(key, says(2)...)
 		old := t.lease(key)
 		old.Release()
@@ -298,8 +292,7 @@ var fenceCases = []testCase{{
 	Name: "fence/released",
 	Rule: "After its release a lease's fence is good for nothing; an append without a fence is welcome " +
 		"again.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		lease := t.lease(key)
 		lease.Release()
 		t.Is(t.append(key, 0, lease.Fence, say("x")), session.ErrFenced)
@@ -311,8 +304,7 @@ var fenceCases = []testCase{{
 	Name: "fence/create again",
 	Rule: "The fence of a deleted session's lease is good for nothing in a session that is created again " +
 		"under its key.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		old := t.lease(key)
 		t.Must(t.Delete(t.Context(), key))
 		t.createKey(key, nil)

@@ -22,15 +22,14 @@ var compactionCases = []testCase{{
 		t.isLive(key, 13, 5, 9, 10, 12)
 		t.put(key, compact("e", 12, 13, 9))
 		t.isLive(key, 14, 9)
-		t.put(key, answer("o", "two"), compact("f", 15, 14))
+		t.put(key, answers("o", "two"), compact("f", 15, 14))
 		t.isLive(key, 16)
 	},
 }, {
 	Name: "compaction/workflows",
 	Rule: "A compaction covers no event of a workflow's run that has not ended, and not the run's input; " +
 		"once the run has ended it may cover all. A run of another kit, which has no end, keeps nothing.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		foreign := ofNode("foreign", "desk@1/sort@1", false)
 		t.put(key, says(1)[0], foreign, say("go"), ofNode("sort", "desk@i/sort@1", true), ofNode("ask", "desk@i/ask@1", false), say("hello"))
 		for what, e := range map[string]*session.Event{
@@ -66,9 +65,9 @@ var compactionCases = []testCase{{
 		t.put(key, say("void"), rewind("r", 10))
 		t.put(key, compact("c", 3, 12, 2)) // live: 13 2 4 5 6 7 8 9 10
 		withCall := compact("bad", 8, 13)
-		withCall.Content = call("x", "three").Content
+		withCall.Content = calls("x", "three").Content
 		withResponse := compact("bad", 8, 13)
-		withResponse.Content = answer("x", "two").Content
+		withResponse.Content = answers("x", "two").Content
 		both := compact("bad", 8, 13)
 		both.Actions.Rewind = &session.Rewind{To: 1}
 		for what, e := range map[string]*session.Event{
@@ -110,8 +109,7 @@ var compactionCases = []testCase{{
 	Name: "compaction/of what a call waits for",
 	Rule: "While a call is open, a compaction keeps what says that it is answered later, the question to a " +
 		"human about it and the decision, and what the agent that is to answer it has said.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		later := &session.Event{ID: "later", Author: "agent", LongRunningToolIDs: []string{"one"}}
 		asked := &session.Event{
 			ID: "asked", Author: "agent", Actions: session.Decision(false, "two").Actions,
@@ -157,18 +155,17 @@ var compactionCases = []testCase{{
 }, {
 	Name: "compaction/of a batch",
 	Rule: "In a batch each compaction and rewind is checked, and counts, after the events before it.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		t.put(key, say("a"), say("b"), compact("c", 2, 0), say("d"), compact("e", 4, 3))
 		t.isLive(key, 5)
 		t.put(key, say("f"), rewind("g", 4), rewind("h", 1), say("i"), rewind("j", 2), compact("k", 2, 10, 1))
 		t.isLive(key, 11, 1)
-		t.put(key, call("l", "1"), answer("m", "1"), compact("n", 13, 11))
+		t.put(key, calls("l", "1"), answers("m", "1"), compact("n", 13, 11))
 		t.isLive(key, 14)
 		t.refused(key, session.ErrInvalid, "bad", say("o"), compact("p", 15, 14), compact("bad", 15, 14))
 		t.refused(key, session.ErrInvalid, "bad", say("o"), rewind("p", 3), compact("bad", 15, 14))
 		t.refused(key, session.ErrInvalid, "bad", rewind("p", 3), rewind("bad", 16), say("o"))
-		t.refused(key, session.ErrInvalid, "bad", call("o", "2"), compact("bad", 15, 14), answer("q", "2"))
+		t.refused(key, session.ErrInvalid, "bad", calls("o", "2"), compact("bad", 15, 14), answers("q", "2"))
 		t.folds(key)
 	},
 }, {
@@ -185,8 +182,7 @@ var compactionCases = []testCase{{
 }, {
 	Name: "compaction/state",
 	Rule: "A compaction changes no state but by its own delta: what it covers still counts.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		c := compact("c", 2, 0)
 		c.Actions.StateDelta = map[string]any{"k": 3, "user:u": 1}
 		t.put(key, delta("a", "k", 1), delta("b", "l", 2), c)
@@ -230,8 +226,7 @@ var rewindCases = []testCase{{
 }, {
 	Name: "rewind/of a rewind",
 	Rule: "A rewind to a position before another rewind voids that one too: what it had voided counts again.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		t.put(key, delta("a", "k", 1), delta("b", "k", 2), delta("c", "k", 3))
 		t.put(key, rewind("d", 1))
 		t.hasState(key, map[string]any{"k": 1})
@@ -313,9 +308,9 @@ func (t *tester) talk() session.Key {
 	t.Helper()
 	key := t.create("")
 	events := says(10)
-	events[3] = call("m4", "one")
-	events[5] = answer("m6", "one")
-	events[8] = call("m9", "two")
+	events[3] = calls("m4", "one")
+	events[5] = answers("m6", "one")
+	events[8] = calls("m9", "two")
 	t.put(key, events...)
 	return key
 }

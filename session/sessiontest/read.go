@@ -16,8 +16,7 @@ var readCases = []testCase{{
 	Name: "read/selections",
 	Rule: "A Selection narrows the log, or the live view, to what is after a position, at or after a time, " +
 		"and of these to the last so many.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		for i := range int64(10) {
 			e := say(fmt.Sprint("m", i+1))
@@ -70,18 +69,11 @@ var readCases = []testCase{{
 }, {
 	Name: "read/since",
 	Rule: "Since compares times to the nanosecond, over all years that a time has in JSON.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		base := time.Date(2026, 1, 1, 0, 0, 0, 123456789, time.UTC)
 		times := []time.Time{
-			time.Date(1, 1, 1, 0, 0, 0, 1, time.UTC),
-			time.Date(1677, 1, 1, 0, 0, 0, 0, time.UTC),
-			time.Unix(0, -1).UTC(),
-			time.Unix(0, 0).UTC(),
-			base.Add(-1),
-			base,
-			base.Add(1),
-			base.Add(999),
+			time.Date(1, 1, 1, 0, 0, 0, 1, time.UTC), time.Date(1677, 1, 1, 0, 0, 0, 0, time.UTC),
+			time.Unix(0, -1).UTC(), time.Unix(0, 0).UTC(), base.Add(-1), base, base.Add(1), base.Add(999),
 			time.Date(2300, 1, 1, 0, 0, 0, 5, time.UTC),
 			time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC),
 		}
@@ -101,8 +93,7 @@ var readCases = []testCase{{
 }, {
 	Name: "read/empty",
 	Rule: "A session without events reads as nothing, whatever is selected.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		for _, sel := range []session.Selection{
 			{}, {Live: true}, {Last: 1}, {After: 1}, {Since: time.Now()},
 			{Live: true, Last: 3},
@@ -113,8 +104,7 @@ var readCases = []testCase{{
 }, {
 	Name: "read/left early",
 	Rule: "The caller may leave a Read early, and use the store while it is open.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		t.put(key, says(300)...)
 		for i := range 50 {
 			n := 0
@@ -139,24 +129,17 @@ var readCases = []testCase{{
 }, {
 	Name: "read/twice",
 	Rule: "What Read returns can be ranged over again.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		t.put(key, says(3)...)
 		seq := t.Read(t.Context(), key, session.Selection{})
 		for range 2 {
-			var got []*session.Event
-			for e, err := range seq {
-				t.Must(err)
-				got = append(got, e)
-			}
-			t.equal("log", t.ids(got), []string{"1:m1", "2:m2", "3:m3"})
+			t.equal("log", t.ids(collect(t, seq)), []string{"1:m1", "2:m2", "3:m3"})
 		}
 	},
 }, {
 	Name: "read/done context",
 	Rule: "A Read whose context is done ends with its error, in the middle too.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		t.put(key, says(300)...)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -263,8 +246,7 @@ var jsonCases = []testCase{{
 	Name: "json/round trip",
 	Rule: "An event comes back as it went in: keys that nobody knows and numbers of any length included, " +
 		"in the event, its actions and its content.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		for i, text := range []string{
 			`{"id":"a","author":"user","timestamp":"2026-01-02T03:04:05.123456789Z","content":{"role":"user","parts":[{"text":"hi","unknown":{"n":12345678901234567890}}],"more":[1.0,1e2]},"zzz":{"deep":[9007199254740993]}}`,
 			`{"id":"b","timestamp":"2026-01-02T03:04:05+05:30","actions":{"stateDelta":{"n":9007199254740993,"m":{"x":[0.10]}},"artifactDelta":{"f":3},"newThing":{"a":1},"transferToAgent":"x"},"customMetadata":{"id":123456789012345678901234567890,"plughook":[]}}`,
@@ -279,8 +261,7 @@ var jsonCases = []testCase{{
 	Rule: "What an event says of a workflow's node comes back: path, outputFor, messageAsOutput, ended, " +
 		"outputOf, final, output and route, an output that is 0, empty or false too, and an empty path as " +
 		"it was.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		for i, text := range []string{
 			`{"id":"a","timestamp":"2026-01-02T03:04:05Z","nodeInfo":{"path":""}}`,
 			`{"id":"b","timestamp":"2026-01-02T03:04:05Z","nodeInfo":{"path":"w@i/n@1","outputFor":["w@i/n@1","w@i"],"messageAsOutput":true,"ended":true,"theirs":[1.0]},"output":{"snake_key":{"camelKey":9007199254740993}},"actions":{"route":["a",1,true]}}`,
@@ -304,8 +285,7 @@ var jsonCases = []testCase{{
 }, {
 	Name: "json/text",
 	Rule: "Text survives: NUL, emoji, what looks like markup, a megabyte; what is not UTF-8 becomes U+FFFD.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		texts := []string{"\x00", "a\x00b\x00", "🦊👩‍👩‍👧", "\u2028\u2029", `"\'`, "<b>&amp;</b>", "\x7f\x1b[0m", " \t\r\n ", "\ufeff", "\ufffd",
 			strings.Repeat("a megabyte 🦊 ", 1<<20/15)}
 		for _, s := range texts {
@@ -320,8 +300,7 @@ var jsonCases = []testCase{{
 }, {
 	Name: "json/bytes",
 	Rule: "Bytes survive.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		data := make([]byte, 100_000)
 		for i := range data {
 			data[i] = byte(i * 7)
@@ -339,8 +318,7 @@ var jsonCases = []testCase{{
 }, {
 	Name: "json/time",
 	Rule: "A timestamp survives to the nanosecond, with its zone.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		e := say("a")
 		want := time.Date(2026, 1, 2, 3, 4, 5, 123456789, time.FixedZone("", 5*3600+1800))
 		e.Timestamp = want

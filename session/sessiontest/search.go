@@ -147,12 +147,7 @@ var searchSessionCases = []testCase{{
 // search returns what a query finds.
 func (t *tester) search(q session.Query) []*session.Hit {
 	t.Helper()
-	var list []*session.Hit
-	for hit, err := range t.Search(t.Soon(), q) {
-		t.Must(err)
-		list = append(list, hit)
-	}
-	return list
+	return collect(t, t.Search(t.Soon(), q))
 }
 
 // found expects that a query finds these sessions in the tester's app, in this order.

@@ -36,8 +36,7 @@ var createCases = []testCase{{
 	Name: "create/times of an older session",
 	Rule: "SetTimes sets a session's Created and Updated; a zero time leaves what is there, and a time " +
 		"beyond the years 1700 to 2200 is ErrInvalid.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		t.put(key, say("a"))
 		created := time.Date(2024, 2, 29, 1, 2, 3, 456789000, time.UTC)
 		updated := time.Date(2025, 3, 30, 4, 5, 6, 0, time.FixedZone("", 7200))
@@ -251,8 +250,7 @@ var deleteCases = []testCase{{
 	Name: "delete/gone",
 	Rule: "After Delete there is no session, and deleting again is ErrNotFound; the state of its app and " +
 		"user stays.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		other := t.create("t")
 		t.put(key, delta("a", "user:u", 1), delta("b", "app:a", 2), delta("c", "k", 3))
 		t.put(other, say("a"))

@@ -15,8 +15,19 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A testCase is one rule of the contract.
-type testCase = contract.Case[*tester]
+// A testCase is one rule of the contract. It has either Run or On.
+type testCase struct {
+	// Name is the name of the case's subtest.
+	Name string
+	// Rule says what a store has to do, in words. It is printed when the case fails.
+	Rule string
+	// Run tests the rule.
+	Run func(*tester)
+	// On tests the rule on a new session of the user "ann".
+	On func(*tester, session.Key)
+	// Around returns what is called in place of Run, and calls it. Nil is Run itself.
+	Around func(run func(*tester)) func(*tester)
+}
 
 // Run tests a store against the contract of session.Service, each rule in a subtest. When one fails,
 // its explanation is printed with the place in this package where the rule is tested.
@@ -64,5 +75,14 @@ func run(t *testing.T, cases []testCase, open func(t *testing.T) (one, other ses
 			start:   start,
 		}
 	}
-	contract.Run(t, cases, start)
+	var list []contract.Case[*tester]
+	for _, c := range cases {
+		run := contract.Case[*tester]{Name: c.Name, Rule: c.Rule, Run: c.Run, Around: c.Around}
+		if c.On != nil {
+			run.Source = c.On
+			run.Run = func(t *tester) { c.On(t, t.create("s")) }
+		}
+		list = append(list, run)
+	}
+	contract.Run(t, list, start)
 }

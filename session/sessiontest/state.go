@@ -106,8 +106,7 @@ var stateCases = []testCase{{
 }, {
 	Name: "state/temp",
 	Rule: `"temp:" keys are never stored: not in the log, not in the state; the rest of their event is.`,
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		e := deltas("a", map[string]any{"temp:secret": "t0p", "k": 1})
 		only := delta("b", "temp:secret", "t0p")
 		var read session.Event
@@ -125,8 +124,7 @@ var stateCases = []testCase{{
 }, {
 	Name: "state/batch",
 	Rule: "The deltas of a batch count in the order of its events.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		t.put(key, delta("a", "k", 1), delta("b", "k", 2), delta("c", "l", 1),
 			delta("d", "l", nil), delta("e", "app:a", 1), delta("f", "app:a", 2))
 		t.hasState(key, map[string]any{"k": 2, "app:a": 2})
@@ -268,8 +266,7 @@ var boundCases = []testCase{{
 	Name: "bound/without its increment",
 	Rule: "A bound of a key that the event does not add to is ErrInvalid, and so is one that is not a " +
 		"number.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		alone := say("bad")
 		alone.Actions.StateBound = map[string]float64{"app:n": 5}
 		set := delta("bad", "app:n", 1)
@@ -287,8 +284,7 @@ var boundCases = []testCase{{
 	Name: "bound/not stored",
 	Rule: "A bound is a condition of its append, not a part of the event: reading the event shows none, " +
 		"and a repeated append succeeds, though the value is at its bound by then.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		first := bounded("a", "app:n", 3, 3)
 		t.put(key, first)
 		t.equal("the caller's bound", first.Actions.StateBound, map[string]float64{"app:n": 3})
@@ -302,8 +298,7 @@ var boundCases = []testCase{{
 		}
 		// However the repetition spells its condition, it is the event that is in the log.
 		for _, again := range []*session.Event{
-			bounded("a", "app:n", 3, 3), bounded("a", "app:n", 3, 1), add("a", "app:n", 3),
-			t.log(key)[0],
+			bounded("a", "app:n", 3, 3), bounded("a", "app:n", 3, 1), add("a", "app:n", 3), t.log(key)[0],
 		} {
 			t.put(key, again)
 			t.equal("the repeated event's position", again.Seq, 1)
@@ -316,8 +311,7 @@ var boundCases = []testCase{{
 }, {
 	Name: "bound/rewind",
 	Rule: "A rewind does not undo what was counted: what was spent stays spent.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		t.put(key, bounded("a", "app:n", 2, 3), bounded("b", "user:n", 3, 3))
 		t.put(key, rewind("c", 0))
 		t.hasState(key, map[string]any{"app:n": 2, "user:n": 3})

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"reflect"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/plughook/plughook/internal/contract"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/internal/logtest"
 )
 
 // A tester is what a case works with: a store, and methods that end the case when something fails.
@@ -136,10 +138,16 @@ func (t *tester) refused(key session.Key, target error, id string, events ...*se
 // read returns the events that are selected.
 func (t *tester) read(key session.Key, sel session.Selection) []*session.Event {
 	t.Helper()
-	var list []*session.Event
-	for e, err := range t.Read(t.Context(), key, sel) {
+	return collect(t, t.Read(t.Context(), key, sel))
+}
+
+// collect returns what a sequence yields.
+func collect[T any](t *tester, seq iter.Seq2[T, error]) []T {
+	t.Helper()
+	var list []T
+	for item, err := range seq {
 		t.Must(err)
-		list = append(list, e)
+		list = append(list, item)
 	}
 	return list
 }
@@ -238,28 +246,16 @@ func compact(id string, through, frontier int64, keep ...int64) *session.Event {
 	return &session.Event{ID: id, Actions: session.Actions{Compaction: c}}
 }
 
-// call returns an event with one function call.
-func call(id, callID string) *session.Event { return calls(id, callID) }
-
-// calls returns an event with several calls, made at once.
+// calls returns an event with function calls of those ids, made at once.
 func calls(id string, callIDs ...string) *session.Event {
-	e := &session.Event{ID: id, Author: "agent", Content: &genai.Content{Role: genai.RoleModel}}
-	for _, c := range callIDs {
-		e.Content.Parts = append(e.Content.Parts,
-			&genai.Part{FunctionCall: &genai.FunctionCall{ID: c, Name: "f"}})
-	}
+	e := logtest.Call(callIDs...)
+	e.ID = id
 	return e
 }
 
-// answer returns an event with the response to one call.
-func answer(id, callID string) *session.Event { return answers(id, callID) }
-
-// answers returns an event with responses to several calls.
+// answers returns an event with responses to the calls of those ids.
 func answers(id string, callIDs ...string) *session.Event {
-	e := &session.Event{ID: id, Author: "agent", Content: &genai.Content{Role: genai.RoleUser}}
-	for _, c := range callIDs {
-		e.Content.Parts = append(e.Content.Parts,
-			&genai.Part{FunctionResponse: &genai.FunctionResponse{ID: c, Name: "f"}})
-	}
+	e := logtest.Answer(callIDs...)
+	e.ID = id
 	return e
 }

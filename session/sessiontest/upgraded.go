@@ -8,7 +8,6 @@ import (
 
 	"github.com/plughook/plughook/internal/contract"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/session/store"
 )
 
 // Upgraded tests a service whose sessions were written by an earlier version of the store: every one of
@@ -20,8 +19,7 @@ import (
 func Upgraded(t *testing.T, s session.Service, golden []byte) {
 	u := &tester{Tester: contract.NewTester(t, t), Service: s, other: s, held: &holds{}}
 	var keys []session.Key
-	for m, err := range s.List(t.Context(), "", "") {
-		u.Must(err)
+	for _, m := range collect(u, s.List(t.Context(), "", "")) {
 		keys = append(keys, m.Key)
 	}
 	got := bytes.Split(u.describe(keys), []byte("\n"))
@@ -33,7 +31,7 @@ func Upgraded(t *testing.T, s session.Service, golden []byte) {
 	}
 	u.equal("number of lines about the sessions", len(got), len(want))
 	for _, key := range keys {
-		u.follows(key)
+		u.folds(key)
 		u.goesOn(key)
 	}
 }
@@ -56,21 +54,6 @@ func (t *tester) describe(keys []session.Key) []byte {
 	return out.Bytes()
 }
 
-// follows expects that a session's live view and its own state are those of its log.
-func (t *tester) follows(key session.Key) {
-	t.Helper()
-	s := t.get(key)
-	log := t.log(key)
-	own := map[string]any{}
-	for k, v := range s.State {
-		if store.Owner(key, k) == "" {
-			own[k] = v
-		}
-	}
-	t.equal("state", own, session.State(s.Initial, log))
-	t.equal("live view", t.ids(t.live(key)), t.ids(session.Live(log)))
-}
-
 // goesOn does to a session what programs do.
 func (t *tester) goesOn(key session.Key) {
 	t.Helper()
@@ -84,7 +67,7 @@ func (t *tester) goesOn(key session.Key) {
 		t.Helper()
 		at.After, err = t.Append(t.Context(), at, events...)
 		t.Must(err)
-		t.follows(key)
+		t.folds(key)
 	}
 
 	// An event that is in the log is known again.

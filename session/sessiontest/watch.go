@@ -148,8 +148,7 @@ var watchCases = []testCase{{
 	Rule: "A watch tells the position of the log's last event after each append, whichever process makes " +
 		"it. Of positions that nobody took it keeps the latest. What is appended to another session it " +
 		"does not tell.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		t.put(key, say("before"))
 		w := t.watch(t, key)
 		t.put(key, say("a"))
@@ -181,8 +180,7 @@ var watchCases = []testCase{{
 	Name: "watch/stop",
 	Rule: "After Stop a watch tells nothing more, and other watches of the session go on. Only the first " +
 		"call of Stop counts.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		one := t.watch(t, key)
 		two := t.watch(t, key)
 		one.Stop()
@@ -312,11 +310,7 @@ var watchCases = []testCase{{
 				t.isKeyError(firstError(t, w.Read(t.Context(), sel)), session.ErrNotFound, key)
 			}
 			next := t.watch(t, key)
-			var got []*session.Event
-			for e, err := range next.Read(t.Context(), session.Selection{After: 3}) {
-				t.Must(err)
-				got = append(got, e)
-			}
+			got := collect(t, next.Read(t.Context(), session.Selection{After: 3}))
 			t.equal("what the next watch reads", t.ids(got), []string{"4:n4", "5:n5"})
 			t.Must(t.Delete(t.Context(), key))
 		}
@@ -324,8 +318,7 @@ var watchCases = []testCase{{
 }, {
 	Name: "watch/context",
 	Rule: "Who follows a session gets the context's cause when that is done.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		t.put(key, say("a"))
 		ctx, cancel := context.WithCancelCause(t.Context())
 		gone := errors.New("the reader has gone")
@@ -342,8 +335,7 @@ var watchCases = []testCase{{
 }, {
 	Name: "watch/closed",
 	Rule: "Close ends the watches, and who follows a session gets ErrClosed.",
-	Run: func(t *tester) {
-		key := t.create("s")
+	On: func(t *tester, key session.Key) {
 		t.put(key, say("a"))
 		w := t.watch(t, key)
 		f := t.follow(t, key, 0)
