@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/plughook/plughook/internal/logtest"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/adk"
-	"github.com/plughook/plughook/session/internal/logtest"
 	"github.com/plughook/plughook/session/memory"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plughook/plughook/internal/logtest"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/session/internal/logtest"
 	"github.com/plughook/plughook/session/store"
 )
 

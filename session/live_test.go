@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/plughook/plughook/internal/logtest"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/session/internal/logtest"
 	"github.com/plughook/plughook/session/store"
 )
 

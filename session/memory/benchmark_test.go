@@ -3,8 +3,8 @@ package memory_test
 import (
 	"testing"
 
+	"github.com/plughook/plughook/internal/logtest"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/session/internal/logtest"
 	"github.com/plughook/plughook/session/memory"
 )
 

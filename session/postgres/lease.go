@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/plughook/plughook/internal/sqlstore"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/session/internal/sqlstore"
 	"github.com/plughook/plughook/session/store"
 )
 

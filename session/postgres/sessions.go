@@ -11,8 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/plughook/plughook/internal/sqlstore"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/session/internal/sqlstore"
 	"github.com/plughook/plughook/session/store"
 )
 

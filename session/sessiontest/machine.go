@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/plughook/plughook/internal/contract"
+	"github.com/plughook/plughook/internal/logtest"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/session/internal/logtest"
 )
 
 var machineCases = []testCase{{

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/internal/contract"
+	"github.com/plughook/plughook/internal/logtest"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/session/internal/logtest"
 )
 
 // A tester is what a case works with: a store, and methods that end the case when something fails.

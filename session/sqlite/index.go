@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/plughook/plughook/session/internal/sqlstore"
+	"github.com/plughook/plughook/internal/sqlstore"
 	"github.com/plughook/plughook/session/store"
 )
 

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/sqlstore"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/session/internal/sqlstore"
 )
 
 // spoken returns an event with a text.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/plughook/plughook/internal/sqlstore"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/session/internal/sqlstore"
 )
 
 // Lease implements session.Service. In this process callers queue up; while another process holds the

@@ -5,8 +5,8 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/plughook/plughook/internal/sqlstore"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/session/internal/sqlstore"
 	"github.com/plughook/plughook/session/store"
 )
 

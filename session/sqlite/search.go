@@ -10,8 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/plughook/plughook/internal/sqlstore"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/session/internal/sqlstore"
 	"github.com/plughook/plughook/session/store"
 )
 

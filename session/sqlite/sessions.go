@@ -7,8 +7,8 @@ import (
 	"iter"
 	"time"
 
+	"github.com/plughook/plughook/internal/sqlstore"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/session/internal/sqlstore"
 	"github.com/plughook/plughook/session/store"
 )
 

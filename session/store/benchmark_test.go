@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/plughook/plughook/internal/logtest"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/session/internal/logtest"
 	"github.com/plughook/plughook/session/store"
 )
 

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/logtest"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/session/internal/logtest"
 	"github.com/plughook/plughook/session/store"
 )
 
