@@ -54,11 +54,12 @@ func (x *run) afterRun(ctx context.Context, i int, errs *[]error) {
 	}
 	defer x.afterRun(ctx, i+1, errs)
 	p := x.opt.Plugins[i]
+	args := plugin.Args{Hook: plugin.AfterRun, End: x.end}
 	switch {
 	case p.AfterRun == nil || p.Background:
 		return
 	case p.Observer:
-		x.observers.add(&x.tasks, x.observation(ctx, i, plugin.AfterRun, hookArgs{end: x.end}))
+		x.observers.add(&x.tasks, x.observation(ctx, i, args))
 		return
 	}
 
@@ -72,7 +73,7 @@ func (x *run) afterRun(ctx context.Context, i int, errs *[]error) {
 			x.opt.Log.Warn("session not read again before AfterRun", "session", x.key, "invocation", x.id, "error", err)
 		}
 	}
-	if _, _, err := x.ask(ctx, i, plugin.AfterRun, hookArgs{end: x.end}, "", ""); err != nil {
+	if _, _, err := x.ask(ctx, i, args, "", ""); err != nil {
 		*errs = append(*errs, err)
 	}
 }
@@ -122,7 +123,7 @@ func (x *run) appendBackground(ctx context.Context, i int) error {
 			return err
 		}
 	}
-	out, err := x.call(ctx, i, plugin.AfterRun, hookArgs{end: x.end})
+	out, err := x.call(ctx, i, plugin.Args{Hook: plugin.AfterRun, End: x.end}, 0)
 	if err != nil || len(out.Emit) == 0 {
 		return err
 	}

@@ -10,21 +10,15 @@ import (
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/runner/internal/lent"
 	"github.com/plughook/plughook/session"
 )
 
-// hookArgs is what a hook is called with, beyond the invocation.
-type hookArgs struct {
-	event   *session.Event
-	pending *pending // the event's, nil if the event is the hook's own copy
-	request *model.Request
-	end     plugin.End
-}
-
 // call calls one hook. A panic, an answer that the hook cannot give and a change in place are errors,
-// and each error is a *plugin.Error.
-func (x *run) call(ctx context.Context, i int, hook plugin.Hook, args hookArgs) (plugin.Outcome, error) {
+// and each error is a *plugin.Error. print is the fingerprint of the event in args, 0 if that is the hook's own.
+func (x *run) call(ctx context.Context, i int, args plugin.Args, print lent.Fingerprint) (plugin.Outcome, error) {
 	p := x.opt.Plugins[i]
+	hook := args.Hook
 	traced := x.opt.Trace != nil || x.opt.Log.Enabled(ctx, slog.LevelDebug)
 	var start time.Time
 	if traced {
@@ -32,7 +26,7 @@ func (x *run) call(ctx context.Context, i int, hook plugin.Hook, args hookArgs) 
 	}
 
 	// The hook answers.
-	out, err := x.guarded(ctx, p, hook, args)
+	out, err := x.guarded(ctx, p, args, print)
 	if err == nil {
 		err = out.Check(hook)
 	}
@@ -48,7 +42,7 @@ func (x *run) call(ctx context.Context, i int, hook plugin.Hook, args hookArgs) 
 			Hook:       hook,
 			Key:        x.key,
 			Invocation: x.id,
-			Event:      args.event,
+			Event:      args.Event,
 			Outcome:    out,
 			Err:        err,
 			Duration:   time.Since(start),
@@ -66,7 +60,9 @@ func (x *run) call(ctx context.Context, i int, hook plugin.Hook, args hookArgs) 
 }
 
 // guarded calls one hook, and finds out whether it panicked or changed what it was lent.
-func (x *run) guarded(ctx context.Context, p *plugin.Plugin, hook plugin.Hook, args hookArgs) (out plugin.Outcome, err error) {
+func (x *run) guarded(
+	ctx context.Context, p *plugin.Plugin, args plugin.Args, print lent.Fingerprint,
+) (out plugin.Outcome, err error) {
 	inv := x.invocation()
 	returned := false
 	defer func() {
@@ -79,12 +75,12 @@ func (x *run) guarded(ctx context.Context, p *plugin.Plugin, hook plugin.Hook, a
 		out = plugin.Outcome{}
 		err = plugin.Recovered(recover())
 		if err == nil { // runtime.Goexit: this goroutine ends
-			x.fail(ctx, &plugin.Error{Plugin: p.Name, Hook: hook, Err: fmt.Errorf("%w: runtime.Goexit", plugin.ErrPanic)})
+			x.fail(ctx, &plugin.Error{Plugin: p.Name, Hook: args.Hook, Err: fmt.Errorf("%w: runtime.Goexit", plugin.ErrPanic)})
 		}
 	}()
-	out, err = p.Call(ctx, inv, plugin.Args{Hook: hook, Event: args.event, Request: args.request, End: args.end})
+	out, err = p.Call(ctx, inv, args)
 	returned = true
-	if err == nil && args.pending != nil && args.pending.changed() {
+	if err == nil && print.Changed(args.Event) {
 		err = plugin.ErrInPlace
 	}
 	return out, err
@@ -103,25 +99,10 @@ func (x *run) noteUnchecked(name string, hook plugin.Hook, unchecked string) {
 	x.unchecked[note] = true
 }
 
-// noteLasting notes on an event the hooks that failed open before it was made.
-func (x *run) noteLasting(p *pending) {
-	if len(x.unchecked) == 0 {
-		return
-	}
-	for _, pl := range x.opt.Plugins {
-		for _, hook := range []plugin.Hook{plugin.BeforeRun, plugin.BeforeModel} {
-			note := plugin.Note{Plugin: pl.Name, Hook: hook}
-			if x.unchecked[note] {
-				p.noteUnchecked(note)
-			}
-		}
-	}
-}
-
 // ask calls a hook that is not OnEvent, and appends what it emits. branch and agent are those of the
 // emissions. If another session was faster and a bound refuses them, BeforeRun is called again. BeforeModel
 // needs another request for that: errRefused says so. AfterRun is called once.
-func (x *run) ask(ctx context.Context, i int, hook plugin.Hook, args hookArgs, branch, agent string) (plugin.Outcome, *batch, error) {
+func (x *run) ask(ctx context.Context, i int, args plugin.Args, branch, agent string) (plugin.Outcome, *batch, error) {
 	p := x.opt.Plugins[i]
 	for offers := 1; ; offers++ {
 		if p.SharedState {
@@ -130,7 +111,7 @@ func (x *run) ask(ctx context.Context, i int, hook plugin.Hook, args hookArgs, b
 				return plugin.Outcome{}, nil, err
 			}
 		}
-		out, err := x.call(ctx, i, hook, args)
+		out, err := x.call(ctx, i, args, 0)
 		if err != nil {
 			x.fail(ctx, err)
 			return out, nil, err
@@ -138,9 +119,9 @@ func (x *run) ask(ctx context.Context, i int, hook plugin.Hook, args hookArgs, b
 		if out.IsZero() {
 			return out, nil, nil
 		}
-		b, err := x.emit(ctx, i, hook, out, branch, agent)
+		b, err := x.emit(ctx, i, args.Hook, out, branch, agent)
 		if x.offerAgain(b, offers) {
-			switch hook {
+			switch args.Hook {
 			case plugin.BeforeRun:
 				continue
 			case plugin.BeforeModel:
@@ -175,16 +156,17 @@ var errRefused = errors.New("a bound refused what the hook emitted")
 
 // beforeRun asks every plugin, and stops the run afterwards if one of them wants that.
 func (x *run) beforeRun(ctx context.Context) {
+	args := plugin.Args{Hook: plugin.BeforeRun}
 	var stop *plugin.End
 	for i, p := range x.opt.Plugins {
 		switch {
 		case p.BeforeRun == nil:
 			continue
 		case p.Observer:
-			x.observers.add(&x.tasks, x.observation(ctx, i, plugin.BeforeRun, hookArgs{}))
+			x.observers.add(&x.tasks, x.observation(ctx, i, args))
 			continue
 		}
-		out, _, err := x.ask(ctx, i, plugin.BeforeRun, hookArgs{}, "", "")
+		out, _, err := x.ask(ctx, i, args, "", "")
 		if (out.Stop || out.Withhold) && stop == nil {
 			stop = &plugin.End{Plugin: p.Name, Reason: out.Reason}
 		}
@@ -240,10 +222,10 @@ again:
 		case p.BeforeModel == nil:
 			continue
 		case p.Observer:
-			x.observers.add(&x.tasks, x.observation(ctx, i, plugin.BeforeModel, hookArgs{request: req.Clone()}))
+			x.observers.add(&x.tasks, x.observation(ctx, i, plugin.Args{Hook: plugin.BeforeModel, Request: req.Clone()}))
 			continue
 		}
-		out, b, err := x.ask(ctx, i, plugin.BeforeModel, hookArgs{request: req}, req.Branch, req.Agent)
+		out, b, err := x.ask(ctx, i, plugin.Args{Hook: plugin.BeforeModel, Request: req}, req.Branch, req.Agent)
 		if errors.Is(err, errRefused) {
 			// The hook may have changed the request. It is built anew, and everybody is asked once more.
 			refused++

@@ -46,7 +46,7 @@ type observation struct {
 
 // observation prepares a call of observer number i. The caller passes copies in args: they are the
 // observer's own. The invocation is that of now.
-func (x *run) observation(ctx context.Context, i int, hook plugin.Hook, args hookArgs) observation {
+func (x *run) observation(ctx context.Context, i int, args plugin.Args) observation {
 	p := x.opt.Plugins[i]
 	inv := *x.invocation()
 	o := &run{Runner: x.Runner, id: x.id, key: x.key}
@@ -54,13 +54,13 @@ func (x *run) observation(ctx context.Context, i int, hook plugin.Hook, args hoo
 	call := func(missed int) {
 		ctx, cancel := x.tasks.detachFor(ctx, x.opt.BackgroundTimeout)
 		defer cancel()
-		out, err := o.call(ctx, i, hook, args)
+		out, err := o.call(ctx, i, args, 0)
 		out.Reason = ""
 		if err == nil && !out.IsZero() {
-			err = &plugin.Error{Plugin: p.Name, Hook: hook, Err: fmt.Errorf("%w: an observer asks nothing", plugin.ErrOutcome)}
+			err = &plugin.Error{Plugin: p.Name, Hook: args.Hook, Err: fmt.Errorf("%w: an observer asks nothing", plugin.ErrOutcome)}
 		}
 		if err != nil {
-			x.opt.Log.Warn("observer failed", "plugin", p.Name, "hook", hook, "session", o.key, "invocation", o.id, "error", err)
+			x.opt.Log.Warn("observer failed", "plugin", p.Name, "hook", args.Hook, "session", o.key, "invocation", o.id, "error", err)
 		}
 		if missed > 0 {
 			x.opt.Log.Warn("observer fell behind", "plugin", p.Name, "session", o.key, "invocation", o.id, "missed", missed)
@@ -69,11 +69,11 @@ func (x *run) observation(ctx context.Context, i int, hook plugin.Hook, args hoo
 	next := observation{
 		key:    queueKey{plugin: i, session: x.key},
 		name:   p.Name,
-		always: hook == plugin.AfterRun,
+		always: args.Hook == plugin.AfterRun,
 		call:   call,
 	}
-	if args.event != nil {
-		next.bytes = lent.Size(args.event)
+	if args.Event != nil {
+		next.bytes = lent.Size(args.Event)
 	}
 	return next
 }

@@ -28,12 +28,12 @@ func init() {
 	eventSize = sizers.of(reflect.TypeFor[session.Event]())
 }
 
-// allocated returns what an allocation of n bytes takes, about: sizes are rounded up.
+// allocated returns what an allocation of n bytes takes, about: sizes are rounded up, large ones to whole pages.
 func allocated(n int64) int64 {
 	if n == 0 {
 		return 0
 	}
-	return (n + n/16 + 15) &^ 15
+	return (n + min(n/16, 8<<10) + 15) &^ 15
 }
 
 func compileSizer(t reflect.Type) sizer {

@@ -11,6 +11,47 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
+// settle tells the observers what they saw, and delivers a batch that is in the log. If it is not, the
+// invocation fails.
+func (x *run) settle(ctx context.Context, b *batch, err error) error {
+	for _, o := range b.observed {
+		x.observers.add(&x.tasks, o)
+	}
+	if err != nil {
+		x.unlogged = nil // the input is judged again when it is sent again
+		x.fail(ctx, err)
+		return err
+	}
+	if b.original != nil {
+		x.forgetShown(b.original)
+	}
+	for _, e := range b.events {
+		if !e.Partial || x.partials {
+			x.deliver(e)
+		}
+	}
+	return nil
+}
+
+// deliver yields an event to the caller, if there is one.
+func (x *run) deliver(e *session.Event) {
+	if x.left || x.inLoopBody || x.yield == nil {
+		return
+	}
+	x.noteShown(e)
+	x.inLoopBody = true // a panic in there comes out of yield, and leaves it so
+	goesOn := x.yield(e, nil)
+	x.inLoopBody = false
+	if goesOn {
+		return
+	}
+	x.left = true
+	if !x.ended {
+		x.ended = true
+		x.end = plugin.End{Kind: plugin.EndLeft}
+	}
+}
+
 // A shownText is the text of an event that is still being made, as far as the caller was shown it in
 // partial events: what the plugins let pass.
 type shownText struct {
@@ -24,12 +65,12 @@ func (x *run) noteShown(e *session.Event) {
 	if !e.Partial || text == "" || !e.FromAgent() {
 		return
 	}
-	at := slices.IndexFunc(x.shown, func(s *shownText) bool { return s.id == e.ID })
-	if at < 0 {
-		at = len(x.shown)
+	i := slices.IndexFunc(x.shown, func(s *shownText) bool { return s.id == e.ID })
+	if i < 0 {
+		i = len(x.shown)
 		x.shown = append(x.shown, &shownText{id: e.ID, author: e.Author, branch: e.Branch})
 	}
-	x.shown[at].text.WriteString(text)
+	x.shown[i].text.WriteString(text)
 }
 
 // forgetShown forgets what was shown of an event, which is whole now.
