@@ -10,6 +10,7 @@ import (
 
 	"github.com/plughook/plughook/agent"
 	wire "github.com/plughook/plughook/internal/a2awire"
+	"github.com/plughook/plughook/internal/told"
 	"github.com/plughook/plughook/session"
 )
 
@@ -131,7 +132,7 @@ func (x *exchange) news() []wire.Part {
 			}
 			for _, p := range wire.FromContent(e.Content) {
 				if p.Text != nil {
-					p = wire.Text(fmt.Sprintf("For context: [%s] said: %s", author, *p.Text))
+					p = wire.Text(told.Context + " " + told.Text(author, *p.Text))
 				}
 				parts = append(parts, p)
 			}

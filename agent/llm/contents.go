@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/internal/told"
 	"github.com/plughook/plughook/session"
 )
 
@@ -80,7 +80,7 @@ func (b *builder) add(e *session.Event) {
 	case b.ownTurn(e):
 		b.turnOf(e)
 	default:
-		b.context(e)
+		b.said(e)
 	}
 }
 
@@ -102,7 +102,7 @@ func (b *builder) summary(c *session.Compaction) {
 		}
 	}
 	if len(parts) > 1 {
-		b.told(append(parts, &genai.Part{Text: "</summary>"})...)
+		b.addTold(append(parts, &genai.Part{Text: "</summary>"})...)
 	}
 }
 
@@ -124,7 +124,7 @@ func (b *builder) pair(inv *session.Invocation) {
 // calls. If nothing else is before the turn, it adds a content of the user: providers refuse a turn
 // of the model after another one.
 func (b *builder) turnOfModel(at int64) {
-	parts := []*genai.Part{{Text: "For context:"}}
+	parts := []*genai.Part{{Text: told.Context}}
 	for _, c := range b.answered {
 		if c.Event.Seq < b.turnAt && b.turnAt < c.Response.Seq && c.Response.Seq < at {
 			parts = append(parts, &genai.Part{Text: fmt.Sprintf("Your earlier call of %s (id %s) has been answered: the response stands with the call.", c.Name, c.ID)})
@@ -135,9 +135,9 @@ func (b *builder) turnOfModel(at int64) {
 	n := len(b.contents)
 	switch {
 	case len(parts) > 1:
-		b.told(append(parts, &genai.Part{Text: "Go on from there."})...)
+		b.addTold(append(parts, &genai.Part{Text: "Go on from there."})...)
 	case n == 0 || b.contents[n-1].Role == genai.RoleModel:
-		b.told(parts[0], &genai.Part{Text: "Nothing new was said. Go on with what you were told to do."})
+		b.addTold(parts[0], &genai.Part{Text: "Nothing new was said. Go on with what you were told to do."})
 	}
 }
 
@@ -174,27 +174,26 @@ func (b *builder) turnOf(e *session.Event) {
 	b.turnAt = e.Seq
 }
 
-// context adds what the user, a plugin or another agent said.
-func (b *builder) context(e *session.Event) {
+// said adds what the user, a plugin or another agent said.
+func (b *builder) said(e *session.Event) {
 	other := e.Content.Role == genai.RoleModel
 	var parts []*genai.Part
-	told := false // a part is described in words
-	say := func(format string, args ...any) {
-		told = true
-		parts = append(parts, &genai.Part{Text: fmt.Sprintf(format, args...)})
+	inWords := false // a part is told in a sentence
+	tell := func(sentence string) {
+		inWords = true
+		parts = append(parts, &genai.Part{Text: sentence})
 	}
 	for _, p := range e.Content.Parts {
 		switch {
 		case p == nil || p.Thought && other:
 		case p.FunctionCall != nil:
-			say("[%s] called %s with %s", e.Author, p.FunctionCall.Name, inJSON(p.FunctionCall.Args))
+			tell(told.Call(e.Author, p.FunctionCall.Name, p.FunctionCall.Args))
 		case p.FunctionResponse != nil:
 			if !b.used[p.FunctionResponse] {
-				say("[%s] %s answered: %s", e.Author, p.FunctionResponse.Name,
-					inJSON(p.FunctionResponse.Response))
+				tell(told.Response(e.Author, p.FunctionResponse.Name, p.FunctionResponse.Response))
 			}
 		case other && p.Text != "":
-			say("[%s] said: %s", e.Author, p.Text)
+			tell(told.Text(e.Author, p.Text))
 		case other && len(p.ThoughtSignature) > 0: // it is valid for the other agent's model only
 			unsigned := *p
 			unsigned.ThoughtSignature = nil
@@ -203,14 +202,14 @@ func (b *builder) context(e *session.Event) {
 			parts = append(parts, p)
 		}
 	}
-	if told {
-		parts = append([]*genai.Part{{Text: "For context:"}}, parts...)
+	if inWords {
+		parts = append([]*genai.Part{{Text: told.Context}}, parts...)
 	}
-	b.told(parts...)
+	b.addTold(parts...)
 }
 
-// told adds parts as a content of the user.
-func (b *builder) told(parts ...*genai.Part) {
+// addTold adds parts as a content of the user.
+func (b *builder) addTold(parts ...*genai.Part) {
 	c := &genai.Content{Role: genai.RoleUser}
 	for _, p := range parts {
 		if p != nil {
@@ -220,17 +219,4 @@ func (b *builder) told(parts ...*genai.Part) {
 	if len(c.Parts) > 0 {
 		b.contents = append(b.contents, c)
 	}
-}
-
-func inJSON(v any) string {
-	if m, ok := v.(map[string]any); ok && m == nil {
-		return "{}"
-	}
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return fmt.Sprint(v)
-	}
-	return strings.TrimSpace(b.String())
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/plughook/plughook/artifact"
+	"github.com/plughook/plughook/internal/told"
 	"github.com/plughook/plughook/session"
 )
 
@@ -63,7 +64,7 @@ func stateText(inv *session.Invocation, key string) (string, error) {
 	case string:
 		return v, nil
 	default:
-		return inJSON(v), nil
+		return told.JSON(v), nil
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/told"
 	"github.com/plughook/plughook/session"
 )
 
@@ -133,7 +134,7 @@ func (k *compactor) save(ctx context.Context, inv *session.Invocation, c cleared
 			if isSaved || !asked {
 				continue
 			}
-			data := []byte(inJSON(p.FunctionResponse.Response))
+			data := []byte(told.JSON(p.FunctionResponse.Response))
 			blob := &genai.Part{InlineData: &genai.Blob{MIMEType: "application/json", Data: data}}
 			version, err := k.Artifacts.Save(ctx, inv.Key, at.artifactName(), blob)
 			if err != nil {

@@ -1,8 +1,6 @@
 package compaction
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +9,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/internal/told"
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/session"
 )
@@ -37,30 +36,15 @@ func functionOf(p *genai.Part) (functionPart, bool) {
 
 // content returns a text that is the same for another call or response if that says the same.
 func (f functionPart) content() string {
-	return strings.Join([]string{f.kind, f.id, f.name, inJSON(f.values)}, "\x00")
+	return strings.Join([]string{f.kind, f.id, f.name, told.JSON(f.values)}, "\x00")
 }
 
-// toldAs returns the text with which a prompt tells of another agent's call or response: see context in
-// agent/llm/contents.go.
+// toldAs returns the text with which a prompt tells of another agent's call or response.
 func (f functionPart) toldAs(author string) string {
 	if f.kind == "call" {
-		return fmt.Sprintf("[%s] called %s with %s", author, f.name, inJSON(f.values))
+		return told.Call(author, f.name, f.values)
 	}
-	return fmt.Sprintf("[%s] %s answered: %s", author, f.name, inJSON(f.values))
-}
-
-// inJSON returns values as JSON on one line, "{}" if they cannot be written.
-func inJSON(v map[string]any) string {
-	if v == nil {
-		return "{}"
-	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return "{}"
-	}
-	return strings.TrimSpace(b.String())
+	return told.Response(author, f.name, f.values)
 }
 
 // stubText is how many characters of a cleared part its stub has.
@@ -73,7 +57,7 @@ func stub(at place, p *genai.Part, saved bool) *genai.Part {
 	if !ok {
 		return p
 	}
-	text := inJSON(f.values)
+	text := told.JSON(f.values)
 	begin := text[:prefix(text, stubText)]
 	length := utf8.RuneCountInString(text)
 	where := fmt.Sprintf("%s with from %d and to %d reads them", RecallName, at.seq, at.seq)

@@ -2,6 +2,7 @@ package lent
 
 import (
 	"context"
+	"time"
 
 	"github.com/plughook/plughook/session"
 )
@@ -17,7 +18,8 @@ type view struct {
 	// lastID is the ID of the event at position, "" if the view does not have it. Another ID there is another log.
 	lastID string
 	live   printedEvents
-	bytes  int64 // about what live takes
+	bytes  int64     // about what live takes
+	used   time.Time // when it was kept
 
 	next       int         // the first of the next events to be compared, of a view that is not compared whole
 	background *comparison // the last one in the background, nil if there was none

@@ -25,7 +25,7 @@ type Views struct {
 	mu    sync.Mutex
 	limit int64                         // bytes of all views; nothing is kept if it is not above 0
 	views map[session.Key]*list.Element // of order
-	order list.List                     // of *keptView, the one used last first
+	order list.List                     // of *view, the one used last first
 	bytes int64                         // of all
 	clock *time.Timer                   // drops what nobody uses; nil if nothing is kept
 }
@@ -33,12 +33,6 @@ type Views struct {
 // idleTime is how long a view is kept that nobody uses. The runner is not told that a session was deleted: then
 // this is how long its events stay in memory.
 const idleTime = 10 * time.Minute
-
-// A keptView is a view that waits for the next run.
-type keptView struct {
-	*view
-	used time.Time
-}
 
 // A comparison is one of a whole view, in the background.
 type comparison struct {
@@ -114,10 +108,11 @@ func (k *Views) put(v *view) {
 	if k.views == nil {
 		k.views = map[session.Key]*list.Element{}
 	}
-	k.views[v.key] = k.order.PushFront(keptView{view: v, used: time.Now()})
+	v.used = time.Now()
+	k.views[v.key] = k.order.PushFront(v)
 	k.bytes += v.bytes
 	for k.bytes > k.limit {
-		k.remove(k.order.Back().Value.(keptView).key)
+		k.remove(k.order.Back().Value.(*view).key)
 	}
 	if k.clock == nil {
 		k.clock = time.AfterFunc(idleTime, k.dropIdle)
@@ -133,10 +128,10 @@ func (k *Views) remove(key session.Key) *view {
 	if element == nil {
 		return nil
 	}
-	v := k.order.Remove(element).(keptView)
+	v := k.order.Remove(element).(*view)
 	delete(k.views, key)
 	k.bytes -= v.bytes
-	return v.view
+	return v
 }
 
 // dropIdle drops the views that nobody has used for a while.
@@ -144,7 +139,7 @@ func (k *Views) dropIdle() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for k.order.Len() > 0 {
-		oldest := k.order.Back().Value.(keptView)
+		oldest := k.order.Back().Value.(*view)
 		left := idleTime - time.Since(oldest.used)
 		if left > 0 {
 			k.clock = time.AfterFunc(left, k.dropIdle)
@@ -165,7 +160,7 @@ func (k *Views) RunEnded(key session.Key) {
 	if element == nil {
 		return
 	}
-	v := element.Value.(keptView)
+	v := element.Value.(*view)
 	switch {
 	case len(v.live.events) <= wholeCompare:
 		return

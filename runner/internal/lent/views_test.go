@@ -28,7 +28,7 @@ func TestWhichKeptViewsGo(t *testing.T) {
 			defer k.mu.Unlock()
 			names := ""
 			for e := k.order.Front(); e != nil; e = e.Next() {
-				names += e.Value.(keptView).key.ID
+				names += e.Value.(*view).key.ID
 			}
 			require.Len(t, k.views, len(names))
 			require.Equal(t, int64(100*len(names)), k.bytes)
