@@ -112,8 +112,10 @@ const slowScript = `
 // Interrupted while a run is under way and a stream is open, a server tells the stream, lets the run end, and
 // ends with 0.
 func TestServeEndsInGoodOrder(t *testing.T) {
+	t.Parallel()
 	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
 			command := inDir(t, map[string]string{
 				"runner.yaml": `{app: desk, agent: {model: "script:script.yaml"}, store: "sqlite:s.db"}`,
 				"script.yaml": slowScript,
@@ -159,6 +161,7 @@ func TestServeEndsInGoodOrder(t *testing.T) {
 
 // run and chat have a server run the agent, with a token.
 func TestRunAndChatOverAServer(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{
 		"runner.yaml": `{app: desk, agent: {model: "script:script.yaml"}, store: "sqlite:s.db"}`,
 		"script.yaml": slowScript,

@@ -17,6 +17,7 @@ import (
 
 // A command that waits because another process runs the session says so on standard error.
 func TestWaitingForAnotherProcessIsSaid(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
 	other, err := sqlite.Open(t.Context(), path) // as another process would
 	require.NoError(t, err)
