@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"os"
 	"slices"
@@ -31,9 +30,11 @@ type Report struct {
 // Check makes everything that the configuration names as far as that is possible without a key, a
 // network, a store and a process: the agents, their tools, the files of models and policies, the
 // plugins. Files of plugins that are processes are compared with their digests. Nothing stays open.
-// The log gets the records of plugins; nil discards them.
-func (c *Config) Check(ctx context.Context, log *slog.Logger) (*Report, error) {
-	o := Options{Log: log}
+// Of the options only Log and Stores count.
+func (c *Config) Check(ctx context.Context, o Options) (*Report, error) {
+	if err := c.checkStore(o); err != nil {
+		return nil, err
+	}
 	plugins, err := c.file.plugins(ctx, dependencies{
 		log:       o.log(),
 		artifacts: c.file.dryArtifacts(),
@@ -65,7 +66,7 @@ func (c *Config) Check(ctx context.Context, log *slog.Logger) (*Report, error) {
 			r.NotStarted = append(r.NotStarted, c.file.Plugins[i].Name)
 		}
 	}
-	return r, ComponentPlugin.about(closePlugins(ctx, plugins))
+	return r, failed(pluginFailed, closePlugins(ctx, plugins))
 }
 
 // needs lists what must be in the environment when the configuration that was built runs: the keys

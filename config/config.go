@@ -3,32 +3,33 @@ package config
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/plughook/plughook/config/internal/lockfile"
 	"github.com/plughook/plughook/internal/input"
 	"github.com/plughook/plughook/prices"
 	"github.com/plughook/plughook/yamlfile"
 )
 
 // DefaultName is what a configuration file is called unless a program names another one.
-const DefaultName = "runner.yaml"
+const DefaultName = lockfile.DefaultConfig
 
-// MaxSize is how many bytes a configuration may have.
-const MaxSize = 1 << 20
+const maxBytes = 1 << 20 // of a configuration
 
 // A Config is a configuration that was read and checked as far as that is possible without looking
 // at anything else: its form, its names and what they refer to. It is safe for concurrent use.
 type Config struct{ file *file }
 
 // Load reads the configuration in a file. An error names file, line and column, and there is one
-// line for each. It opens nothing that the file names. The file must not have more than MaxSize
-// bytes.
-func Load(name string) (*Config, error) {
-	data, err := input.ReadFile(context.Background(), name, MaxSize)
+// line for each. It opens nothing that the file names. The file must not have more than 1 MiB. A file that is not
+// there is an fs.ErrNotExist.
+func Load(ctx context.Context, name string) (*Config, error) {
+	data, err := input.ReadFile(ctx, name, maxBytes)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	return Parse(name, data)
 }
@@ -92,7 +93,9 @@ func (c *file) check() error {
 		errs = append(errs, c.source.Errorf(path, format, args...))
 	}
 	if c.Store != "" {
-		if _, _, err := splitStore(c.Store); err != nil {
+		if _, err := schemeOf(c.Store); err != nil {
+			bad("store", "%w", err)
+		} else if err := checkOwnStore(c.Store); err != nil {
 			bad("store", "%w", err)
 		}
 	}

@@ -33,7 +33,7 @@ plugins:
 		}
 	}
 
-	c, err := config.Load(filepath.Join(dir, "runner.yaml"))
+	c, err := config.Load(ctx, filepath.Join(dir, "runner.yaml"))
 	if err != nil {
 		log.Fatal(err) // it says file, line and column
 	}

@@ -120,7 +120,9 @@ var kinds = []kind{
 }
 
 // PluginKinds returns the kinds of plugins that a configuration can have, which are their keys.
-func PluginKinds() []string {
+func (c *Config) PluginKinds() []string { return pluginKinds() }
+
+func pluginKinds() []string {
 	var names []string
 	for _, k := range kinds {
 		names = append(names, k.name)

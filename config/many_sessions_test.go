@@ -74,7 +74,7 @@ func TestDeletedSessionsLeaveNothing(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	ctx := t.Context()
-	c, err := config.Load(filepath.Join(dir, "runner.yaml"))
+	c, err := config.Load(ctx, filepath.Join(dir, "runner.yaml"))
 	require.NoError(t, err)
 	parts, err := c.Open(ctx, config.Options{})
 	require.NoError(t, err)

@@ -20,6 +20,10 @@ type Options struct {
 	Log *slog.Logger
 	// Store is used in place of the file's store:, if it is not empty. OpenStore says what it can be.
 	Store string
+	// Stores open further kinds of stores, such as your own, by their schemes: with a function for the key "redis",
+	// the file can say "store: redis://host/0". The function gets that text. If create is false, it returns an
+	// fs.ErrNotExist where the store does not exist. Its errors should not repeat a password.
+	Stores map[string]func(ctx context.Context, where string, create bool) (session.Service, error)
 	// Sessions is used in place of a store, if it is not nil. Close leaves it open.
 	Sessions session.Service
 	// NoAgent leaves out the agent, its models, tools and servers.
@@ -48,7 +52,8 @@ type Opened struct {
 // Open opens what the configuration names: the stores, the plugins, and the agent with its models,
 // tools and servers. Processes of plugins and servers are started, and the keys that they need must
 // be in the environment. If something fails, what was opened is closed again. Errors about the file
-// have its name, a line and a column; ComponentOf says what else an error is about.
+// have its name, a line and a column; an Error
+// says what else failed.
 //
 // The caller closes the Opened, after the Runner that is made of them.
 func (c *Config) Open(ctx context.Context, o Options) (*Opened, error) {
@@ -70,15 +75,11 @@ func (c *Config) open(ctx context.Context, o Options, p *Opened) error {
 
 	p.Sessions = o.Sessions
 	if p.Sessions == nil {
-		where := o.Store
-		if where == "" {
-			where = c.Store()
-		}
-		p.Sessions, err = OpenStore(ctx, where, true)
+		p.Sessions, err = c.OpenStore(ctx, o, true)
 		if err != nil {
 			return err
 		}
-		p.close = append(p.close, func() error { return ComponentStore.about(p.Sessions.Close()) })
+		p.close = append(p.close, func() error { return failed(storeFailed, p.Sessions.Close()) })
 	}
 
 	plugins, err := c.file.plugins(ctx, dependencies{
@@ -107,7 +108,7 @@ func (c *Config) open(ctx context.Context, o Options, p *Opened) error {
 // plugins may take.
 func (p *Opened) Close(ctx context.Context) error {
 	var errs []error
-	errs = append(errs, ComponentPlugin.about(closePlugins(ctx, p.Plugins)))
+	errs = append(errs, failed(pluginFailed, closePlugins(ctx, p.Plugins)))
 	for _, f := range slices.Backward(p.close) {
 		errs = append(errs, f())
 	}

@@ -20,7 +20,9 @@ func TestPluginsAreClosedOnce(t *testing.T) {
 	parts := &Opened{Plugins: closingOnce([]*plugin.Plugin{p, {Name: "nothing to close"}})}
 	err := parts.Close(t.Context())
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
-	require.Equal(t, ComponentPlugin, ComponentOf(err))
+	var failure *Error
+	require.ErrorAs(t, err, &failure)
+	require.Equal(t, pluginFailed, failure.Component)
 	require.NoError(t, parts.Close(t.Context()))
 	require.Equal(t, 1, closed)
 }

@@ -98,7 +98,7 @@ func (c *file) checkPlugins(bad complaint) {
 		kinds := plug.kinds()
 		switch {
 		case len(kinds) == 0:
-			bad(path, "the plugin has no kind; give it one of: %s", strings.Join(PluginKinds(), ", "))
+			bad(path, "the plugin has no kind; give it one of: %s", strings.Join(pluginKinds(), ", "))
 			continue
 		case plug.Command != nil && plug.attached():
 			bad(path+".attach", "a plugin has command or attach, not both: with attach it is a process that you have started yourself")

@@ -9,19 +9,24 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plughook/plughook/config/internal/lockfile"
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/remote"
 )
 
-// A Plugin is what the configuration says of a plugin.
+// A Plugin is what the configuration says of a plugin, and what OpenPlugins has made of it.
 type Plugin struct {
 	Name    string
-	Kind    string // one of PluginKinds
+	Kind    string // one of Config.PluginKinds
 	OnError string // closed or open
 	// Timeout bounds each hook, and Timeouts single ones. 0 is no limit.
 	Timeout  time.Duration
 	Timeouts map[plugin.Hook]time.Duration
+
+	Opened *plugin.Plugin // nil if it is not open. The caller of OpenPlugins closes it
+	Host   *remote.Host   // of a plugin in a process of its own that is open
+	Err    error          // why it could not be opened
 }
 
 // Started reports whether the plugin is in a process of its own that the host starts.
@@ -49,25 +54,20 @@ func (c *Config) Plugins() []Plugin {
 	return list
 }
 
-// An OpenedPlugin is a plugin of the configuration that OpenPlugins has opened, or could not open.
-type OpenedPlugin struct {
-	Plugin
-	Opened *plugin.Plugin // nil if it did not start. The caller closes it
-	Host   *remote.Host   // of a plugin in a process of its own; nil for others
-	Err    error          // why it did not start
-}
-
 // OpenPlugins opens each plugin of the configuration on its own, so that a program can list them: a
 // plugin that fails does not stop the others. The plugins have no sessions, and what they save is
 // dropped. The error is about all of them, such as one of the lockfile; what is wrong with a single
 // plugin is in its Err. Only Log of the options counts.
-func (c *Config) OpenPlugins(ctx context.Context, o Options) ([]OpenedPlugin, error) {
+func (c *Config) OpenPlugins(ctx context.Context, o Options) ([]Plugin, error) {
 	all, err := c.file.openPlugins(ctx, dependencies{log: o.log(), artifacts: c.file.dryArtifacts()})
 	if err != nil {
 		return nil, err
 	}
 	for i, p := range c.Plugins() {
-		all[i].Plugin = p
+		p.Opened = all[i].Opened
+		p.Host = all[i].Host
+		p.Err = all[i].Err
+		all[i] = p
 	}
 	return all, nil
 }
@@ -96,17 +96,17 @@ func (c *file) plugins(ctx context.Context, d dependencies) ([]*plugin.Plugin, e
 
 // openPlugins makes each plugin of the configuration, and starts those that are processes. What the
 // configuration says of them is left to the caller.
-func (c *file) openPlugins(ctx context.Context, d dependencies) ([]OpenedPlugin, error) {
+func (c *file) openPlugins(ctx context.Context, d dependencies) ([]Plugin, error) {
 	c.complete(ctx, &d)
-	lock := &lockfile{}
+	lock := &lockfile.File{}
 	if slices.ContainsFunc(c.Plugins, func(p pluginConfig) bool { return p.process() }) {
 		var err error
-		lock, err = c.lock(ctx)
+		lock, err = lockfile.Read(ctx, c.source.Name())
 		if err != nil {
 			return nil, err
 		}
 	}
-	all := make([]OpenedPlugin, len(c.Plugins))
+	all := make([]Plugin, len(c.Plugins))
 	var free []string // plugins that are not pinned
 	for i := range c.Plugins {
 		o := &all[i]

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/plughook/plughook/config/internal/lockfile"
 	"github.com/plughook/plughook/plugin/remote"
 )
 
@@ -82,14 +83,14 @@ func (c *file) start(ctx context.Context, i int, r remote.Config) (*remote.Host,
 	if err == nil {
 		return h, nil
 	}
-	part := ComponentPlugin
+	placed := c.placed(i, err)
 	for _, wrong := range configured {
 		// The socket of a plugin that is attached may just not be there yet.
 		if errors.Is(err, wrong) && (r.Attach == "" || wrong == remote.ErrSettings) {
-			part = ComponentFile
+			return nil, placed
 		}
 	}
-	return nil, part.about(c.placed(i, err))
+	return nil, failed(pluginFailed, placed)
 }
 
 // checkStart returns what is wrong with a start as far as that can be said without one.
@@ -112,7 +113,7 @@ func (c *file) checkStart(i int, r remote.Config) error {
 	if err != nil {
 		return c.placed(i, err)
 	}
-	differ := differences(lockedOf(r), lockedOf(now))
+	differ := lockfile.Differences(pinsOf(r), pinsOf(now))
 	if len(differ) > 0 {
 		return c.placed(i, &digestError{strings.Join(differ, "; ")})
 	}
@@ -127,7 +128,7 @@ func (c *Config) Remote(ctx context.Context, name string) (remote.Config, error)
 	if i < 0 || !c.file.Plugins[i].process() {
 		return remote.Config{}, fmt.Errorf("%s: no plugin in a process of its own is named %q", c.Name(), name)
 	}
-	lock, err := c.file.lock(ctx)
+	lock, err := lockfile.Read(ctx, c.Name())
 	if err != nil {
 		return remote.Config{}, err
 	}

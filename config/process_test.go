@@ -1,14 +1,11 @@
 package config
 
 import (
-	"maps"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/remote"
@@ -59,47 +56,4 @@ plugins:
 	r, err = c.process(1, nil)
 	require.NoError(t, err)
 	require.Equal(t, remote.Config{Name: "b", Command: []string{"b"}, Dir: "dir", Timeout: processTimeout}, r)
-}
-
-// A lockfile that is not one is refused, and says which it is.
-func TestBadLockfiles(t *testing.T) {
-	sum := strings.Repeat("ab", 32)
-	for text, want := range map[string]string{
-		`{"version":1,"plugins":{"p":{"sha256":"` + sum + `","files":{"a":"` + sum + `"}}}}`: "",
-		`{"version":1,"plugins":null}`:     "",
-		`{`:                                "EOF",
-		`[]`:                               "array",
-		`{"version":2,"plugins":{}}`:       "version 2",
-		`{"version":1,"plugin":{}}`:        "plugin",
-		`{"version":1,"plugins":{"p":{}}}`: "sha256 of plugin p",
-		`{"version":1,"plugins":{"p":{"sha256":"` + sum + `","files":{"a.js":"ab"}}}}`: "digest of a.js of plugin p",
-	} {
-		dir := t.TempDir()
-		require.NoError(t, os.WriteFile(dir+"/c.lock.json", []byte(text), 0o600))
-		c, err := parse(dir+"/c.yaml", nil)
-		require.NoError(t, err)
-		l, err := c.lock(t.Context())
-		if want == "" {
-			require.NoError(t, err, text)
-			require.True(t, l.there)
-			require.NotNil(t, l.Plugins)
-			continue
-		}
-		require.ErrorContains(t, err, want, text)
-		require.ErrorContains(t, err, dir+"/c.lock.json", text)
-	}
-}
-
-// A difference is said if there is one, and only then; whichever way one looks.
-func TestDifferences(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		some := rapid.Custom(func(t *rapid.T) locked {
-			sum := rapid.SampledFrom([]string{"aa", "bb"})
-			return locked{SHA256: sum.Draw(t, "sha256"), Files: rapid.MapOf(rapid.SampledFrom([]string{"a.js", "b.js", "c.js"}), sum).Draw(t, "files")}
-		})
-		a, b := some.Draw(t, "a"), some.Draw(t, "b")
-		require.Empty(t, differences(a, a))
-		require.Equal(t, a.SHA256 == b.SHA256 && maps.Equal(a.Files, b.Files), len(differences(a, b)) == 0)
-		require.Len(t, differences(b, a), len(differences(a, b)))
-	})
 }

@@ -26,7 +26,7 @@ func TestAnAgentThatRunsElsewhere(t *testing.T) {
 	require.NoError(t, err)
 
 	// Without its token it can be checked, and not be opened.
-	report, err := c.Check(t.Context(), nil)
+	report, err := c.Check(t.Context(), Options{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"PLUGHOOK_TEST_TOKEN (not set)"}, report.Needs)
 	_, err = c.Open(t.Context(), Options{})

@@ -16,20 +16,20 @@ type Server struct {
 	URL        string       `yaml:"url" json:"url,omitempty" jsonschema:"where clients reach the server, such as https://agents.example.com; the cards that tell other agents of it say so. The name that a request came by if empty"`
 	Hosts      []string     `yaml:"hosts" json:"hosts,omitempty" jsonschema:"names by which clients reach the server, without ports"`
 	Origins    []string     `yaml:"origins" json:"origins,omitempty" jsonschema:"origins whose pages may use the server, such as https://chat.example.com"`
-	Chat       ServerChat   `yaml:"chat" json:"chat,omitzero" jsonschema:"the route POST /chat"`
+	Chat       serverChat   `yaml:"chat" json:"chat,omitzero" jsonschema:"the route POST /chat"`
 	Kit        bool         `yaml:"kit" json:"kit,omitempty" jsonschema:"serves the REST routes of the Agent Development Kit too, for its clients"`
 	KitDev     bool         `yaml:"kit_dev" json:"kit_dev,omitempty" jsonschema:"serves that kit's routes for developers too: traces and graphs"`
 	Pages      string       `yaml:"pages" json:"pages,omitempty" jsonschema:"a directory with that kit's web page, served under /dev-ui/"`
-	Limits     ServerLimits `yaml:"limits" json:"limits,omitzero" jsonschema:"what clients may take"`
+	Limits     serverLimits `yaml:"limits" json:"limits,omitzero" jsonschema:"what clients may take"`
 }
 
-// ServerChat is the route POST /chat.
-type ServerChat struct {
+// serverChat is the route POST /chat.
+type serverChat struct {
 	Field string `yaml:"field" json:"field,omitempty" jsonschema:"the field of the body that names the session; session if empty"`
 }
 
-// ServerLimits are what clients may take; 0 is the default.
-type ServerLimits struct {
+// serverLimits are what clients may take; 0 is the default.
+type serverLimits struct {
 	Body        size          `yaml:"body" json:"body,omitempty" jsonschema:"the largest body; 1MiB if empty"`
 	Upload      size          `yaml:"upload" json:"upload,omitempty" jsonschema:"the largest body with a file; 10MiB if empty"`
 	Waiting     int           `yaml:"waiting" json:"waiting,omitempty" jsonschema:"how many runs may wait for busy sessions; 1000 if empty"`

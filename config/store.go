@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -18,44 +20,111 @@ import (
 	"github.com/plughook/plughook/yamlfile"
 )
 
-const storeForms = "memory:, sqlite:FILE or postgres://USER@HOST/DATABASE"
+// A storeOpener opens a store of sessions. where is all that the file or a flag says, scheme and colon included. If
+// create is false, a store that does not exist is an error: fs.ErrNotExist.
+//
+// It is the type of the functions in Options.Stores.
+type storeOpener = func(ctx context.Context, where string, create bool) (session.Service, error)
 
-// Store returns where the file says that sessions are kept, as OpenStore takes it: "memory:" if it
-// does not say.
-func (c *Config) Store() string {
-	where := cmp.Or(c.file.Store, "memory:")
-	if scheme, rest, err := splitStore(where); err == nil && scheme == "sqlite" {
-		where = "sqlite:" + c.file.path(rest)
-	}
-	return where
+// ownStores are the stores that every program can name, by their schemes.
+var ownStores = map[string]storeOpener{
+	"memory":     openMemory,
+	"sqlite":     openSQLite,
+	"postgres":   openPostgres,
+	"postgresql": openPostgres,
 }
 
-// OpenStore opens a store of sessions: memory:, sqlite:FILE or postgres://USER@HOST/DATABASE. An
-// SQLite file that is not there is made if create is true; else the error is fs.ErrNotExist. Errors
-// do not repeat a password. The caller closes the store.
-func OpenStore(ctx context.Context, where string, create bool) (session.Service, error) {
-	scheme, rest, err := splitStore(where)
+// OpenStore opens a store of sessions: one of Stores, memory:, sqlite:FILE or postgres://USER@HOST/DATABASE. An
+// SQLite file that is not there is made if create is true; else the error is fs.ErrNotExist. Errors do not repeat a
+// password. The caller closes the store.
+func (o Options) OpenStore(ctx context.Context, where string, create bool) (session.Service, error) {
+	open, err := o.storeOpener(where)
 	if err != nil {
 		return nil, err
 	}
-	switch scheme {
-	case "memory":
-		return memory.New(), nil
-	case "sqlite":
-		if _, err := os.Stat(rest); !create && errors.Is(err, fs.ErrNotExist) {
-			return nil, ComponentStore.about(&noStoreError{rest})
-		}
-		svc, err := sqlite.Open(ctx, rest)
-		if err != nil {
-			return nil, ComponentStore.about(err)
-		}
-		return svc, nil
-	}
-	svc, err := postgres.Open(ctx, rest)
+	sessions, err := open(ctx, where, create)
 	if err != nil {
-		return nil, ComponentStore.about(err)
+		return nil, failed(storeFailed, err)
 	}
-	return svc, nil
+	return sessions, nil
+}
+
+// OpenStore opens the store that Options.Store or else the file names, as Options.OpenStore does.
+func (c *Config) OpenStore(ctx context.Context, o Options, create bool) (session.Service, error) {
+	if o.Store != "" {
+		return o.OpenStore(ctx, o.Store, create)
+	}
+	if err := c.checkStore(o); err != nil {
+		return nil, err
+	}
+	return o.OpenStore(ctx, c.Store(), create)
+}
+
+// checkStore returns an error if no function opens the store that the file names.
+func (c *Config) checkStore(o Options) error {
+	if _, err := o.storeOpener(c.Store()); err != nil {
+		return c.file.source.Errorf("store", "%w", err)
+	}
+	return nil
+}
+
+// storeOpener returns what opens a store. Its error does not quote what may be a password.
+func (o Options) storeOpener(where string) (storeOpener, error) {
+	scheme, err := schemeOf(where)
+	if err != nil {
+		return nil, err
+	}
+	if open := o.Stores[scheme]; open != nil {
+		return open, nil
+	}
+	if open := ownStores[scheme]; open != nil {
+		return open, checkOwnStore(where)
+	}
+	known := slices.AppendSeq(slices.Collect(maps.Keys(ownStores)), maps.Keys(o.Stores))
+	slices.Sort(known)
+	return nil, fmt.Errorf("unknown kind of store %q%s; the kinds that this program can open are: %s", scheme,
+		yamlfile.Guess(scheme, known), strings.Join(slices.Compact(known), ", "))
+}
+
+// schemeOf returns the scheme of a store.
+func schemeOf(where string) (string, error) {
+	scheme, _, colon := strings.Cut(where, ":")
+	if where == "memory" { // in YAML, "store: memory:" needs quotes
+		return scheme, nil
+	}
+	letter := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("+-.", r) }
+	if !colon || scheme == "" || strings.ContainsFunc(scheme, func(r rune) bool { return !letter(r) }) {
+		return "", errors.New("the store has no scheme; it is one of memory:, sqlite:FILE or postgres://USER@HOST/DATABASE")
+	}
+	return scheme, nil
+}
+
+// checkOwnStore returns an error if a store with one of our own schemes is not written as that scheme needs.
+func checkOwnStore(where string) error {
+	scheme, rest, _ := strings.Cut(where, ":")
+	switch {
+	case scheme == "memory" && rest != "":
+		return errors.New("the store memory: takes no name")
+	case scheme == "sqlite" && rest == "":
+		return errors.New("the store sqlite: needs a file, as in sqlite:sessions.db")
+	case strings.HasPrefix(scheme, "postgres") && !strings.HasPrefix(rest, "//"):
+		return fmt.Errorf("the store %s: is a URL, postgres://USER@HOST/DATABASE", scheme)
+	}
+	return nil
+}
+
+func openMemory(context.Context, string, bool) (session.Service, error) { return memory.New(), nil }
+
+func openSQLite(ctx context.Context, where string, create bool) (session.Service, error) {
+	file := strings.TrimPrefix(where, "sqlite:")
+	if _, err := os.Stat(file); !create && errors.Is(err, fs.ErrNotExist) {
+		return nil, &noStoreError{file}
+	}
+	return sqlite.Open(ctx, file)
+}
+
+func openPostgres(ctx context.Context, where string, _ bool) (session.Service, error) {
+	return postgres.Open(ctx, where)
 }
 
 // A noStoreError says that a store's file is not there.
@@ -64,32 +133,14 @@ type noStoreError struct{ file string }
 func (e *noStoreError) Error() string { return "there is no store " + e.file }
 func (e *noStoreError) Unwrap() error { return fs.ErrNotExist }
 
-// splitStore splits where sessions are kept into a scheme and what the store is opened with. Its
-// error does not quote what may be a password.
-func splitStore(where string) (scheme, rest string, err error) {
-	scheme, rest, colon := strings.Cut(where, ":")
-	schemes := []string{"memory", "sqlite", "postgres", "postgresql"}
-	switch {
-	case where == "memory": // in YAML, "store: memory:" needs quotes
-		return scheme, rest, nil
-	case !colon, strings.ContainsFunc(scheme, func(r rune) bool { return !unicode.IsLetter(r) }):
-		return "", "", fmt.Errorf("the store has no scheme; it is one of %s", storeForms)
-	case scheme == "memory" && rest != "":
-		return "", "", errors.New("the store memory: takes no name")
-	case scheme == "memory":
-		return scheme, rest, nil
-	case scheme == "sqlite" && rest == "":
-		return "", "", errors.New("the store sqlite: needs a file, as in sqlite:sessions.db")
-	case scheme == "sqlite":
-		return scheme, rest, nil
-	case scheme == "postgres", scheme == "postgresql":
-		if !strings.HasPrefix(rest, "//") {
-			return "", "", fmt.Errorf("the store %s: is a URL, postgres://USER@HOST/DATABASE", scheme)
-		}
-		return scheme, where, nil
+// Store returns where the file says that sessions are kept, as Options.OpenStore takes it: "memory:" if it does not
+// say.
+func (c *Config) Store() string {
+	where := cmp.Or(c.file.Store, "memory:")
+	if name, ok := strings.CutPrefix(where, "sqlite:"); ok && name != "" {
+		where = "sqlite:" + c.file.path(name)
 	}
-	return "", "", fmt.Errorf("unknown kind of store %q%s; it is one of %s", scheme,
-		yamlfile.Guess(scheme, schemes), storeForms)
+	return where
 }
 
 // OpenArtifacts opens the store of artifacts that the file names, nil if it names none. close,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"google.golang.org/genai"
 
@@ -13,23 +12,8 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
-// ToolPins compare the tools of a configuration's agents with the lockfile of a policy that pins tools.
-type ToolPins struct {
-	Policy string // its file
-	Name   string // of the lockfile
-	Exists bool   // the lockfile is there by now
-	Tools  []policy.PinnedTool
-	Idle   []string // globs of pin_tools that match no tool
-
-	policy *policy.Policy
-}
-
-// PinTools opens the servers that agents use, reads the declarations of all tools, and compares them
-// with the lockfiles of the policies that guardrails of the configuration have and that pin tools. It
-// needs no key of a model and no store, and leaves nothing open. stderr gets what servers that are
-// commands write to standard error; nil discards it. Nothing is written: Write does that.
-func (c *Config) PinTools(ctx context.Context, stderr io.Writer) (list []*ToolPins, err error) {
-	// Read the policies.
+// PinningPolicies returns the policies that guardrails of the configuration have and that pin tools.
+func (c *Config) PinningPolicies(ctx context.Context) (list []*policy.Policy, err error) {
 	for i := range c.file.Plugins {
 		p := &c.file.Plugins[i]
 		if p.Guardrail == nil || p.Guardrail.File == "" {
@@ -39,23 +23,21 @@ func (c *Config) PinTools(ctx context.Context, stderr io.Writer) (list []*ToolPi
 		if err != nil {
 			return nil, c.file.source.Errorf(pluginPath(i), "%w", err)
 		}
-		if !pol.PinsTools() {
-			continue
+		if pol.PinsTools() {
+			list = append(list, pol)
 		}
-		pins := &ToolPins{Policy: pol.Name(), policy: pol}
-		pins.Name, pins.Exists = pol.PinsFile()
-		list = append(list, pins)
 	}
-	if list == nil {
-		return nil, nil
-	}
+	return list, nil
+}
 
-	// Read the declarations.
+// Declarations opens the servers that agents use, and returns the declarations of all tools that agents offer to their
+// models. It needs no key of a model and no store, and leaves nothing open. Of the options only ServerStderr counts.
+func (c *Config) Declarations(ctx context.Context, o Options) (list []*genai.FunctionDeclaration, err error) {
 	b := newBuilder(ctx, c.file, nil)
 	b.dry = true
 	b.servers = true
 	b.artifacts = c.file.dryArtifacts()
-	b.stderr = stderr
+	b.stderr = o.ServerStderr
 	defer func() {
 		for _, f := range b.close {
 			err = errors.Join(err, f())
@@ -65,27 +47,7 @@ func (c *Config) PinTools(ctx context.Context, stderr io.Writer) (list []*ToolPi
 	if err != nil {
 		return nil, err
 	}
-	declarations := offered(a)
-
-	// Compare them.
-	for _, pins := range list {
-		pins.Idle = pins.policy.PinsNothing(declarations)
-		pins.Tools, err = pins.policy.ComparePins(declarations)
-		if err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
-}
-
-// Write writes the lockfile once these tools are approved as they are: all of it or nothing. What the
-// lockfile has of other tools stays.
-func (p *ToolPins) Write(approved []policy.PinnedTool) error {
-	data, err := p.policy.Pin(approved)
-	if err != nil {
-		return err
-	}
-	return writeLock(p.Name, data)
+	return offered(a), nil
 }
 
 // offered returns what the models of an agent, and of those below it, are offered.

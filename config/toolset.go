@@ -142,7 +142,7 @@ func (b *builder) server(path string, m *mcpConfig) []*tool.Tool {
 	}
 	client, err := mcp.Open(b.ctx, c)
 	if err != nil {
-		b.bad(path, "%w", ComponentServer.about(fmt.Errorf("server %s: %w", m.Name, err)))
+		b.bad(path, "%w", failed(serverFailed, fmt.Errorf("server %s: %w", m.Name, err)))
 		return nil
 	}
 	b.close = append(b.close, client.Close)

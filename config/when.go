@@ -13,6 +13,7 @@ import (
 	"github.com/expr-lang/expr/vm"
 
 	"github.com/plughook/plughook/agent/workflow"
+	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/yamlfile"
 )
 
@@ -96,7 +97,7 @@ type decider struct {
 const otherwise = "otherwise"
 
 func (d *decider) node(behind string) *workflow.Node {
-	d.made = workflow.Func(behind+DeciderMark, func(_ context.Context, r *workflow.Run, output any) (any, error) {
+	d.made = workflow.Func(behind+eventtext.DeciderMark, func(_ context.Context, r *workflow.Run, output any) (any, error) {
 		var holds []any
 		state := r.Invocation().State
 		for _, c := range d.conditions {
@@ -118,7 +119,3 @@ func (d *decider) node(behind string) *workflow.Node {
 	})
 	return d.made
 }
-
-// DeciderMark ends the names of the nodes that decide which edges with conditions lead on: each stands behind the node
-// that the edges leave from, and has its name before the mark. A file gives no other node such a name.
-const DeciderMark = "?"

@@ -59,7 +59,7 @@ func (p *program) checkConfig(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	report, err := c.Check(ctx, p.Log)
+	report, err := c.Check(ctx, config.Options{Log: p.Log})
 	if report == nil {
 		return exit.OfConfig(err)
 	}

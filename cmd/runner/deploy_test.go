@@ -43,7 +43,7 @@ func TestDeploySamples(t *testing.T) {
 		require.NoError(t, err)
 		return string(text)
 	}
-	c, err := config.Load(filepath.Join(dir, "runner.yaml"))
+	c, err := config.Load(t.Context(), filepath.Join(dir, "runner.yaml"))
 	require.NoError(t, err)
 	require.False(t, onLoopback(c.Server().Addr), "the proxy has to reach it")
 	tokens := c.Server().Tokens

@@ -80,7 +80,7 @@ func (p *program) replay(ctx context.Context, files []string, workers int) (err 
 	if err != nil {
 		return exit.Usage.As(err)
 	}
-	svc, err := config.OpenStore(ctx, cmp.Or(p.StoreName, "memory:"), true)
+	svc, err := config.Options{}.OpenStore(ctx, cmp.Or(p.StoreName, "memory:"), true)
 	if err != nil {
 		return exit.OfConfig(err)
 	}

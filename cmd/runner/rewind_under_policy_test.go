@@ -60,7 +60,7 @@ func TestPoliciesSeeRewinds(t *testing.T) {
 }
 
 func positionOf(t *testing.T, store string) int64 {
-	svc, err := config.OpenStore(t.Context(), store, false)
+	svc, err := config.Options{}.OpenStore(t.Context(), store, false)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, svc.Close()) }()
 	s, err := svc.Get(t.Context(), session.Key{App: "other", User: "ada", ID: "third"})

@@ -24,7 +24,7 @@ var key = session.Key{App: "support", User: "ada", ID: "1"}
 func process(t *testing.T, store string, shop Shop, input *session.Event) (last *session.Event) {
 	root, err := Support(shop)
 	require.NoError(t, err)
-	sessions, err := config.OpenStore(t.Context(), "sqlite:"+store, true)
+	sessions, err := config.Options{}.OpenStore(t.Context(), "sqlite:"+store, true)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, sessions.Close()) }()
 	r, err := runner.New(runner.Options{Agent: root, Sessions: sessions})

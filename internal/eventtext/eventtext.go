@@ -18,6 +18,10 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
+// DeciderMark ends the names of the nodes that decide which edges with conditions of a runner.yaml lead on: each stands
+// behind the node that the edges leave from, and has its name before the mark. A file gives no other node such a name.
+const DeciderMark = "?"
+
 // Lines says what is in an event and what it does, a line or a text of some for each thing.
 func Lines(e *session.Event) []string {
 	lines := contentLines(e.Content)

@@ -193,16 +193,10 @@ func (p *Program) StandardInput(ctx context.Context) *input.Input {
 // LoadConfig reads the configuration that --config names. Without the flag it reads runner.yaml, or
 // if that is not there, returns an empty configuration, whose name is "".
 func (p *Program) LoadConfig(ctx context.Context) (*config.Config, error) {
-	name := cmp.Or(p.ConfigFile, config.DefaultName)
-	data, err := input.ReadFile(ctx, name, config.MaxSize)
+	c, err := config.Load(ctx, cmp.Or(p.ConfigFile, config.DefaultName))
 	if p.ConfigFile == "" && errors.Is(err, fs.ErrNotExist) {
-		name = ""
-		err = nil
+		c, err = config.Parse("", nil)
 	}
-	if err != nil {
-		return nil, exit.Usage.Errorf("configuration: %w", err)
-	}
-	c, err := config.Parse(name, data)
 	return c, exit.Usage.As(err)
 }
 

@@ -35,7 +35,7 @@ func (p *Program) OpenKept(ctx context.Context,
 	if where == "memory" || where == "memory:" {
 		return nil, nil, exit.Usage.Errorf("no store is set, so no session was kept; name one with --store sqlite:FILE or --store postgres://…")
 	}
-	svc, err := config.OpenStore(ctx, where, create)
+	svc, err := c.OpenStore(ctx, config.Options{Store: p.StoreName}, create)
 	if err != nil {
 		return nil, nil, exit.OfConfig(err)
 	}

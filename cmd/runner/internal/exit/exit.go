@@ -137,13 +137,16 @@ func Silent(err error) bool {
 
 // OfConfig gives an error of package config its code, nil included.
 func OfConfig(err error) error {
-	switch config.ComponentOf(err) {
-	case config.ComponentStore:
-		return Store.As(err)
-	case config.ComponentPlugin:
-		return Plugin.As(err)
-	case config.ComponentServer:
-		return Model.As(err)
+	var failure *config.Error
+	if errors.As(err, &failure) {
+		switch failure.Component {
+		case "store":
+			return Store.As(err)
+		case "plugin":
+			return Plugin.As(err)
+		case "server":
+			return Model.As(err)
+		}
 	}
 	return Usage.As(err)
 }

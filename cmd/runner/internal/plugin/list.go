@@ -8,13 +8,14 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/spf13/cobra"
+
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/config"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugin/remote"
-	"github.com/spf13/cobra"
 )
 
 // pluginLine is a plugin's line in plugin list. What only the plugin knows is not there if it did
@@ -92,7 +93,7 @@ func (p *commands) list(ctx context.Context) (err error) {
 		err = exit.Plugin.As(err)
 	}()
 	if len(all) == 0 {
-		p.Note("no plugins are configured; the kinds are: %s", strings.Join(config.PluginKinds(), ", "))
+		p.Note("no plugins are configured; the kinds are: %s", strings.Join(c.PluginKinds(), ", "))
 		return nil
 	}
 	if err := errors.Join(wrong...); err != nil {
@@ -110,7 +111,7 @@ func (p *commands) list(ctx context.Context) (err error) {
 	return nil
 }
 
-func (p *commands) print(all []config.OpenedPlugin) error {
+func (p *commands) print(all []config.Plugin) error {
 	w := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
 	if !p.JSONL {
 		fmt.Fprintln(w, "NAME\tKIND\tVERSION\tHOOKS\tTAKES\tON ERROR\tTIMEOUT\tDIGEST\tHEALTH\tDOES")
@@ -131,7 +132,7 @@ func (p *commands) print(all []config.OpenedPlugin) error {
 	return w.Flush()
 }
 
-func newPluginLine(o *config.OpenedPlugin) pluginLine {
+func newPluginLine(o *config.Plugin) pluginLine {
 	line := pluginLine{
 		Name:    o.Name,
 		Kind:    o.Kind,

@@ -5,9 +5,10 @@ import (
 	"context"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/internal/eventtext"
-	"github.com/spf13/cobra"
 )
 
 func (p *commands) lockCommand() *cobra.Command {
@@ -29,15 +30,6 @@ and the exit code is 2 if something differs.`,
 	return cmd
 }
 
-// lockLine is a plugin's line in plugin lock.
-type lockLine struct {
-	Name    string   `json:"name"`
-	State   string   `json:"state"` // same, new, changed or gone
-	SHA256  string   `json:"sha256,omitzero"`
-	Files   int      `json:"files"`
-	Changes []string `json:"changes,omitzero"`
-}
-
 func (p *commands) lock(ctx context.Context, names []string, check bool) error {
 	c, err := p.NeedConfig(ctx)
 	if err != nil {
@@ -50,15 +42,15 @@ func (p *commands) lock(ctx context.Context, names []string, check bool) error {
 	for _, warning := range lock.Warnings {
 		p.Note("%s: warning: %s", c.Name(), warning)
 	}
-	for _, one := range lock.Plugins {
-		line := lockLine{
-			Name:    one.Name,
-			State:   one.State,
-			SHA256:  one.SHA256,
-			Files:   one.Files,
-			Changes: one.Changes,
+	for _, changed := range lock.Plugins {
+		if p.JSONL {
+			err = p.WriteJSON(changed)
+		} else {
+			line := changed.Name + "  " + changed.State + "  " + cmp.Or(changed.SHA256, "-")
+			text := strings.Join(append([]string{line}, changed.Changes...), "\n  ")
+			_, err = p.Out.Write([]byte(eventtext.Printable(text) + "\n"))
 		}
-		if err := p.printLock(line); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -81,16 +73,4 @@ func (p *commands) lock(ctx context.Context, names []string, check bool) error {
 	}
 	p.Note("%s is written; keep it with %s", lock.Name, c.Name())
 	return nil
-}
-
-func (p *commands) printLock(line lockLine) error {
-	if p.JSONL {
-		return p.WriteJSON(line)
-	}
-	text := line.Name + "  " + line.State + "  " + cmp.Or(line.SHA256, "-")
-	for _, change := range line.Changes {
-		text += "\n  " + change
-	}
-	_, err := p.Out.Write([]byte(eventtext.Printable(text) + "\n"))
-	return err
 }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"io"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/config"
 	"github.com/plughook/plughook/internal/eventtext"
+	"github.com/plughook/plughook/internal/wholefile"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/yamlfile"
 )
@@ -60,7 +62,7 @@ func (p *commands) pin(ctx context.Context, names []string, check, yes bool) err
 	if err != nil {
 		return err
 	}
-	list, err := c.PinTools(ctx, p.Err)
+	list, err := comparePins(ctx, c, p.Err)
 	if err != nil {
 		return exit.OfConfig(err)
 	}
@@ -76,29 +78,29 @@ func (p *commands) pin(ctx context.Context, names []string, check, yes bool) err
 		if err != nil {
 			return err
 		}
-		if len(pins.Idle) > 0 {
-			p.Note("%s: these globs of pin_tools match no tool of an agent: %s", pins.Policy, strings.Join(pins.Idle, ", "))
+		if len(pins.idle) > 0 {
+			p.Note("%s: these globs of pin_tools match no tool of an agent: %s", pins.policy.Name(), strings.Join(pins.idle, ", "))
 		}
 		outdated = outdated || len(differ) > 0
 		switch {
 		case len(differ) == 0:
 			continue
 		case check:
-			p.Note("%s is not up to date", pins.Name)
+			p.Note("%s is not up to date", pins.file)
 			continue
 		case !yes:
 			if err := p.Out.Flush(); err != nil { // what is asked about stands first
 				return err
 			}
-			question := "pin " + phrase.Count(len(differ), "tool") + " in " + pins.Name + ", as above?"
+			question := "pin " + phrase.Count(len(differ), "tool") + " in " + pins.file + ", as above?"
 			if err := p.Confirm(ctx, question, "nothing was pinned"); err != nil {
 				return err
 			}
 		}
-		if err := pins.Write(differ); err != nil {
+		if err := pins.write(differ); err != nil {
 			return exit.Other.Errorf("lockfile: %w", err)
 		}
-		p.Note("%s is written; keep it with %s", pins.Name, pins.Policy)
+		p.Note("%s is written; keep it with %s", pins.file, pins.policy.Name())
 	}
 	if check && outdated {
 		return exit.Usage.Errorf("tools are not as they were pinned; if the changes are right: runner policy pin")
@@ -106,11 +108,52 @@ func (p *commands) pin(ctx context.Context, names []string, check, yes bool) err
 	return nil
 }
 
+// toolPins compare the tools of a configuration's agents with the lockfile of a policy that pins tools.
+type toolPins struct {
+	policy *policy.Policy
+	file   string // the lockfile
+	tools  []policy.PinnedTool
+	idle   []string // globs of pin_tools that match no tool
+}
+
+// comparePins compares the tools of a configuration's agents with the lockfiles of its policies. stderr gets what
+// servers that are commands write to standard error.
+func comparePins(ctx context.Context, c *config.Config, stderr io.Writer) (list []*toolPins, err error) {
+	policies, err := c.PinningPolicies(ctx)
+	if err != nil || len(policies) == 0 {
+		return nil, err
+	}
+	declarations, err := c.Declarations(ctx, config.Options{ServerStderr: stderr})
+	if err != nil {
+		return nil, err
+	}
+	for _, pol := range policies {
+		pins := &toolPins{policy: pol, idle: pol.PinsNothing(declarations)}
+		pins.file, _ = pol.PinsFile()
+		pins.tools, err = pol.ComparePins(declarations)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, pins)
+	}
+	return list, nil
+}
+
+// write writes the lockfile once these tools are approved as they are: all of it or nothing. What the lockfile has of
+// other tools stays.
+func (p *toolPins) write(approved []policy.PinnedTool) error {
+	data, err := p.policy.Pin(approved)
+	if err != nil {
+		return err
+	}
+	return wholefile.Write(p.file, data)
+}
+
 // known returns an error if a name is that of no tool.
-func known(list []*config.ToolPins, names []string) error {
+func known(list []*toolPins, names []string) error {
 	var all []string
 	for _, pins := range list {
-		for _, t := range pins.Tools {
+		for _, t := range pins.tools {
 			all = append(all, t.Name)
 		}
 	}
@@ -124,15 +167,15 @@ func known(list []*config.ToolPins, names []string) error {
 
 // showPins writes what became of the named tools, all of them if none is named, and returns those that
 // differ from their pins.
-func (p *commands) showPins(pins *config.ToolPins, names []string) (differ []policy.PinnedTool, err error) {
-	for _, t := range pins.Tools {
+func (p *commands) showPins(pins *toolPins, names []string) (differ []policy.PinnedTool, err error) {
+	for _, t := range pins.tools {
 		if len(names) > 0 && !slices.Contains(names, t.Name) {
 			continue
 		}
 		if t.State != "same" {
 			differ = append(differ, t)
 		}
-		line := pinLine{Policy: pins.Policy, Tool: t.Name, State: t.State, Changes: t.Changes}
+		line := pinLine{Policy: pins.policy.Name(), Tool: t.Name, State: t.State, Changes: t.Changes}
 		if p.JSONL {
 			err = p.WriteJSON(line)
 		} else {

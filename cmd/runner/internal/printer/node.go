@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/plughook/plughook/config"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/session"
 )
@@ -85,7 +84,7 @@ func (p *Printer) story(e *session.Event) (lines []string) {
 // decides reports whether a run is of a node that decides between the edges of another one.
 func decides(path string) bool {
 	name, _, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], "@")
-	return strings.HasSuffix(name, config.DeciderMark)
+	return strings.HasSuffix(name, eventtext.DeciderMark)
 }
 
 // failure says that an attempt of a node has failed, or a workflow: of that only what was not said of
