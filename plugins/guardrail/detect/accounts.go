@@ -2,12 +2,9 @@ package detect
 
 import (
 	"crypto/sha256"
-	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/checkdigit"
-	"github.com/plughook/plughook/plugins/guardrail/detect/internal/table"
 )
 
 // Payment cards, bank accounts and addresses of cryptocurrencies.
@@ -19,46 +16,16 @@ type cardRange struct {
 }
 
 // readCards reads which first digits and lengths payment cards have.
-func (t *piiTables) readCards() error {
-	rows, err := rowsOf("cards.txt", "network", "first", "lengths")
-	if err != nil {
-		return err
-	}
-	for _, row := range rows {
+func (t *piiTables) readCards() {
+	for _, row := range rowsOf("cards.txt", "network", "first", "lengths") {
 		lengths := uint32(0)
-		for _, text := range table.List(row.Cells[2]) {
-			n, err := strconv.Atoi(text)
-			if err != nil || n < 12 || n > 19 {
-				return row.Errorf("%q is not a card number's length, 12 to 19", text)
-			}
-			lengths |= 1 << n
+		for _, length := range row.Ranges(2) {
+			lengths |= 1 << length[0]
 		}
-		ranges, err := rangesOf(row.Cells[1])
-		if err != nil {
-			return row.Errorf("%w", err)
-		}
-		for _, r := range ranges {
-			t.cards = append(t.cards, cardRange{from: r[0], to: r[1], lengths: lengths})
+		for _, first := range row.Ranges(1) {
+			t.cards = append(t.cards, cardRange{from: first[0], to: first[1], lengths: lengths})
 		}
 	}
-	return nil
-}
-
-// rangesOf reads numbers and ranges of numbers: 45, 10-19.
-func rangesOf(cell string) (ranges [][2]int, err error) {
-	for _, text := range table.List(cell) {
-		low, high, two := strings.Cut(text, "-")
-		if !two {
-			high = low
-		}
-		from, errLow := strconv.Atoi(low)
-		to, errHigh := strconv.Atoi(high)
-		if errLow != nil || errHigh != nil || to < from {
-			return nil, fmt.Errorf("%q is neither a number nor a range such as 10-19", text)
-		}
-		ranges = append(ranges, [2]int{from, to})
-	}
-	return ranges, nil
 }
 
 // isIssued tells whether a number has the first digits and the length of a large network's cards.
@@ -148,26 +115,11 @@ func isCardGrouped(v *numeral, k int) bool {
 }
 
 // readIBANs reads how long the account numbers of countries are.
-func (t *piiTables) readIBANs() error {
-	rows, err := rowsOf("ibans.txt", "country", "length")
-	if err != nil {
-		return err
-	}
-	for _, row := range rows {
+func (t *piiTables) readIBANs() {
+	for _, row := range rowsOf("ibans.txt", "country", "length") {
 		country := row.Cells[0]
-		if len(country) != 2 || !isUpper(country[0]) || !isUpper(country[1]) {
-			return row.Errorf("%q is not a country's code of two capitals", country)
-		}
-		length, err := row.Int(1)
-		if err != nil {
-			return err
-		}
-		if length < 5 || length > 34 {
-			return row.Errorf("an account number has 5 to 34 characters, not %d", length)
-		}
-		t.ibans[countryIndex(country[0], country[1])] = uint8(length)
+		t.ibans[countryIndex(country[0], country[1])] = uint8(row.Int(1))
 	}
-	return nil
 }
 
 func countryIndex(a, b byte) int { return int(a-'A')*26 + int(b-'A') }
@@ -221,23 +173,13 @@ func (f *finder) crypto(v *numeral) {
 	g := &v.groups[0]
 	word := v.text[g.start:g.end]
 	switch {
-	case g.size() == 42 && word[0] == '0' && (word[1] == 'x' || word[1] == 'X') && isAllHex(word[2:]):
+	case g.size() == 42 && word[0] == '0' && (word[1] == 'x' || word[1] == 'X') && hexSet.HasAll(word[2:]):
 		f.add("CRYPTO", "ethereum", g.start, g.end, .9)
 	case g.size() >= 26 && g.size() <= 35 && (word[0] == '1' || word[0] == '3') && isBase58Check(word):
 		f.add("CRYPTO", "bitcoin", g.start, g.end, 1)
 	case g.size() >= 14 && g.size() <= 64 && foldPrefix(word, "bc1") && isBech32(word):
 		f.add("CRYPTO", "bitcoin", g.start, g.end, 1)
 	}
-}
-
-// isAllHex tells whether a text is hexadecimal digits only.
-func isAllHex(text string) bool {
-	for i := range len(text) {
-		if !isHex(text[i]) {
-			return false
-		}
-	}
-	return true
 }
 
 // isBase58Check tells whether a word is 21 bytes in base 58 with the beginning of their double
@@ -287,5 +229,5 @@ func isBech32(word string) bool {
 		}
 		mix(uint32(value))
 	}
-	return (sum == 1 || sum == 0x2bc830a3) && !(hasLower(word) && hasUpper(word))
+	return (sum == 1 || sum == 0x2bc830a3) && !(lowerSet.HasAny(word) && upperSet.HasAny(word))
 }

@@ -185,11 +185,11 @@ func (s *scan) ruleOf(a assignment, means meaning, value string) string {
 		(len(value) < 16 || !isMade(value)) {
 		return "authorization"
 	}
-	if means != secretMeaning || a.loose && !(hasUpper(value) && hasLower(value)) {
+	if means != secretMeaning || a.loose && !(upperSet.HasAny(value) && lowerSet.HasAny(value)) {
 		return ""
 	}
 	random := behindID(value)
-	long := len(random) >= 20 || len(random) >= 16 && !a.loose && hasUpper(random) && !isHexID(random)
+	long := len(random) >= 20 || len(random) >= 16 && !a.loose && upperSet.HasAny(random) && !isHexID(random)
 	if long && isRandom(random) && !s.isPlaceholder(value) && !isPublic(value) &&
 		!s.isMisshapen(value) && !s.isMistyped(a.name, value) {
 		return "assigned-secret"
@@ -334,5 +334,5 @@ func isBasic(value string) bool {
 	var room [maxValue]byte
 	plain := decode64(room[:0], value)
 	user, password, ok := bytes.Cut(plain, []byte(":"))
-	return ok && len(user)+len(password) >= 6 && isPrinted(plain)
+	return ok && len(user)+len(password) >= 6 && bytes.IndexFunc(plain, isUnprinted) < 0
 }

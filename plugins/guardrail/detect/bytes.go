@@ -1,5 +1,7 @@
 package detect
 
+import "github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
+
 // Kinds of bytes. The bytes of a character that is not ASCII have none: such characters are told
 // apart by their first byte alone, so that a text that is cut within a character is understood as
 // far as it goes.
@@ -17,33 +19,33 @@ const (
 )
 
 var kinds = func() (k [256]uint8) {
-	for c := '0'; c <= '9'; c++ {
-		k[c] |= digitByte | hexByte
-	}
-	for c := 'A'; c <= 'Z'; c++ {
-		k[c] |= upperByte
-		k[c+'a'-'A'] |= lowerByte
-	}
-	for c := 'A'; c <= 'F'; c++ {
-		k[c] |= hexByte
-		k[c+'a'-'A'] |= hexByte
-	}
-	for c := range k {
-		if k[c]&alnumByte != 0 {
-			k[c] |= localByte | linkByte
+	for kind, set := range map[uint8]string{
+		digitByte: "0-9",
+		upperByte: "A-Z",
+		lowerByte: "a-z",
+		hexByte:   "0-9A-Fa-f",
+		localByte: "0-9A-Za-z._%+'&~-",
+		linkByte:  "0-9A-Za-z._~:/?#[]@!$&'()*+,;=%-",
+		monthByte: "JFMASOND",
+	} {
+		for c, in := range pattern.MustSet(set) {
+			if in {
+				k[c] |= kind
+			}
 		}
-	}
-	for _, c := range []byte("._%+-'&~") {
-		k[c] |= localByte
-	}
-	for _, c := range []byte("-._~:/?#[]@!$&'()*+,;=%") {
-		k[c] |= linkByte
-	}
-	for _, c := range []byte("JFMASOND") {
-		k[c] |= monthByte
 	}
 	return k
 }()
+
+// Sets of bytes.
+var (
+	upperSet  = pattern.MustSet("A-Z")
+	lowerSet  = pattern.MustSet("a-z")
+	digitSet  = pattern.MustSet("0-9")
+	letterSet = pattern.MustSet("A-Za-z")
+	hexSet    = pattern.MustSet("A-Fa-f0-9")
+	wordSet   = pattern.MustSet("A-Za-z0-9_")
+)
 
 func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
@@ -90,26 +92,6 @@ func foldPrefix(text, word string) bool {
 		}
 	}
 	return true
-}
-
-// hasUpper tells whether a text has a capital.
-func hasUpper(text string) bool {
-	for i := range len(text) {
-		if isUpper(text[i]) {
-			return true
-		}
-	}
-	return false
-}
-
-// hasLower tells whether a text has a small letter.
-func hasLower(text string) bool {
-	for i := range len(text) {
-		if isLower(text[i]) {
-			return true
-		}
-	}
-	return false
 }
 
 // A reader reads a text and notes whether it was asked for a byte past the end. A finding for which

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/checkdigit"
-	"github.com/plughook/plughook/plugins/guardrail/detect/internal/table"
 )
 
 // A check is a rule of checks.txt. The zero check is that of numbers without any.
@@ -23,43 +22,20 @@ func (c *check) holds(code []byte) bool { return c.rule == nil || c.rule().Holds
 // number of another kind that was only written in the same form.
 func (c *check) digits() bool { return c.rule != nil && !strings.HasSuffix(c.name, "-form") }
 
-// readChecks reads the checks, by their names.
-func readChecks() (map[string]check, error) {
-	rows, err := rowsOf("checks.txt", "name", "rule")
-	if err != nil {
-		return nil, err
+// readChecks reads the checks, by their names. Rows with the same name are alternatives.
+func readChecks() map[string]check {
+	rules := map[string][]string{}
+	for _, row := range rowsOf("checks.txt", "name", "rule") {
+		rules[row.Cells[0]] = append(rules[row.Cells[0]], row.Cells[1])
 	}
-	all := make(map[string]check, len(rows))
-	for i := 0; i < len(rows); {
-		// Rows with the same name are alternatives.
-		first := i
-		name := rows[i].Cells[0]
-		for i < len(rows) && rows[i].Cells[0] == name {
-			i++
-		}
-		if all[name].rule != nil {
-			return nil, rows[first].Errorf("the rows of %q do not stand together", name)
-		}
-		alternatives := rows[first:i]
+	all := make(map[string]check, len(rules))
+	for name, alternatives := range rules {
 		all[name] = check{
 			name: name,
-			rule: sync.OnceValue(func() *checkdigit.Rule { return must(parseRule(alternatives)) }),
+			rule: sync.OnceValue(func() *checkdigit.Rule { return checkdigit.Parse(alternatives...) }),
 		}
 	}
-	return all, nil
-}
-
-// parseRule parses a rule whose alternatives are rows.
-func parseRule(rows []table.Row) (*checkdigit.Rule, error) {
-	sources := make([]string, len(rows))
-	for i, row := range rows {
-		sources[i] = row.Cells[1]
-	}
-	rule, err := checkdigit.Parse(sources...)
-	if err != nil {
-		return nil, rows[0].Errorf("%w", err)
-	}
-	return rule, nil
+	return all
 }
 
 // share returns which share of all values of a picture passes the check, by trying some.

@@ -1,6 +1,7 @@
 package detect
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -19,33 +20,22 @@ type command struct {
 const maxCommand = 256
 
 // readCommands reads the commands that are given passwords.
-func readCommands() (commands []command, err error) {
-	rows, err := rowsOf("commands.txt", "names", "options", "value")
-	if err != nil {
-		return nil, err
-	}
-	for _, row := range rows {
-		c := command{names: table.List(row.Cells[0])}
+func readCommands() (commands []command) {
+	for _, row := range rowsOf("commands.txt", "names", "options", "value") {
+		value := table.List(row.Cells[2])
+		c := command{
+			names:    table.List(row.Cells[0]),
+			apart:    slices.Contains(value, "apart"),
+			attached: slices.Contains(value, "attached"),
+			second:   slices.Contains(value, "second"),
+			last:     slices.Contains(value, "last"),
+		}
 		for _, option := range table.List(row.Cells[1]) {
 			c.options = append(c.options, " "+option)
 		}
-		for _, where := range table.List(row.Cells[2]) {
-			switch where {
-			case "apart":
-				c.apart = true
-			case "attached":
-				c.attached = true
-			case "second":
-				c.second = true
-			case "last":
-				c.last = true
-			default:
-				return nil, row.Errorf("%q is none of apart, attached, second and last", where)
-			}
-		}
 		commands = append(commands, c)
 	}
-	return commands, nil
+	return commands
 }
 
 // command looks for the password that a command is given, whose name is text[start:end].

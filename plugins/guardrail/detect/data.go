@@ -3,6 +3,7 @@ package detect
 import (
 	"embed"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/table"
@@ -15,38 +16,25 @@ import (
 var dataFiles embed.FS
 
 // rowsOf returns the rows of a data file.
-func rowsOf(name string, columns ...string) ([]table.Row, error) {
+func rowsOf(name string, columns ...string) []table.Row {
 	return table.Read(dataFiles, "data/"+name, columns...)
 }
 
-// listsOf returns the lists of words in a file whose rows are the name of a list and its words.
-// The error says if a list is there twice, or is none of those that are wanted, or is missing.
-func listsOf(name string, wanted ...string) (map[string][]string, error) {
-	rows, err := rowsOf(name, "list", "words")
-	if err != nil {
-		return nil, err
-	}
+// listsOf returns the lists of words in a file whose rows are the name of a list and its words. It panics if a
+// list is there twice, or is none of those that are wanted, or is missing.
+func listsOf(name string, wanted ...string) map[string][]string {
 	lists := make(map[string][]string, len(wanted))
-	for _, list := range wanted {
-		lists[list] = nil
-	}
-	for _, row := range rows {
-		words, known := lists[row.Cells[0]]
-		if !known {
-			return nil, row.Errorf("there is no list %q; those there are: %s",
-				row.Cells[0], strings.Join(wanted, ", "))
+	for _, row := range rowsOf(name, "list", "words") {
+		list := row.Cells[0]
+		if lists[list] != nil || !slices.Contains(wanted, list) {
+			row.Fail("the list %q is there twice, or is none of %s", list, strings.Join(wanted, ", "))
 		}
-		if words != nil {
-			return nil, row.Errorf("the list %q is there twice", row.Cells[0])
-		}
-		lists[row.Cells[0]] = table.List(row.Cells[1])
+		lists[list] = table.List(row.Cells[1])
 	}
-	for _, list := range wanted {
-		if lists[list] == nil {
-			return nil, fmt.Errorf("data/%s: the list %q is missing", name, list)
-		}
+	if len(lists) < len(wanted) {
+		panic(fmt.Sprintf("data/%s: one of the lists %s is missing", name, strings.Join(wanted, ", ")))
 	}
-	return lists, nil
+	return lists
 }
 
 // must returns a value that was made of data files. It panics if they are wrong, which the tests

@@ -13,19 +13,13 @@ import (
 )
 
 // NewSecrets makes the detector anew.
-func NewSecrets() (Detector, error) { return newSecrets() }
+func NewSecrets() Detector { return newSecrets() }
 
 // NewPII reads all tables of personal data anew.
-func NewPII() error {
-	_, err := newPIITables()
-	return err
-}
+func NewPII() { newPIITables() }
 
 // NewInjection reads all tables of injections anew.
-func NewInjection() error {
-	_, err := newPhrases()
-	return err
-}
+func NewInjection() { newPhrases() }
 
 // DataFiles are the files that the detectors are made of.
 var DataFiles = dataFiles
@@ -95,19 +89,18 @@ func IDForms() (all []IDForm) {
 }
 
 // IDWords are the words and phrases of official numbers, by type. One with ^ before it counts only right beside a number.
-func IDWords() (map[string][]string, error) {
-	rows, err := rowsOf("ids.txt", "type", "forms", "check", "words")
+func IDWords() map[string][]string {
 	all := map[string][]string{}
-	for _, row := range rows {
+	for _, row := range rowsOf("ids.txt", "type", "forms", "check", "words") {
 		all[row.Cells[0]] = append(all[row.Cells[0]], table.List(row.Cells[3])...)
 	}
-	return all, err
+	return all
 }
 
 // LastWords are the words that names of secrets end in.
 func LastWords() (all []string) {
-	for word, says := range defaultSecrets().last {
-		if says.means != ordinary {
+	for word, says := range defaultSecrets().words {
+		if says&(keyWord|secretWord|passwordWord|passWord|loginWord) != 0 {
 			all = append(all, word)
 		}
 	}

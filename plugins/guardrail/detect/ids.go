@@ -43,42 +43,32 @@ type idForm struct {
 }
 
 // readIDs reads the official numbers and codes.
-func (t *piiTables) readIDs() error {
-	checks, err := readChecks()
-	if err != nil {
-		return err
-	}
-	rows, err := rowsOf("ids.txt", "type", "forms", "check", "words")
-	if err != nil {
-		return err
-	}
+func (t *piiTables) readIDs() {
+	checks := readChecks()
+	rows := rowsOf("ids.txt", "type", "forms", "check", "words")
 	t.numbers = make(map[string][]idForm, 3*len(rows))
 	next := firstIDList - 1
 	for _, row := range rows {
 		// The first row of a type has its words.
-		kind, words := row.Cells[0], table.List(row.Cells[3])
-		switch {
-		case words != nil:
+		kind := row.Cells[0]
+		words := table.List(row.Cells[3])
+		if words != nil {
 			next++
 			if next == maxLists {
-				return row.Errorf("there are more than %d lists of words", maxLists)
+				row.Fail("there are more than %d lists of words", maxLists)
 			}
 			t.types = append(t.types, kind)
 			t.kinds[next] = kind
 			t.learn(next, words)
-		case t.kinds[next] != kind:
-			return row.Errorf("there are no words, and no row above with those of %s", kind)
 		}
-
 		check := checks[row.Cells[2]]
-		if row.Cells[2] != "" && check.rule == nil {
-			return row.Errorf("checks.txt has no rule %q", row.Cells[2])
+		if t.kinds[next] != kind || row.Cells[2] != "" && check.rule == nil {
+			row.Fail("no row above has the words of %s, or checks.txt has no rule %q", kind, row.Cells[2])
 		}
 		for _, form := range table.List(row.Cells[1]) {
 			t.addForm(form, idForm{list: next, kind: kind, check: check})
 		}
 	}
-	return nil
 }
 
 // addForm adds a form of official numbers as the table has it, such as AA999999A~!.

@@ -2,7 +2,6 @@ package detect
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -47,7 +46,7 @@ func (injection) scan(text string) (all []Finding, open int, long []Part) {
 	return all, open, nil
 }
 
-var injectionTables = sync.OnceValue(func() *phrases { return must(newPhrases()) })
+var injectionTables = sync.OnceValue(newPhrases)
 
 // phrases are the rules of what is said, and an automaton of all their words.
 type phrases struct {
@@ -74,39 +73,24 @@ const endsSentence = -1
 const maxPhraseRules = 24
 
 // newPhrases reads the data files of injections.
-func newPhrases() (*phrases, error) {
+func newPhrases() *phrases {
 	// The lists of words, of all languages.
-	rows, err := rowsOf("injection_words.txt", "list", "language", "words")
-	if err != nil {
-		return nil, err
-	}
 	lists := map[string][]string{}
-	for _, row := range rows {
+	for _, row := range rowsOf("injection_words.txt", "list", "language", "words") {
 		lists[row.Cells[0]] = append(lists[row.Cells[0]], table.ListBy(row.Cells[2], " | ")...)
 	}
 
 	// The rules, and what each word counts for in them.
-	rows, err = rowsOf("injection_rules.txt", "rule", "first", "second", "near")
-	if err != nil {
-		return nil, err
-	}
-	if len(rows) > maxPhraseRules {
-		return nil, rows[maxPhraseRules].Errorf("there are more than %d rules", maxPhraseRules)
-	}
 	p := &phrases{}
 	var words []string
 	used := map[string]bool{}
-	for n, row := range rows {
+	for n, row := range rowsOf("injection_rules.txt", "rule", "first", "second", "near") {
 		rule := phraseRule{name: row.Cells[0]}
 		for i := range rule.wants {
 			seen := map[string]bool{}
 			for _, name := range table.ListBy(row.Cells[1+i], "+") {
-				list := lists[name]
-				if list == nil {
-					return nil, row.Errorf("injection_words.txt has no list %q", name)
-				}
 				used[name] = true
-				for _, word := range list {
+				for _, word := range lists[name] {
 					for _, form := range bothCases(word) {
 						if !seen[form] {
 							seen[form] = true
@@ -118,23 +102,21 @@ func newPhrases() (*phrases, error) {
 				}
 			}
 		}
-		if !rule.wants[0] {
-			return nil, row.Errorf("the rule has no first list")
-		}
 		p.rules = append(p.rules, rule)
-	}
-	for name := range lists {
-		if !used[name] {
-			return nil, fmt.Errorf("data/injection_words.txt: no rule uses the list %q", name)
+		if len(p.rules) > maxPhraseRules || !rule.wants[0] {
+			row.Fail("there are more than %d rules, or the first list of this one has no words", maxPhraseRules)
 		}
+	}
+	if len(used) != len(lists) {
+		panic("data/injection_words.txt: a list is there that no rule uses, or one is missing")
 	}
 
 	for _, mark := range []string{".", "!", "?", "\n\n", "。", "！", "？"} {
 		words = append(words, mark)
 		p.terms = append(p.terms, term{rule: endsSentence})
 	}
-	p.words, err = automaton.New(words)
-	return p, err
+	p.words = must(automaton.New(words))
+	return p
 }
 
 // bothCases returns a word, and the same with a capital at its beginning if that is no ASCII

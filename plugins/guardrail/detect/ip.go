@@ -157,7 +157,7 @@ func (f *finder) mac(r *reader, v *numeral) {
 	digits := 0
 	for i := range groups {
 		g := &v.groups[i]
-		if g.size() != size || i > 0 && g.sep != sep || !isAllHex(v.text[g.start:g.end]) {
+		if g.size() != size || i > 0 && g.sep != sep || !hexSet.HasAll(v.text[g.start:g.end]) {
 			return
 		}
 		digits += g.digits

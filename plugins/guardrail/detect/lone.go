@@ -21,7 +21,7 @@ func (f *finder) consider(l *lone, w *written, id *idForm) {
 	rule := "whole"
 	score := .3
 	switch {
-	case id.check.digits() && id.share() <= passedByFew && !(w.lower && isAllHex(w.text[w.start:w.end])):
+	case id.check.digits() && id.share() <= passedByFew && !(w.lower && hexSet.HasAll(w.text[w.start:w.end])):
 		rule = "checked"
 		score = .4
 	case f.only != nil:
@@ -56,7 +56,7 @@ func (l *lone) isAmbiguous(w *written) bool {
 // of eight digits or more with one of the letters A to F is rather a digest.
 func (w *written) isUnusual() bool {
 	first := &w.groups[0]
-	if w.k == 1 && first.size() > 7 && first.digits == first.size()-1 && isAllHex(w.text[w.start:w.end]) {
+	if w.k == 1 && first.size() > 7 && first.digits == first.size()-1 && hexSet.HasAll(w.text[w.start:w.end]) {
 		return false
 	}
 	changes := 0

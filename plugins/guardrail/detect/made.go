@@ -1,6 +1,9 @@
 package detect
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // Values that nobody drew at random: names in code, and rows of characters in order or over and over.
 
@@ -42,19 +45,12 @@ func isReadable(value string) bool {
 
 	var room [maxValue]byte
 	plain := decode64(room[:0], value)
-	return 4*len(plain) >= 3*len(value)-8 && isPrinted(plain) &&
+	return 4*len(plain) >= 3*len(value)-8 && bytes.IndexFunc(plain, isUnprinted) < 0 &&
 		(bytes.IndexByte(plain, ' ') >= 0 || isWords(string(plain)))
 }
 
-// isPrinted tells whether a text is printed ASCII only.
-func isPrinted(text []byte) bool {
-	for _, c := range text {
-		if c < ' ' || c > '~' {
-			return false
-		}
-	}
-	return true
-}
+// isUnprinted tells whether a character is not printed ASCII.
+func isUnprinted(c rune) bool { return c < ' ' || c > '~' }
 
 // longestPart returns the longest run of letters and digits of a value. It is the value if none has 16
 // of them or half of it.
@@ -148,20 +144,15 @@ func isPoor(value string) bool {
 	if len(value) < 16 {
 		return false
 	}
-	var seen [4]uint64
+	var seen [256]bool
 	different := 0
-	for i := range len(value) {
-		c := value[i]
-		if seen[c>>6]>>(c&63)&1 != 0 {
-			continue
-		}
-		seen[c>>6] |= 1 << (c & 63)
-		different++
-		if different > 5 {
-			return false
+	for i := 0; i < len(value) && different < 6; i++ {
+		if !seen[value[i]] {
+			seen[value[i]] = true
+			different++
 		}
 	}
-	return true
+	return different < 6
 }
 
 // isWords tells whether a value is mostly words, as in Str32Fixed16Utf8Codec4, api_key_v2 and
@@ -222,42 +213,18 @@ func isUnspoken(value string) bool {
 			frequent += int(pairs[a&31] >> (b & 31) & 1)
 		}
 	}
-	return all >= 12 && 2*frequent <= all && hasUpper(value) && hasLower(value)
+	return all >= 12 && 2*frequent <= all && upperSet.HasAny(value) && lowerSet.HasAny(value)
 }
 
 // pairs has, for each letter by its number in the alphabet, a bit for each that often follows it.
 // They are the 220 most frequent pairs in the words of manuals and of code, nine of ten there.
 var pairs = func() (sets [32]uint32) {
-	for a, after := range [32]string{
-		'a' & 31: "bcdgiklmnprstuvy",
-		'b' & 31: "aeilou",
-		'c' & 31: "acehiklortu",
-		'd' & 31: "adeilnorsu",
-		'e' & 31: "acdefglmnpqrstvx",
-		'f' & 31: "aefiloru",
-		'g' & 31: "eioru",
-		'h' & 31: "aeiot",
-		'i' & 31: "abcdefglmnoprstvz",
-		'j' & 31: "",
-		'k' & 31: "eis",
-		'l' & 31: "adeilostuy",
-		'm' & 31: "aeimopu",
-		'n' & 31: "acdefginostuv",
-		'o' & 31: "bcdgiklmnoprstuvw",
-		'p' & 31: "aeiloprstu",
-		'q' & 31: "u",
-		'r' & 31: "acdeilmnorstuvy",
-		's' & 31: "acehilopstuy",
-		't' & 31: "acehiloprstuy",
-		'u' & 31: "abcefilmnprst",
-		'v' & 31: "aei",
-		'w' & 31: "aeior",
-		'x' & 31: "pt",
-		'y' & 31: "p",
-		'z' & 31: "e",
-	} {
-		for i := range len(after) {
-			sets[a] |= 1 << (after[i] & 31)
+	for after := range strings.FieldsSeq(`
+		a:bcdgiklmnprstuvy b:aeilou c:acehiklortu d:adeilnorsu e:acdefglmnpqrstvx f:aefiloru g:eioru h:aeiot
+		i:abcdefglmnoprstvz k:eis l:adeilostuy m:aeimopu n:acdefginostuv o:bcdgiklmnoprstuvw p:aeiloprstu q:u
+		r:acdeilmnorstuvy s:acehilopstuy t:acehiloprstuy u:abcefilmnprst v:aei w:aeior x:pt y:p z:e`) {
+		for _, letter := range after[2:] {
+			sets[after[0]&31] |= 1 << (letter & 31)
 		}
 	}
 	return sets

@@ -2,41 +2,24 @@ package detect
 
 import "github.com/plughook/plughook/plugins/guardrail/detect/internal/checkdigit"
 
-// Types that are found only where some types are asked for, and they are among them. Beside all
-// others, a telephone number of a country is a PHONE_NUMBER, and a UUID is nobody's: programs give
-// one to everything.
-
-// A nationalPhone is the telephone numbers of a country.
-type nationalPhone struct {
-	kind    string
-	country int // the country's code
-	digits  int // how many digits follow it
-	from    int // the first two of them are from here
-	to      int // to here
-}
-
-var nationalPhones = []nationalPhone{
-	{kind: "PH_MOBILE_NUMBER", country: 63, digits: 10, from: 90, to: 99},
-	{kind: "TR_PHONE_NUMBER", country: 90, digits: 10, from: 20, to: 59},
-	{kind: "ZA_MOBILE_NUMBER", country: 27, digits: 9, from: 60, to: 79},
-	{kind: "ZA_MOBILE_NUMBER", country: 27, digits: 9, from: 81, to: 85},
-	{kind: "ZA_TELEPHONE_NUMBER", country: 27, digits: 9, from: 10, to: 59},
-	{kind: "ZA_TELEPHONE_NUMBER", country: 27, digits: 9, from: 80, to: 80},
-	{kind: "ZA_TELEPHONE_NUMBER", country: 27, digits: 9, from: 86, to: 87},
-}
-
 // nationalPhone adds a telephone number as one of a country: with + and the country's code, with the 0 that
 // is dialled within it, or with neither, though it may be one of another country then.
 func (f *finder) nationalPhone(digits []byte, plus bool, start, end int, score float64) {
-	for _, p := range nationalPhones {
+	if f.only == nil {
+		return
+	}
+	abroad := plus
+	switch {
+	case !plus && digits[0] == '0' && digits[1] == '0':
+		abroad = true
+		digits = digits[2:]
+	case !plus && digits[0] == '0':
+		digits = digits[1:]
+	}
+	for i := range f.national {
+		p := &f.national[i]
 		rest := digits
-		switch {
-		case f.only == nil || len(digits) < p.digits:
-			continue
-		case !plus && digits[0] == '0' && digits[1] == '0':
-			rest = digits[2:]
-			fallthrough
-		case plus:
+		if abroad {
 			if len(rest) < 3 || checkdigit.Decimal(rest[:2]) != p.country {
 				continue
 			}
@@ -44,17 +27,21 @@ func (f *finder) nationalPhone(digits []byte, plus bool, start, end int, score f
 			if rest[0] == '0' { // +27 (0)82
 				rest = rest[1:]
 			}
-		case digits[0] == '0':
-			rest = digits[1:]
 		}
-		if len(rest) != p.digits {
-			continue
-		}
-		area := checkdigit.Decimal(rest[:2])
-		if p.from <= area && area <= p.to {
+		if len(rest) == p.digits && contains(p.areas, checkdigit.Decimal(rest[:2])) {
 			f.addClaim(p.kind, "national", start, end, score, claim{}) // before PHONE_NUMBER
 		}
 	}
+}
+
+// contains tells whether a number is in one of some ranges.
+func contains(ranges [][2]int, n int) bool {
+	for _, r := range ranges {
+		if r[0] <= n && n <= r[1] {
+			return true
+		}
+	}
+	return false
 }
 
 // uuid finds universally unique identifiers (RFC 9562), but for the one that has zeros only.

@@ -20,74 +20,54 @@ const (
 
 // A lexicon has the words that names of secrets are made of, and those about passwords.
 type lexicon struct {
-	last         map[string]lastWordSays   // what the last word of a name says
-	before       map[string]beforeWordSays // what the words before it say
-	secretEnds   []string                  // how the last word of a secret's name may end
+	words map[string]wordClasses // the words of names
+
+	// Parts of words.
+	secretEnds   []string
 	passwordEnds []string
-	passBefore   []string // what stands before pass without a seam
-	keyBefore    []string // how what stands before key without a seam ends
-	afterName    []string // what a provider's name goes on with without a seam
-	beforeKey    map[string]bool
-	never        map[string]bool
+	passBefore   []string
+	keyBefore    []string
+	afterName    []string
 
 	keywordsOfNames []string // words that names of secrets have in them
 	passwordNames   []string // words for password in other languages
 	verbs           verbs
 	foreignVerbs    verbs
 	placeholders    *automaton.Automaton
-	manual          map[string]bool
+	manual          map[string]bool // the passwords of manuals
 }
 
-type lastWordSays struct {
-	means meaning
-	aside bool // the word is passed over
-	key   bool // the word says something only if another one is before it
-}
-
-type beforeWordSays uint8
+// wordClasses has a bit for each class of names.txt that a word is in.
+type wordClasses uint16
 
 const (
-	sayQualified beforeWordSays = iota // what the last word is for: the value of any word that is not listed
-	sayPublic                          // the value is not secret
-	sayFalse                           // the value is made up, if the word is part of the same name
-	sayNotKey                          // the value is not secret if the word is right before key
-	sayEmpty
+	keyWord wordClasses = 1 << iota
+	secretWord
+	passwordWord
+	passWord
+	loginWord
+	asideWord
+	neverWord
+	publicWord
+	falseWord
+	notKeyWord
+	emptyWord
+	beforeKeyWord
 )
 
-// maxNameWord is how much of a word of a name is looked at.
-const maxNameWord = 16
+// classNames are the classes in this order.
+var classNames = []string{
+	"key", "secret", "password", "pass", "login", "aside", "never", "public", "false", "not-key", "empty", "before-key",
+}
 
 // readLexicon reads the lists of names.txt and passwords.txt.
-func (l *lexicon) readLexicon() error {
-	names, err := listsOf("names.txt",
-		"key", "secret", "password", "pass", "login", "secret-end", "password-end", "aside", "never",
-		"public", "false", "not-key", "empty",
-		"pass-before", "key-before", "after-name", "before-key", "keyword")
-	if err != nil {
-		return err
-	}
-	l.last = map[string]lastWordSays{}
-	for class, says := range map[string]lastWordSays{
-		"key":      {means: secretMeaning, key: true},
-		"secret":   {means: secretMeaning},
-		"password": {means: passwordMeaning},
-		"pass":     {means: passMeaning},
-		"login":    {means: loginMeaning},
-		"aside":    {aside: true},
-	} {
+func (l *lexicon) readLexicon() {
+	names := listsOf("names.txt", append([]string{"secret-end", "password-end", "pass-before", "key-before",
+		"after-name", "keyword"}, classNames...)...)
+	l.words = map[string]wordClasses{}
+	for n, class := range classNames {
 		for _, word := range names[class] {
-			l.last[word] = says
-		}
-	}
-	l.before = map[string]beforeWordSays{}
-	for class, says := range map[string]beforeWordSays{
-		"public":  sayPublic,
-		"false":   sayFalse,
-		"not-key": sayNotKey,
-		"empty":   sayEmpty,
-	} {
-		for _, word := range names[class] {
-			l.before[word] = says
+			l.words[word] |= 1 << n
 		}
 	}
 	l.secretEnds = names["secret-end"]
@@ -95,8 +75,6 @@ func (l *lexicon) readLexicon() error {
 	l.passBefore = names["pass-before"]
 	l.keyBefore = names["key-before"]
 	l.afterName = names["after-name"]
-	l.beforeKey = setOf(names["before-key"])
-	l.never = setOf(names["never"])
 	l.keywordsOfNames = names["keyword"]
 	for _, class := range []string{"key", "secret", "password", "pass", "login", "secret-end", "password-end"} {
 		for _, word := range names[class] {
@@ -107,16 +85,12 @@ func (l *lexicon) readLexicon() error {
 		}
 	}
 
-	passwords, err := listsOf("passwords.txt", "name", "verb", "verb-foreign", "placeholder", "manual")
-	if err != nil {
-		return err
-	}
+	passwords := listsOf("passwords.txt", "name", "verb", "verb-foreign", "placeholder", "manual")
 	l.passwordNames = passwords["name"]
 	l.verbs = verbsOf(passwords["verb"])
 	l.foreignVerbs = verbsOf(passwords["verb-foreign"])
 	l.manual = setOf(passwords["manual"])
-	l.placeholders, err = automaton.New(passwords["placeholder"])
-	return err
+	l.placeholders = must(automaton.New(passwords["placeholder"]))
 }
 
 func setOf(list []string) map[string]bool {
@@ -127,52 +101,40 @@ func setOf(list []string) map[string]bool {
 	return set
 }
 
+// maxNameWord is how much of a word of a name is looked at.
+const maxNameWord = 16
+
+// classesOf returns the classes that a word is in, in any case.
+func (l *lexicon) classesOf(word string) wordClasses {
+	var room [maxNameWord]byte
+	return l.words[string(lowered(room[:0], word[:min(len(word), maxNameWord)]))]
+}
+
 // meaningOf returns what a name says of its value. As in English, the last word says what the value
 // is and the words before say of what: secret_key is a key, and key_name a name.
 func (l *lexicon) meaningOf(name string) meaning {
-	var room [maxNameWord]byte
-
 	// The last word, without those that say nothing.
-	means := ordinary
-	qualified := false
-	for means == ordinary {
-		var word string
-		word, name = lastWord(name)
-		if word == "" {
-			return ordinary
-		}
-		low := lowered(room[:0], word[:min(len(word), maxNameWord)])
-		says := l.last[string(low)]
-		if says.aside || isDigit(word[0]) {
-			continue
-		}
-		means = says.means
-		if means == ordinary {
-			means = l.meaningOfEnd(string(low))
-		}
-		if means == ordinary {
-			return ordinary
-		}
-		qualified = !says.key
+	word, rest := lastWord(name)
+	for word != "" && (l.classesOf(word)&asideWord != 0 || isDigit(word[0])) {
+		word, rest = lastWord(rest)
 	}
+	means := l.meaningOfLast(word)
+	qualified := l.classesOf(word)&keyWord == 0 // it says of what the value is a key
 
 	// The words before.
-	for {
-		word, rest := lastWord(name)
+	for means != ordinary {
+		name = rest
+		word, rest = lastWord(name)
 		if word == "" {
 			break
 		}
-		switch l.saysBefore(word, name[len(rest)+len(word):]) {
-		case sayPublic:
+		classes := l.classesOf(word)
+		switch {
+		case l.isPublicWord(classes, name[len(rest)+len(word):]), classes&notKeyWord != 0 && !qualified:
 			return ordinary
-		case sayNotKey:
-			if !qualified {
-				return ordinary
-			}
-		case sayQualified:
+		case classes&(notKeyWord|emptyWord) == 0:
 			qualified = true
 		}
-		name = rest
 	}
 	if !qualified {
 		return ordinary
@@ -180,103 +142,82 @@ func (l *lexicon) meaningOf(name string) meaning {
 	return means
 }
 
-// saysBefore returns what a word of a name says that is not the last one. seam is what stands
-// between it and the next: fake_token is made up, but a log may say "invalid key" before a real one,
-// and example.com.token is the name of a place.
-func (l *lexicon) saysBefore(word, seam string) beforeWordSays {
+// meaningOfLast is what the last word of a name says: token, authtoken, dbpass.
+func (l *lexicon) meaningOfLast(word string) meaning {
 	var room [maxNameWord]byte
-	says := l.before[string(lowered(room[:0], word[:min(len(word), maxNameWord)]))]
-	if says == sayFalse {
-		if strings.HasPrefix(seam, " ") || strings.HasPrefix(seam, ".") {
-			return sayQualified
-		}
-		return sayPublic
+	low := string(lowered(room[:0], word[:min(len(word), maxNameWord)]))
+	classes := l.words[low]
+	first, isPass := strings.CutSuffix(low, "pass")
+	endsWord := func(end string) bool { return strings.HasSuffix(low, end) }
+	switch {
+	case classes&(keyWord|secretWord) != 0:
+		return secretMeaning
+	case classes&passwordWord != 0:
+		return passwordMeaning
+	case classes&passWord != 0, isPass && slices.Contains(l.passBefore, first):
+		return passMeaning
+	case classes&loginWord != 0:
+		return loginMeaning
+	case slices.ContainsFunc(l.secretEnds, endsWord):
+		return secretMeaning
+	case slices.ContainsFunc(l.passwordEnds, endsWord):
+		return passwordMeaning
 	}
-	return says
+	return ordinary
+}
+
+// isPublicWord tells whether a word of a name that is not the last one says that the value is public or
+// made up. seam is what stands between it and the next: fake_token is made up, but a log may say "invalid
+// key" before a real one, and example.com.token is the name of a host.
+func (l *lexicon) isPublicWord(classes wordClasses, seam string) bool {
+	apart := strings.HasPrefix(seam, " ") || strings.HasPrefix(seam, ".")
+	return classes&publicWord != 0 || classes&falseWord != 0 && !apart
 }
 
 // isPublicName tells whether a word before the last one of a name says that its value is public or
 // made up.
 func (l *lexicon) isPublicName(name string) bool {
-	for _, name = lastWord(name); ; {
+	_, name = lastWord(name)
+	for name != "" {
 		word, rest := lastWord(name)
-		if word == "" {
-			return false
-		}
-		if l.saysBefore(word, name[len(rest)+len(word):]) == sayPublic {
+		if l.isPublicWord(l.classesOf(word), name[len(rest)+len(word):]) {
 			return true
 		}
 		name = rest
 	}
-}
-
-// meaningOfEnd is what a name's last word says by how it ends: authtoken, dbpass.
-func (l *lexicon) meaningOfEnd(word string) meaning {
-	if first, ok := strings.CutSuffix(word, "pass"); ok && slices.Contains(l.passBefore, first) {
-		return passMeaning
-	}
-	for _, end := range l.secretEnds {
-		if strings.HasSuffix(word, end) {
-			return secretMeaning
-		}
-	}
-	for _, end := range l.passwordEnds {
-		if strings.HasSuffix(word, end) {
-			return passwordMeaning
-		}
-	}
-	return ordinary
+	return false
 }
 
 // isNever tells whether a name that ends in a word is not a secret's, whatever is before.
-func (l *lexicon) isNever(word string) bool {
-	var room [maxNameWord]byte
-	return l.never[string(lowered(room[:0], word[:min(len(word), maxNameWord)]))]
-}
+func (l *lexicon) isNever(word string) bool { return l.classesOf(word)&neverWord != 0 }
 
 // opensKey tells whether a word right before the word key may make it a secret's name, as openai
 // does in openai key. The words in <li key=, with key= and by key: do not.
-func (l *lexicon) opensKey(word string) bool {
-	var room [maxNameWord]byte
-	return !l.beforeKey[string(lowered(room[:0], word[:min(len(word), maxNameWord)]))]
-}
+func (l *lexicon) opensKey(word string) bool { return l.classesOf(word)&beforeKeyWord == 0 }
 
 // goesOnAsSecret tells whether a provider's name goes on as names of secrets do: stripekey,
 // githubtoken, oktaapitoken.
 func (l *lexicon) goesOnAsSecret(rest string) bool {
-	for _, word := range l.afterName {
-		if foldPrefix(rest, word) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.afterName, func(word string) bool { return foldPrefix(rest, word) })
 }
 
 // isSuffix tells whether the word text[start:end] is the end of a longer word that names of
 // secrets have, such as key in secretkey.
 func (l *lexicon) isSuffix(text string, start, end int) bool {
+	behind := func(first string) bool {
+		n := start - len(first)
+		return n >= 0 && foldPrefix(text[n:start], first)
+	}
 	switch end - start {
 	case 2: // pw
 		return false
 	case 3: // key, pwd, api
-		for _, first := range l.keyBefore {
-			n := start - len(first)
-			if n > 0 && foldPrefix(text[n:start], first) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(l.keyBefore, func(first string) bool { return start > len(first) && behind(first) })
 	case 4: // pass, auth
-		if !foldPrefix(text[start:end], "pass") {
-			return false
-		}
-		for _, first := range l.passBefore {
+		return foldPrefix(text[start:end], "pass") && slices.ContainsFunc(l.passBefore, func(first string) bool {
 			n := start - len(first)
-			if n >= 0 && foldPrefix(text[n:start], first) && (n == 0 || !isLetter(text[n-1])) {
-				return true
-			}
-		}
-		return false
+			return behind(first) && (n == 0 || !isLetter(text[n-1]))
+		})
 	}
 	return true
 }

@@ -6,35 +6,29 @@ import "github.com/plughook/plughook/plugins/guardrail/detect/internal/checkdigi
 // if no country has such a code.
 type phonePlan struct{ least, most uint8 }
 
-// readPhones reads how long international numbers are.
-func (t *piiTables) readPhones() error {
-	rows, err := rowsOf("phones.txt", "begins", "least", "most")
-	if err != nil {
-		return err
-	}
-	for _, row := range rows {
-		ranges, err := rangesOf(row.Cells[0])
-		if err != nil {
-			return row.Errorf("%w", err)
-		}
-		least, err := row.Int(1)
-		if err != nil {
-			return err
-		}
-		most, err := row.Int(2)
-		if err != nil {
-			return err
-		}
-		for _, r := range ranges {
+// A nationalPhone is the telephone numbers of a country. They are found only where some types are asked for, and
+// this one is among them: beside all others such a number is a PHONE_NUMBER.
+type nationalPhone struct {
+	kind    string
+	country int      // the country's code
+	digits  int      // how many digits follow it
+	areas   [][2]int // what the first two of them may be
+}
+
+// readPhones reads how long international numbers are, and which numbers are a country's.
+func (t *piiTables) readPhones() {
+	for _, row := range rowsOf("phones.txt", "begins", "least", "most") {
+		for _, r := range row.Ranges(0) {
 			for two := r[0]; two <= r[1]; two++ {
-				if two < 10 || two > 99 || t.phones[two].most != 0 {
-					return row.Errorf("%d is not two digits, or is there twice", two)
-				}
-				t.phones[two] = phonePlan{least: uint8(least), most: uint8(most)}
+				t.phones[two] = phonePlan{least: uint8(row.Int(1)), most: uint8(row.Int(2))}
 			}
 		}
 	}
-	return nil
+	for _, row := range rowsOf("national_phones.txt", "type", "country", "digits", "areas") {
+		p := nationalPhone{kind: row.Cells[0], country: row.Int(1), digits: row.Int(2), areas: row.Ranges(3)}
+		t.national = append(t.national, p)
+		t.types = append(t.types, p.kind)
+	}
 }
 
 // isInternational tells whether digits begin with a country's code, and count is a number of digits

@@ -61,31 +61,28 @@ type piiTables struct {
 	cards       []cardRange
 	ibans       [26 * 26]uint8 // the length of an account number by the two letters of its country
 	phones      [100]phonePlan // by the first two digits of an international number
+	national    []nationalPhone
 	domains     map[string]bool
 	months      [26][]string // the first three letters of months' names, by the first one
 }
 
-var allPIITables = sync.OnceValue(func() *piiTables { return must(newPIITables()) })
+var allPIITables = sync.OnceValue(newPIITables)
 
-func newPIITables() (*piiTables, error) {
+func newPIITables() *piiTables {
 	t := &piiTables{vocabulary: newVocabulary()}
-	for _, read := range []func() error{
-		t.readVocabulary, t.readIDs, t.readCards, t.readIBANs, t.readPhones, t.readDomains, t.readMonths,
-	} {
-		err := read()
-		if err != nil {
-			return nil, err
-		}
-	}
+	t.readVocabulary()
+	t.readIDs()
+	t.readCards()
+	t.readIBANs()
+	t.readPhones()
+	t.readDomains()
+	t.readMonths()
 	t.types = append(t.types,
 		"CREDIT_CARD", "CRYPTO", "DATE_OF_BIRTH", "DATE_TIME", "EMAIL_ADDRESS", "IBAN_CODE",
 		"IP_ADDRESS", "MAC_ADDRESS", "PHONE_NUMBER", "URL", "US_DRIVER_LICENSE", "UUID")
-	for _, national := range nationalPhones {
-		t.types = append(t.types, national.kind)
-	}
 	slices.Sort(t.types)
 	t.types = slices.Compact(t.types)
-	return t, nil
+	return t
 }
 
 type pii struct {

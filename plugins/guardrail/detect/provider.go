@@ -16,16 +16,9 @@ type provider struct {
 }
 
 // readProviders reads the names of providers and the forms of their secrets.
-func readProviders(parser *pattern.Parser) (providers []provider, err error) {
-	rows, err := rowsOf("providers.txt", "names", "forms")
-	if err != nil {
-		return nil, err
-	}
-	for _, row := range rows {
-		values, err := formsOf(parser, row, 1)
-		if err != nil {
-			return nil, err
-		}
+func readProviders(parser *pattern.Parser) (providers []provider) {
+	for _, row := range rowsOf("providers.txt", "names", "forms") {
+		values := formsOf(parser, row, 1)
 		for name := range strings.FieldsSeq(row.Cells[0]) {
 			name, named := strings.CutPrefix(name, "!")
 			providers = append(providers, provider{
@@ -36,7 +29,7 @@ func readProviders(parser *pattern.Parser) (providers []provider, err error) {
 			})
 		}
 	}
-	return providers, nil
+	return providers
 }
 
 // provider looks at the value that is assigned to a name with a provider's name in it.

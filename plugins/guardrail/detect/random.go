@@ -6,51 +6,31 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
 )
 
-// entropy is Shannon's, in bits a byte.
+// entropy is Shannon's, in bits a byte, of at most the first maxValue bytes.
 func entropy(text string) float64 {
+	text = text[:min(len(text), maxValue)]
 	var count [256]uint16
 	sum := int64(0)
 	for i := range len(text) {
 		c := &count[text[i]]
-		if int(*c) < len(steps) {
-			sum += steps[*c]
-		} else {
-			sum += share(int(*c)+1) - share(int(*c))
-		}
+		sum += steps[*c]
 		*c++
 	}
-	return float64(share(len(text))-sum) / bit / float64(len(text))
+	return float64(shares[len(text)]-sum) / bit / float64(len(text))
 }
 
-// share is n times the logarithm of n to base 2, in a fixed point, so that a sum of shares does
-// not depend on their order.
-func share(n int) int64 {
-	if n < len(shares) {
-		return shares[n]
+// shares has n times the logarithm of n to base 2, in a fixed point, so that a sum of shares does not
+// depend on their order. steps has how much they grow from one to the next.
+var shares, steps = func() (shares [maxValue + 1]int64, steps [maxValue]int64) {
+	for n := 1; n <= maxValue; n++ {
+		shares[n] = int64(math.Round(float64(n) * math.Log2(float64(n)) * bit))
+		steps[n-1] = shares[n] - shares[n-1]
 	}
-	return computeShare(n)
-}
+	return shares, steps
+}()
 
 // bit is how much a bit is in the fixed point of a share.
 const bit = 1 << 32
-
-// shares has the shares of small numbers, so that they are computed once.
-var shares = func() (s [maxValue + 1]int64) {
-	for n := 2; n < len(s); n++ {
-		s[n] = computeShare(n)
-	}
-	return s
-}()
-
-// steps has how much the shares of small numbers grow from one to the next.
-var steps = func() (s [maxValue]int64) {
-	for n := range s {
-		s[n] = shares[n+1] - shares[n]
-	}
-	return s
-}()
-
-func computeShare(n int) int64 { return int64(math.Round(float64(n) * math.Log2(float64(n)) * bit)) }
 
 // valueSet are the bytes that a random value may have.
 var valueSet = pattern.MustSet("A-Za-z0-9_.+/=~%-")
@@ -135,22 +115,13 @@ func isMarked(value string) bool {
 	return letters >= 3 && digits >= 3 && marks >= 3 && entropy(value) >= 4 && !isWords(value)
 }
 
+var (
+	hexIDSet  = pattern.MustSet("A-Fa-f0-9-")
+	numberSet = pattern.MustSet("0-9.")
+)
+
 // isHexID tells whether a value is hexadecimal digits and hyphens only.
-func isHexID(value string) bool {
-	for i := range len(value) {
-		if !isHex(value[i]) && value[i] != '-' {
-			return false
-		}
-	}
-	return true
-}
+func isHexID(value string) bool { return hexIDSet.HasAll(value) }
 
 // isNumber tells whether a value is digits and points only: a port, a version.
-func isNumber(value string) bool {
-	for i := range len(value) {
-		if !isDigit(value[i]) && value[i] != '.' {
-			return false
-		}
-	}
-	return true
-}
+func isNumber(value string) bool { return numberSet.HasAll(value) }

@@ -2,7 +2,6 @@ package detect
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -23,7 +22,7 @@ import (
 // an ordinary word is not seen unless it is called a password.
 func Secrets() Detector { return defaultSecrets() }
 
-var defaultSecrets = sync.OnceValue(func() *secrets { return must(newSecrets()) })
+var defaultSecrets = sync.OnceValue(newSecrets)
 
 // secrets is the detector. An automaton finds keywords; for each there are probes, which look at
 // the text around it. It never changes once made.
@@ -73,25 +72,13 @@ var fixedProbes = []struct {
 }
 
 // newSecrets reads the data files of secrets and makes the automaton of all keywords.
-func newSecrets() (*secrets, error) {
+func newSecrets() *secrets {
 	d := &secrets{}
-	err := d.readLexicon()
-	if err != nil {
-		return nil, err
-	}
+	d.readLexicon()
 	var forms pattern.Parser
-	tokens, err := readTokens(&forms)
-	if err != nil {
-		return nil, err
-	}
-	providers, err := readProviders(&forms)
-	if err != nil {
-		return nil, err
-	}
-	commands, err := readCommands()
-	if err != nil {
-		return nil, err
-	}
+	tokens := readTokens(&forms)
+	providers := readProviders(&forms)
+	commands := readCommands()
 
 	// Collect the keywords, each with its probes.
 	var list []string
@@ -128,10 +115,7 @@ func newSecrets() (*secrets, error) {
 	for _, word := range d.passwordNames {
 		add(word, probe{look: (*scan).foreign})
 	}
-	d.keywords, err = automaton.New(list)
-	if err != nil {
-		return nil, fmt.Errorf("keywords of secrets: %w", err)
-	}
+	d.keywords = must(automaton.New(list))
 
 	// Mark the states in which the bytes read so far may be the beginning of a secret.
 	d.leads = make([]bool, d.keywords.States())
@@ -145,7 +129,7 @@ func newSecrets() (*secrets, error) {
 			d.leads[d.keywords.Index(state)] = true
 		}
 	}
-	return d, nil
+	return d
 }
 
 // lowerASCII makes the ASCII letters of a word small, as the automaton does.

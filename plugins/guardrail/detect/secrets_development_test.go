@@ -77,8 +77,6 @@ func BenchmarkSecrets(b *testing.B) {
 
 func BenchmarkSecretsConstruction(b *testing.B) {
 	for b.Loop() {
-		if _, err := detect.NewSecrets(); err != nil {
-			b.Fatal(err)
-		}
+		detect.NewSecrets()
 	}
 }

@@ -78,42 +78,27 @@ var tokenChecks = map[string]tokenCheck{
 }
 
 // formsOf reads the forms of a cell.
-func formsOf(parser *pattern.Parser, row table.Row, cell int) (forms []pattern.Pattern, err error) {
+func formsOf(parser *pattern.Parser, row table.Row, cell int) (forms []pattern.Pattern) {
 	for source := range strings.FieldsSeq(row.Cells[cell]) {
-		form, err := parser.Parse(source)
-		if err != nil {
-			return nil, row.Errorf("%w", err)
-		}
-		forms = append(forms, form)
+		forms = append(forms, parser.Parse(source))
 	}
-	if forms == nil {
-		return nil, row.Errorf("there is no form")
-	}
-	return forms, nil
+	return forms
 }
 
 // readTokens reads the forms of tokens.
-func readTokens(parser *pattern.Parser) (tokens []token, err error) {
-	rows, err := rowsOf("tokens.txt", "rule", "prefixes", "forms", "entropy", "check")
-	if err != nil {
-		return nil, err
-	}
+func readTokens(parser *pattern.Parser) (tokens []token) {
+	rows := rowsOf("tokens.txt", "rule", "prefixes", "forms", "entropy", "check")
 	tokens = make([]token, 0, 2*len(rows))
 	for _, row := range rows {
-		rests, err := formsOf(parser, row, 2)
-		if err != nil {
-			return nil, err
-		}
+		rests := formsOf(parser, row, 2)
 		entropy, err := strconv.ParseFloat(row.Cells[3], 64)
-		if err != nil {
-			return nil, row.Errorf("%q is no entropy", row.Cells[3])
-		}
 		check := tokenChecks[row.Cells[4]]
-		if check == nil && row.Cells[4] != "" {
-			return nil, row.Errorf("there is no check %q", row.Cells[4])
+		if err != nil || check == nil && row.Cells[4] != "" {
+			row.Fail("%q is no entropy, or there is no check %q", row.Cells[3], row.Cells[4])
 		}
 		for prefix := range strings.FieldsSeq(row.Cells[1]) {
 			for _, rest := range rests {
+				least, most := rest.Lengths()
 				tokens = append(tokens, token{
 					rule:    row.Cells[0],
 					prefix:  prefix,
@@ -121,15 +106,15 @@ func readTokens(parser *pattern.Parser) (tokens []token, err error) {
 					entropy: entropy,
 					check:   check,
 
-					least:    rest.Least(),
-					most:     rest.Most(),
+					least:    least,
+					most:     most,
 					letters:  hexLetters(rest),
 					distinct: isDistinct(prefix, row.Cells[4]),
 				})
 			}
 		}
 	}
-	return tokens, nil
+	return tokens
 }
 
 // leastWords is how long the rest of a token is at least that may be words and digits: of shorter ones,
@@ -209,7 +194,7 @@ func githubSum(rest string) (float64, bool) {
 // looksMixed accepts what looks random and has letters of both cases, for prefixes that ordinary
 // text has too.
 func looksMixed(rest string) (float64, bool) {
-	return .8, isRandom(rest) && hasUpper(rest) && hasLower(rest)
+	return .8, isRandom(rest) && upperSet.HasAny(rest) && lowerSet.HasAny(rest)
 }
 
 // looksRandom accepts what looks random, for prefixes that names in code have too.

@@ -58,16 +58,12 @@ func newVocabulary() vocabulary {
 }
 
 // readVocabulary reads vocabulary.txt. The words of official numbers are in their own files.
-func (t *piiTables) readVocabulary() error {
-	lists, err := listsOf("vocabulary.txt", append(listNames[:], "phone-label")...)
-	if err != nil {
-		return err
-	}
+func (t *piiTables) readVocabulary() {
+	lists := listsOf("vocabulary.txt", append(listNames[:], "phone-label")...)
 	for l, name := range listNames {
 		t.learn(list(l), lists[name])
 	}
 	t.phoneLabels = lists["phone-label"]
-	return nil
 }
 
 // learn adds the words and phrases of a list. One with ^ before it counts only as the nearest word.

@@ -1,29 +1,26 @@
 // Package checkdigit checks numbers such as those of cards, passports and taxes: their check
 // digits, and the dates and other parts that they have. A [Rule] describes the numbers of one kind
 // in a small language.
+//
+// A new rule is a row of ../../data/checks.txt. A check digit that no condition there says is a function of
+// this file, and a case of parser.condition.
 package checkdigit
 
 // Luhn is the check digit of ISO/IEC 7812-1 annex B, which is the last: every second digit from
 // the right counts double, and the sum of all digits is a multiple of ten. Digits that are all the
 // same are refused, for many of them pass.
-func Luhn(digits []byte) bool {
-	return luhn(0, digits) && vary(digits)
-}
+func Luhn(digits []byte) bool { return luhnSum(digits)%10 == 0 && vary(digits) }
 
-// luhn tells whether the sum of the digits and of the prefix's is a multiple of ten.
-func luhn(prefix int, digits []byte) bool {
-	sum := prefix
+func luhnSum(digits []byte) int {
+	sum := 0
 	for i := range digits {
 		n := int(digits[len(digits)-1-i] - '0')
 		if i%2 == 1 {
-			n *= 2
-			if n > 9 {
-				n -= 9
-			}
+			n = 2*n%10 + n/5
 		}
 		sum += n
 	}
-	return sum%10 == 0
+	return sum
 }
 
 // vary tells whether not all characters are the same.
@@ -95,17 +92,26 @@ func verhoeff(digits []byte) bool {
 	return sum == 0 && vary(digits)
 }
 
+// repeatsOne tells whether exactly one digit is there twice or three times, and none more often.
+func repeatsOne(digits []byte) bool {
+	var times [10]int
+	repeated := 0
+	for _, c := range digits {
+		times[c-'0']++
+		switch times[c-'0'] {
+		case 2:
+			repeated++
+		case 4:
+			return false
+		}
+	}
+	return repeated == 1
+}
+
 // IsDay tells whether a month has such a day in some year.
 func IsDay(month, day int) bool {
-	switch month {
-	case 2:
-		return day >= 1 && day <= 29
-	case 4, 6, 9, 11:
-		return day >= 1 && day <= 30
-	case 1, 3, 5, 7, 8, 10, 12:
-		return day >= 1 && day <= 31
-	}
-	return false
+	days := [12]int{31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}
+	return month >= 1 && month <= 12 && day >= 1 && day <= days[month-1]
 }
 
 func isLetter(c byte) bool { return 'A' <= c && c <= 'Z' }

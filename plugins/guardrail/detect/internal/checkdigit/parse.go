@@ -2,280 +2,222 @@ package checkdigit
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
 )
 
-// Parse reads a rule: each text is an alternative, whose conditions have semicolons between.
-func Parse(alternatives ...string) (*Rule, error) {
+// Parse reads a rule: each text is an alternative, whose conditions have semicolons between. It panics if a
+// rule is wrong: rules are data of this program, and a test reads them all.
+func Parse(alternatives ...string) *Rule {
 	r := &Rule{}
 	for _, source := range alternatives {
 		var all []condition
 		for text := range strings.SplitSeq(source, ";") {
-			c, err := parseCondition(strings.Fields(text))
-			if err != nil {
-				return nil, fmt.Errorf("condition %q: %w", strings.TrimSpace(text), err)
-			}
-			all = append(all, c)
+			p := parser{text: text, words: strings.Fields(text)}
+			all = append(all, p.condition())
 		}
 		r.alternatives = append(r.alternatives, all)
 	}
-	return r, nil
+	return r
 }
 
-// parseCondition reads the words of a condition.
-func parseCondition(words []string) (condition, error) {
-	var c condition
-	if len(words) == 0 {
-		return c, fmt.Errorf("nothing is said")
-	}
-	var err error
-	rest := words[1:]
-	switch words[0] {
-	case "length":
-		c.op = opLength
-		c.size, err = oneNumber(rest)
-	case "vary", "mod11-10":
-		c.op = opVary
-		if words[0] == "mod11-10" {
-			c.op = opMod11and10
-		}
-		if len(rest) > 0 {
-			c.at, err = oneNumber(rest)
-		}
-	case "luhn":
-		c.op = opLuhn
-		if len(rest) > 0 {
-			digits, isPrefix := strings.CutSuffix(rest[0], "/")
-			switch {
-			case len(rest) > 1:
-				err = fmt.Errorf("it takes one place or one prefix")
-			case isPrefix:
-				c.prefix, err = prefixSum(digits)
-			case strings.Contains(rest[0], "+"):
-				c.at, c.size, err = parsePart(rest[0])
-			default:
-				c.at, err = oneNumber(rest)
-			}
-		}
-	case "verhoeff":
-		c.op = opVerhoeff
-	case "lacks":
-		c.op = opLacks
-		c.letters = strings.Join(rest, "")
-	case "date":
-		c.op = opDate
-		err = c.parseDate(rest)
-	case "by":
-		c.op = opBy
-		c.function = functions[strings.Join(rest, " ")]
-		if c.function == nil {
-			err = fmt.Errorf("there is no function %q", strings.Join(rest, " "))
-		}
-	case "weights", "values", "number":
-		c.op = opCalculation
-		err = c.sum.parse(words)
-	default:
-		err = c.parsePlace(words)
-	}
-	return c, err
+// A parser reads the words of a condition, from the first one on.
+type parser struct {
+	text  string // the condition
+	words []string
 }
 
-// oneNumber reads what must be a single number.
-func oneNumber(words []string) (int, error) {
-	if len(words) != 1 {
-		return 0, fmt.Errorf("it takes one number")
+// next takes the next word; it is "" behind the last one.
+func (p *parser) next() (word string) {
+	if len(p.words) > 0 {
+		word = p.words[0]
+		p.words = p.words[1:]
 	}
-	return strconv.Atoi(words[0])
+	return word
 }
 
-// prefixSum is what digits add to Luhn's sum of a number that they stand before. The number has an
-// even length.
-func prefixSum(digits string) (int, error) {
-	if _, err := strconv.Atoi(digits); err != nil {
-		return 0, err
-	}
-	sum := 0
-	for i := range digits {
-		n := int(digits[i] - '0')
-		if (len(digits)-1-i)%2 == 1 {
-			n *= 2
-			if n > 9 {
-				n -= 9
-			}
-		}
-		sum += n
-	}
-	return sum, nil
+// startsWith tells whether the next word begins with one of some characters.
+func (p *parser) startsWith(characters string) bool {
+	return len(p.words) > 0 && strings.ContainsRune(characters, rune(p.words[0][0]))
 }
 
-// parseDate reads yymmdd@A or ddmmyy@A, and by how much months and days may be more.
-func (c *condition) parseDate(words []string) error {
-	c.size = 6
-	c.months = []int{0}
-	c.days = []int{0}
-	for i, word := range words {
-		var err error
-		form, number, _ := strings.Cut(word, "@")
-		if i == 0 {
-			if form != "yymmdd" && form != "ddmmyy" {
-				return fmt.Errorf("a date is yymmdd@A or ddmmyy@A")
-			}
-			c.dayFirst = form == "ddmmyy"
-			c.at, err = strconv.Atoi(number)
-		} else {
-			var more int
-			part, number, _ := strings.Cut(word, "+")
-			more, err = strconv.Atoi(number)
-			switch part {
-			case "month":
-				c.months = append(c.months, more)
-			case "day":
-				c.days = append(c.days, more)
-			default:
-				return fmt.Errorf("%q is neither month+N nor day+N", word)
-			}
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if len(words) == 0 {
-		return fmt.Errorf("a date is yymmdd@A or ddmmyy@A")
-	}
-	return nil
+func (p *parser) fail(format string, args ...any) {
+	panic(fmt.Sprintf("condition %q: %s", strings.TrimSpace(p.text), fmt.Sprintf(format, args...)))
 }
 
-// parsePlace reads a condition that begins with a place: 0 any ABC, 0+2 in 1-12.
-func (c *condition) parsePlace(words []string) error {
-	if len(words) < 3 {
-		return fmt.Errorf("no condition begins with %q", words[0])
-	}
-	at, size, err := parsePart(words[0])
+// number reads a whole number.
+func (p *parser) number(text string) int {
+	n, err := strconv.Atoi(text)
 	if err != nil {
-		return fmt.Errorf("no condition begins with %q", words[0])
+		p.fail("%q is not a whole number", text)
 	}
-	c.at = at
-	c.size = size
-	list := strings.Join(words[2:], "")
-	switch words[1] {
-	case "any":
-		c.op = opAny
-		c.letters = list
-	case "none":
-		c.op = opNone
-		c.letters = list
-	case "is":
-		c.op = opIs
-		c.words = strings.Split(list, ",")
-	case "not":
-		c.op = opNot
-		c.words = strings.Split(list, ",")
+	return n
+}
+
+// numbers reads whole numbers with commas between.
+func (p *parser) numbers(text string) (all []int) {
+	for word := range strings.SplitSeq(text, ",") {
+		all = append(all, p.number(word))
+	}
+	return all
+}
+
+const digits = "0123456789"
+
+// condition reads a condition: the part that it is about, its name, and its arguments.
+func (p *parser) condition() (c condition) {
+	if p.startsWith(digits) {
+		c.part = p.part(p.next())
+	}
+	name := p.next()
+	if name == "spelled" {
+		c.spelled = true
+		name = p.next()
+	}
+	switch name {
+	case "weights", "across", "values", "number":
+		c.holds = p.calculation(name)
+		return c
+	case "yymmdd":
+		c.holds = p.date(4)
+		return c
+	case "ddmmyy":
+		c.holds = p.date(0)
+		return c
+	}
+	argument := strings.Join(p.words, "")
+	list := strings.Split(argument, ",")
+	switch name {
+	case "length":
+		sizes := p.numbers(argument)
+		c.holds = func(n number) bool { return slices.Contains(sizes, n.size) }
+	case "any", "none":
+		set := pattern.MustSet(argument)
+		c.holds = func(n number) bool { return n.all(set, name == "any") }
+	case "is", "not":
+		c.holds = func(n number) bool { return n.isIn(list) == (name == "is") }
 	case "in":
-		c.op = opIn
-		for text := range strings.SplitSeq(list, ",") {
+		var ranges [][2]int
+		for _, text := range list {
 			low, high, two := strings.Cut(text, "-")
 			if !two {
 				high = low
 			}
-			from, errLow := strconv.Atoi(low)
-			to, errHigh := strconv.Atoi(high)
-			if errLow != nil || errHigh != nil {
-				return fmt.Errorf("%q is neither a number nor a range such as 1-12", text)
-			}
-			c.ranges = append(c.ranges, [2]int{from, to})
+			ranges = append(ranges, [2]int{p.number(low), p.number(high)})
 		}
+		c.holds = func(n number) bool { return n.isBetween(ranges) }
+	case "luhn":
+		before := luhnSum([]byte(argument)) // of digits that count, but are not written
+		c.holds = func(n number) bool { return (before+luhnSum(n.code()))%10 == 0 && vary(n.code()) }
+	case "vary":
+		c.holds = func(n number) bool { return vary(n.code()) }
+	case "verhoeff":
+		c.holds = func(n number) bool { return verhoeff(n.code()) }
+	case "mod11-10":
+		c.holds = func(n number) bool { return mod11and10(n.code()) }
+	case "repeated":
+		c.holds = func(n number) bool { return repeatsOne(n.code()) }
 	default:
-		return fmt.Errorf("%q is none of any, none, is, not, in", words[1])
+		p.fail("there is no condition %q", name)
 	}
-	for _, word := range c.words {
-		if len(word) != c.size {
-			return fmt.Errorf("%q does not have %d characters", word, c.size)
+	return c
+}
+
+// date reads by how much the months and days of a date may be more. The day is at dayStart, the month
+// in the middle.
+func (p *parser) date(dayStart int) func(number) bool {
+	months := []int{0}
+	days := []int{0}
+	for len(p.words) > 0 {
+		name, more, _ := strings.Cut(p.next(), "+")
+		switch name {
+		case "month":
+			months = append(months, p.number(more))
+		case "day":
+			days = append(days, p.number(more))
+		default:
+			p.fail("%q is neither month+20 nor day+40 or the like", name)
 		}
 	}
-	return nil
+	return func(n number) bool {
+		month := Decimal(n.bytes[2:4])
+		day := Decimal(n.bytes[dayStart : dayStart+2])
+		for _, moreMonth := range months {
+			for _, moreDay := range days {
+				if IsDay(month-moreMonth, day-moreDay) {
+					return true
+				}
+			}
+		}
+		return false
+	}
 }
 
-// parsePart reads A+N, or A, which is A+1.
-func parsePart(word string) (at, size int, err error) {
-	place, length, two := strings.Cut(word, "+")
-	if !two {
-		length = "1"
+// part reads A+N, or A, which is A+1.
+// In quotes are digits that a number does not have.
+func (p *parser) part(word string) (part part) {
+	if word[0] == '\'' {
+		part.always = []byte(strings.Trim(word, "'"))
+		return part
 	}
-	at, err = strconv.Atoi(place)
-	if err != nil {
-		return 0, 0, err
+	start, size, two := strings.Cut(word, "+")
+	part.start = p.number(start)
+	part.size = 1
+	if two {
+		part.size = p.number(size)
 	}
-	size, err = strconv.Atoi(length)
-	if err == nil && (at < 0 || size < 1 || at+size > maxLength) {
-		err = fmt.Errorf("%q is no part of a number of %d characters", word, maxLength)
+	if part.start < 0 || part.size < 1 || part.start+part.size > maxLength {
+		p.fail("%q is no part of a number, such as 0+2 for its first two characters", word)
 	}
-	return at, size, err
+	return part
 }
 
-// parse reads a calculation.
-func (c *calculation) parse(words []string) error {
-	if words[0] == "values" && len(words) > 2 {
-		c.alphabet = words[1]
-		words = words[2:]
+// calculation reads the terms of a sum, the steps, and the result behind =. The first word is read.
+func (p *parser) calculation(word string) func(number) bool {
+	c := &calculation{}
+	alphabet := ""
+	for ; word != "=" && word != ""; word = p.next() {
+		switch word {
+		case "values":
+			alphabet = p.next()
+		case "weights", "across":
+			weights := p.numbers(p.next())
+			c.terms = append(c.terms, term{weights: weights, alphabet: alphabet, across: word == "across"})
+			alphabet = ""
+		case "number":
+			var t term
+			for p.startsWith(digits+"'") && !strings.HasSuffix(p.words[0], "-") {
+				t.parts = append(t.parts, p.part(p.next()))
+			}
+			c.terms = append(c.terms, t)
+		default:
+			c.steps = append(c.steps, p.step(word))
+		}
 	}
+	alphabet, place, inNumber := strings.Cut(p.next(), "@")
+	if inNumber {
+		c.result = p.part(place)
+		c.resultAlphabet = alphabet
+	} else {
+		c.want = p.number(alphabet)
+	}
+	if len(p.words) > 0 {
+		p.fail("a calculation ends with = and a result")
+	}
+	return c.holds
+}
 
-	// The sum.
-	i := 1
+// step reads a step: %11, 11-, +5 or -5.
+func (p *parser) step(word string) (s step) {
+	from, isFrom := strings.CutSuffix(word, "-")
 	switch {
-	case words[0] == "weights" && len(words) > 1:
-		for text := range strings.SplitSeq(words[1], ",") {
-			weight, err := strconv.Atoi(text)
-			if err != nil {
-				return err
-			}
-			c.weights = append(c.weights, weight)
-		}
-		i = 2
-		if len(c.weights) > maxLength {
-			return fmt.Errorf("there are more than %d weights", maxLength)
-		}
-	case words[0] == "number" && c.alphabet == "":
-		for ; i < len(words); i++ {
-			at, size, err := parsePart(words[i])
-			if err != nil || strings.HasPrefix(words[i], "+") {
-				break
-			}
-			c.parts = append(c.parts, [2]int{at, size})
-		}
-	default:
-		return fmt.Errorf("a calculation begins with weights or a number")
+	case isFrom:
+		return step{sign: 'm', n: p.number(from)}
+	case strings.IndexByte("%+-", word[0]) < 0 || word == "%0":
+		p.fail("%q is no step: those there are are %%11, 11-, +5 and -5", word)
 	}
-
-	// The steps.
-	for ; i < len(words) && words[i] != "="; i++ {
-		word := words[i]
-		s := step{sign: word[0]}
-		digits := word[1:]
-		if from, ok := strings.CutSuffix(word, "-"); ok {
-			s.sign = 'm'
-			digits = from
-		}
-		n, err := strconv.Atoi(digits)
-		if err != nil || !strings.ContainsRune("%+-m", rune(s.sign)) || s.sign == '%' && n < 1 {
-			return fmt.Errorf("%q is no step: those there are are %%11, 11-, +5 and -5", word)
-		}
-		s.n = n
-		c.steps = append(c.steps, s)
-	}
-
-	// The result.
-	if i+2 != len(words) {
-		return fmt.Errorf("a calculation ends with = and a result")
-	}
-	alphabet, place, inNumber := strings.Cut(words[i+1], "@")
-	var err error
-	if !inNumber {
-		c.wantAt = -1
-		c.want, err = strconv.Atoi(words[i+1])
-		return err
-	}
-	c.wantAlphabet = alphabet
-	c.wantAt, c.wantSize, err = parsePart(place)
-	return err
+	return step{sign: word[0], n: p.number(word[1:])}
 }

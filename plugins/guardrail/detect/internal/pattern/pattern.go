@@ -6,6 +6,8 @@
 //	[a-z]{3}   three of a set
 //	[a-z]{3,9} three to nine of a set: as many as there are
 //	<uuid>     a UUID
+//
+// New forms are rows of data files. To have the language say more, add a case to Parse and to Match.
 package pattern
 
 import (
@@ -43,91 +45,54 @@ type Parser struct {
 	sets     map[string]*Set
 }
 
-// Parse reads a form.
-func (r *Parser) Parse(source string) (Pattern, error) {
+// Parse reads a form. It panics if the form is wrong: forms are data of this program, and a test reads them all.
+func (r *Parser) Parse(source string) Pattern {
 	if p, known := r.patterns[source]; known {
-		return p, nil
-	}
-	p, err := r.parse(source)
-	if err != nil {
-		return nil, err
+		return p
 	}
 	if r.patterns == nil {
 		r.patterns = make(map[string]Pattern, 256)
+		r.sets = map[string]*Set{}
 	}
-	r.patterns[source] = p
-	return p, nil
-}
-
-func (r *Parser) parse(source string) (Pattern, error) {
-	rest := source
-	if strings.Contains(rest, "<uuid>") {
-		rest = strings.ReplaceAll(rest, "<uuid>", uuid)
-	}
-	p := make(Pattern, 0, 2*strings.Count(rest, "[")+1)
-	for rest != "" {
+	p := make(Pattern, 0, 2*strings.Count(source, "[")+1)
+	for rest := strings.ReplaceAll(source, "<uuid>", uuid); rest != ""; {
 		// Characters up to the next set.
-		if rest[0] != '[' {
-			n := strings.IndexByte(rest, '[')
-			if n < 0 {
-				n = len(rest)
-			}
-			p = append(p, Piece{Text: rest[:n]})
-			rest = rest[n:]
-			continue
+		before, after, found := strings.Cut(rest, "[")
+		if before != "" {
+			p = append(p, Piece{Text: before})
+		}
+		if !found {
+			break
 		}
 
 		// A set, and how many of it.
-		body, after, closed := strings.Cut(rest[1:], "]")
-		if !closed {
-			return nil, fmt.Errorf("form %q: a bracket is not closed", source)
-		}
-		piece := Piece{Set: r.set(body), Min: 1, Max: 1}
-		if strings.HasPrefix(after, "{") {
-			count, more, closed := strings.Cut(after[1:], "}")
-			if !closed {
-				return nil, fmt.Errorf("form %q: a brace is not closed", source)
-			}
-			low, high, two := strings.Cut(count, ",")
+		body, after, closed := strings.Cut(after, "]")
+		low, high := "1", "1"
+		if counted, ok := strings.CutPrefix(after, "{"); ok && closed {
+			low, after, closed = strings.Cut(counted, "}")
+			var two bool
+			low, high, two = strings.Cut(low, ",")
 			if !two {
 				high = low
 			}
-			var errLow, errHigh error
-			piece.Min, errLow = strconv.Atoi(low)
-			piece.Max, errHigh = strconv.Atoi(high)
-			if errLow != nil || errHigh != nil || piece.Max < piece.Min {
-				return nil, fmt.Errorf("form %q: {%s} is not a count such as {3} or {3,9}", source, count)
-			}
-			after = more
 		}
-		p = append(p, piece)
+		least, errLow := strconv.Atoi(low)
+		most, errHigh := strconv.Atoi(high)
+		if !closed || errLow != nil || errHigh != nil || most < least {
+			panic(fmt.Sprintf("form %q: %q is not closed, or has a count that is not like {3} or {3,9}", source, rest))
+		}
+		if r.sets[body] == nil {
+			r.sets[body] = MustSet(body)
+		}
+		p = append(p, Piece{Set: r.sets[body], Min: least, Max: most})
 		rest = after
 	}
-	return p, nil
-}
-
-// set returns the set that is written inside brackets.
-func (r *Parser) set(body string) *Set {
-	s := r.sets[body]
-	if s == nil {
-		if r.sets == nil {
-			r.sets = map[string]*Set{}
-		}
-		s = MustSet(body)
-		r.sets[body] = s
-	}
-	return s
-}
-
-// MustParse reads a form that is known to be right; it panics if it is not.
-func MustParse(source string) Pattern {
-	var r Parser
-	p, err := r.Parse(source)
-	if err != nil {
-		panic(err)
-	}
+	r.patterns[source] = p
 	return p
 }
+
+// MustParse reads a single form.
+func MustParse(source string) Pattern { return new(Parser).Parse(source) }
 
 // MustSet returns the set that is written inside brackets: bytes, ranges such as a-z, and a hyphen
 // at the end.
@@ -144,6 +109,28 @@ func MustSet(body string) *Set {
 		s[body[i]] = true
 	}
 	return &s
+}
+
+// Run returns where the bytes of the set end that stand in a text from a place on, at most so many.
+func (s *Set) Run(text string, from, most int) (end int) {
+	end = from
+	for end < len(text) && end-from < most && s[text[end]] {
+		end++
+	}
+	return end
+}
+
+// HasAll tells whether all bytes of a text are of the set.
+func (s *Set) HasAll(text string) bool { return s.Run(text, 0, len(text)) == len(text) }
+
+// HasAny tells whether a byte of a text is of the set.
+func (s *Set) HasAny(text string) bool {
+	for i := range len(text) {
+		if s[text[i]] {
+			return true
+		}
+	}
+	return false
 }
 
 // word are the bytes that no token ends before.
@@ -196,22 +183,13 @@ func (p Pattern) MatchAll(text string) bool {
 	return m.OK && m.End == len(text)
 }
 
-// Least returns the length of the shortest text that the pattern matches, in bytes.
-func (p Pattern) Least() int {
-	n := 0
+// Lengths returns the lengths of the shortest and the longest text that the pattern matches, in bytes.
+func (p Pattern) Lengths() (least, most int) {
 	for _, piece := range p {
-		n += len(piece.Text) + piece.Min
+		least += len(piece.Text) + piece.Min
+		most += len(piece.Text) + piece.Max
 	}
-	return n
-}
-
-// Most returns the length of the longest text that the pattern matches, in bytes.
-func (p Pattern) Most() int {
-	n := 0
-	for _, piece := range p {
-		n += len(piece.Text) + piece.Max
-	}
-	return n
+	return least, most
 }
 
 // optional tells whether the pattern matches the empty text, too.

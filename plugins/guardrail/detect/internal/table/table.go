@@ -7,6 +7,9 @@
 //
 // One or more tabs stand between cells. Lines that begin with # are comments, and empty lines
 // count for nothing. A cell without anything in it is written as a single hyphen.
+//
+// The files are parts of a program, so whatever is wrong in one panics with its name and line; a test that reads
+// them all shows it. A new kind of cell, such as [Row.Ranges], is a method of Row.
 package table
 
 import (
@@ -26,49 +29,59 @@ type Row struct {
 	line int
 }
 
-// Errorf returns an error that begins with the row's file and line.
-func (r Row) Errorf(format string, args ...any) error {
-	return fmt.Errorf("%s:%d: %w", r.file, r.line, fmt.Errorf(format, args...))
+// Fail panics with the row's file and line, and what is wrong there.
+func (r Row) Fail(format string, args ...any) {
+	panic(fmt.Sprintf("%s:%d: %s", r.file, r.line, fmt.Sprintf(format, args...)))
 }
 
 // Int reads a cell as a number.
-func (r Row) Int(cell int) (int, error) {
-	n, err := strconv.Atoi(r.Cells[cell])
+func (r Row) Int(cell int) int { return r.number(r.Cells[cell]) }
+
+func (r Row) number(text string) int {
+	n, err := strconv.Atoi(text)
 	if err != nil {
-		return 0, r.Errorf("%q is not a whole number", r.Cells[cell])
+		r.Fail("%q is not a whole number", text)
 	}
-	return n, nil
+	return n
+}
+
+// Ranges reads a cell of numbers and ranges of numbers, and returns the first and the last of each: 45, 10-19.
+func (r Row) Ranges(cell int) (ranges [][2]int) {
+	for _, text := range List(r.Cells[cell]) {
+		low, high, two := strings.Cut(text, "-")
+		if !two {
+			high = low
+		}
+		ranges = append(ranges, [2]int{r.number(low), r.number(high)})
+	}
+	return ranges
 }
 
 // Read returns the rows of a file. Each must have as many cells as the columns that are named.
-// Errors name the file and the line.
-func Read(files fs.FS, name string, columns ...string) ([]Row, error) {
+func Read(files fs.FS, name string, columns ...string) []Row {
 	raw, err := fs.ReadFile(files, name)
 	if err != nil {
-		return nil, err
+		panic(err)
 	}
 	text := string(raw)
-	if !strings.HasPrefix(text, "#") {
-		return nil, fmt.Errorf("%s:1: the file does not begin with a comment that explains its columns", name)
-	}
-	if !utf8.ValidString(text) {
-		return nil, fmt.Errorf("%s: the file is not UTF-8", name)
+	here := Row{file: name, line: 1}
+	if !strings.HasPrefix(text, "#") || !utf8.ValidString(text) {
+		here.Fail("the file is not UTF-8 that begins with a comment, which explains its columns")
 	}
 
 	// All cells are in one slice, so that reading a file costs little.
 	rows := make([]Row, 0, strings.Count(text, "\n"))
 	cells := make([]string, 0, cap(rows)*len(columns))
-	number := 0
+	here.line = 0
 	for line := range strings.Lines(text) {
-		number++
-		here := Row{file: name, line: number}
+		here.line++
 		line = strings.TrimRight(line, " \r\n")
 		switch {
 		case line == "" || line[0] == '#':
 		case line[0] == '\t':
 			// The line goes on with the last cell of the row above.
 			if len(rows) == 0 {
-				return nil, here.Errorf("the line begins with a tab, but there is no row above that it goes on with")
+				here.Fail("the line begins with a tab, but there is no row above that it goes on with")
 			}
 			above := rows[len(rows)-1].Cells
 			above[len(above)-1] += " " + strings.TrimSpace(line)
@@ -77,13 +90,13 @@ func Read(files fs.FS, name string, columns ...string) ([]Row, error) {
 			cells = split(cells, line)
 			here.Cells = cells[first:len(cells):len(cells)]
 			if len(here.Cells) != len(columns) {
-				return nil, here.Errorf("the row has %d cells in place of %d (%s), with tabs between",
+				here.Fail("the row has %d cells in place of %d (%s), with tabs between",
 					len(here.Cells), len(columns), strings.Join(columns, ", "))
 			}
 			rows = append(rows, here)
 		}
 	}
-	return rows, nil
+	return rows
 }
 
 // split appends the cells of a line.
