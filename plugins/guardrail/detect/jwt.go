@@ -2,7 +2,6 @@ package detect
 
 import (
 	"bytes"
-	"encoding/base64"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
 )
@@ -11,16 +10,13 @@ import (
 const maxJWT = 16 << 10
 
 // base64Set are the bytes of base64 in either alphabet.
-var base64Set = pattern.MustSet("A-Za-z0-9_/+-")
+var (
+	base64Set  = pattern.MustSet("A-Za-z0-9_/+-")
+	paddingSet = pattern.MustSet("=")
+)
 
 // run64 returns where a run of base64 ends.
-func run64(text string, at int) int {
-	end := at
-	for end < len(text) && end-at < maxJWT && base64Set[text[end]] {
-		end++
-	}
-	return end
-}
+func run64(text string, from int) int { return base64Set.Run(text, from, maxJWT) }
 
 // jwt looks for a JSON Web Token (RFC 7519): three parts in base64url, of which the first two are
 // JSON objects; the third is empty in an unsigned one. One of encrypted form (RFC 7516) has five.
@@ -82,9 +78,7 @@ func (s *scan) jwtTwice(start, _ int) {
 		return
 	}
 	end := run64(s.text, start)
-	for n := 0; n < 2 && end < len(s.text) && s.text[end] == '='; n++ {
-		end++
-	}
+	end = paddingSet.Run(s.text, end, 2)
 	s.isLong(start, end)
 	if end == len(s.text) {
 		s.hold(start)
@@ -113,37 +107,29 @@ func isObject(part []byte) bool {
 // decode64 appends what a text in base64 stands for, as far as it is base64. It takes either
 // alphabet, with padding or not.
 func decode64[T string | []byte](to []byte, text T) []byte {
-	var code [4]byte
-	var three [3]byte
-	n := 0
+	bits := 0
+	waiting := 0 // how many of the bits are not in to
 	for i := range len(text) {
-		c := text[i]
-		switch c {
-		case '-':
-			c = '+'
-		case '_':
-			c = '/'
-		}
-		if c == '=' {
+		digit := digits64[text[i]]
+		if digit == 0 {
 			break
 		}
-		code[n] = c
-		n++
-		if n < 4 {
-			continue
-		}
-		n = 0
-		m, err := base64.StdEncoding.Decode(three[:], code[:])
-		if err != nil {
-			return to
-		}
-		to = append(to, three[:m]...)
-	}
-	if n >= 2 {
-		m, err := base64.RawStdEncoding.Decode(three[:], code[:n])
-		if err == nil {
-			to = append(to, three[:m]...)
+		bits = bits<<6 | int(digit-1)
+		waiting += 6
+		if waiting >= 8 {
+			waiting -= 8
+			to = append(to, byte(bits>>waiting))
 		}
 	}
 	return to
 }
+
+// digits64 has one more than the value of each digit of base64, and 0 for other bytes.
+var digits64 = func() (values [256]byte) {
+	for value, digit := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") {
+		values[digit] = byte(value + 1)
+	}
+	values['-'] = values['+']
+	values['_'] = values['/']
+	return values
+}()

@@ -18,8 +18,13 @@ const (
 var (
 	// pemSet has the bytes that may be in a key, also inside a string; armourSet those of its
 	// base64.
-	pemSet    = pattern.MustSet("A-Za-z0-9 +/=\n\r\t\\\"',:;.()<>_-")
-	armourSet = pattern.MustSet("A-Za-z0-9+/=")
+	pemSet     = pattern.MustSet("A-Za-z0-9 +/=\n\r\t\\\"',:;.()<>_-")
+	armourSet  = pattern.MustSet("A-Za-z0-9+/=")
+	linesSet   = pattern.MustSet("A-Za-z0-9+/=\r\n\\")
+	lineEndSet = pattern.MustSet("\r\n\\nr")
+	countSet   = pattern.MustSet(" 0-9")
+	labelSet   = pattern.MustSet("A-Za-z0-9_ ")
+	dashSet    = pattern.MustSet("-")
 )
 
 // pem looks for a private key in the armour of RFC 7468 and OpenPGP, also inside a string of JSON
@@ -32,10 +37,7 @@ func (s *scan) pem(start, end int) {
 	}
 
 	// What it is.
-	label := end
-	for label < len(text) && label-end < 64 && (isWord(text[label]) || text[label] == ' ') {
-		label++
-	}
+	label := labelSet.Run(text, end, 64)
 	if label == len(text) {
 		s.hold(start)
 		return
@@ -63,22 +65,14 @@ func (s *scan) pem(start, end int) {
 
 	// Its last line, if there is one.
 	if strings.HasPrefix(text[stop:], pemEnd) {
-		last := stop + len(pemEnd)
-		for last < len(text) && last-stop < 64 && (isWord(text[last]) || text[last] == ' ') {
-			last++
-		}
-		dashes := last
-		for dashes < len(text) && dashes-last < 5 && text[dashes] == '-' {
-			dashes++
-		}
+		last := labelSet.Run(text, stop+len(pemEnd), 64)
+		dashes := dashSet.Run(text, last, len(pemDashes))
 		if dashes == len(text) && dashes-last < 5 {
 			s.hold(start)
 		}
 		stop = dashes
 	} else if body < n {
-		for stop > label && !armourSet[text[stop-1]] {
-			stop--
-		}
+		stop = armourEnd(text, label, stop)
 	}
 	if hasArmour(text[label:stop]) {
 		s.add("private-key", start, stop, 1)
@@ -121,59 +115,49 @@ func (s *scan) der(start, end int) {
 	if stop == len(text) && stop-start < maxPEM {
 		s.hold(start)
 	}
-	for stop > start && !armourSet[text[stop-1]] {
-		stop--
-	}
+	stop = armourEnd(text, start, stop)
 	if hasArmour(text[start:stop]) {
 		s.add("private-key", start, stop, .9)
 	}
 }
 
+// armourEnd returns where the base64 in a part of a text ends.
+func armourEnd(text string, start, end int) int {
+	for end > start && !armourSet[text[end-1]] {
+		end--
+	}
+	return end
+}
+
 // hasArmour tells whether there is a line of base64 of 40 characters, or two of 24.
 func hasArmour(body string) bool {
-	run := 0
 	total := 0
-	for i := range len(body) {
-		if armourSet[body[i]] {
-			run++
-			continue
-		}
+	for len(body) > 0 {
+		run := armourSet.Run(body, 0, len(body))
 		if run >= 40 {
 			return true
 		}
 		if run >= 24 {
 			total += run
 		}
-		run = 0
+		body = body[min(run+1, len(body)):]
 	}
-	return run >= 40 || total >= 48
+	return total >= 48
 }
 
 // putty looks for the private part of a PuTTY key: its lines of base64, behind their number.
-func (s *scan) putty(_, at int) {
+func (s *scan) putty(_, from int) {
 	text := s.text
-	i := at
-	for i < len(text) && i-at < 8 && (text[i] == ' ' || isDigit(text[i])) {
-		i++
-	}
-	start := i
-	for start < len(text) && start-i < 4 && strings.IndexByte("\r\n\\nr", text[start]) >= 0 {
-		start++
-	}
-	end := start
-	for end < len(text) && end-start < maxPEM &&
-		(armourSet[text[end]] || strings.IndexByte("\r\n\\", text[end]) >= 0) {
-		end++
-	}
-	s.isLong(at, end)
+	i := countSet.Run(text, from, 8)
+	start := lineEndSet.Run(text, i, 4)
+	end := linesSet.Run(text, start, maxPEM)
+	s.isLong(from, end)
 	if end == len(text) {
 		s.hold(start)
 	} else if text[end] == '-' { // Private-MAC: its first word is base64, too
 		end = start + len(strings.TrimSuffix(text[start:end], "Private"))
 	}
-	for end > start && !armourSet[text[end-1]] {
-		end--
-	}
+	end = armourEnd(text, start, end)
 	if start > i && end > start && hasArmour(text[start:end]) {
 		s.add("private-key", start, end, 1)
 	}

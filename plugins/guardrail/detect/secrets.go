@@ -28,6 +28,7 @@ var defaultSecrets = sync.OnceValue(newSecrets)
 // the text around it. It never changes once made.
 type secrets struct {
 	lexicon
+	middleTokens []middleToken
 	keywords *automaton.Automaton
 	probes   [][]probe // by the number of a keyword: how to look at what is around it
 	leads    []bool    // by the index of a state: whether a secret may begin with what was read so far
@@ -63,8 +64,6 @@ var fixedProbes = []struct {
 	{"--user", probe{look: (*scan).curlUser}},
 	{"echo ", probe{look: (*scan).piped}},
 	{"printf ", probe{look: (*scan).piped}},
-	{"Q~", probe{look: (*scan).azure}},
-	{":AA", probe{look: (*scan).telegram}},
 	{"basic ", probe{look: (*scan).scheme}},
 	{"bearer ", probe{look: (*scan).scheme}},
 	{"ssws ", probe{look: (*scan).scheme}},
@@ -96,6 +95,11 @@ func newSecrets() *secrets {
 	}
 	for i := range tokens {
 		add(tokens[i].prefix, probe{token: &tokens[i], begins: true})
+	}
+	d.middleTokens = readMiddleTokens(&forms)
+	for i := range d.middleTokens {
+		t := &d.middleTokens[i]
+		add(t.middle, probe{look: func(s *scan, start, end int) { s.middleToken(t, start, end) }})
 	}
 	for i := range providers {
 		add(providers[i].name, probe{provider: &providers[i]})
@@ -237,8 +241,7 @@ func (s *scan) tail(state uint32) {
 		s.hold(at)
 		return false
 	})
-	s.azureTail()
-	s.telegramTail()
+	s.middleTail()
 }
 
 // hold keeps the text open from a place on: text that follows may change what is found there.

@@ -202,13 +202,8 @@ func looksRandom(rest string) (float64, bool) { return .9, isRandom(rest) }
 
 // hasDigits accepts at least two digits, for forms that long names in code have too.
 func hasDigits(rest string) (float64, bool) {
-	n := 0
-	for i := range len(rest) {
-		if isDigit(rest[i]) {
-			n++
-		}
-	}
-	return .9, n >= 2
+	first := strings.IndexAny(rest, "0123456789")
+	return .9, first >= 0 && digitSet.HasAny(rest[first+1:])
 }
 
 // endsWithAA accepts the end that all of Anthropic's keys have.
@@ -226,88 +221,68 @@ func sentryJSON(rest string) (float64, bool) {
 	return 1, bytes.HasPrefix(json, []byte(`{"iat":`)) && bytes.Contains(json, []byte(`"region_url"`))
 }
 
-// Tokens that are known by their middle.
-
-var (
-	azureSet     = pattern.MustSet("A-Za-z0-9_~.-")
-	azureRest    = pattern.MustParse("[A-Za-z0-9_~.-]{31,34}")
-	telegramRest = pattern.MustParse("[A-Za-z0-9_-]{33}")
-)
-
-// azure looks for a client secret of Entra ID: three characters, a digit, Q~, and 31 to 34 more.
-func (s *scan) azure(_, end int) {
-	start := end - 6
-	if start < 0 || s.text[end-2:end] != "Q~" || !isDigit(s.text[end-3]) ||
-		!azureBegins(s.text, start) {
-		return
-	}
-	match := azureRest.Match(s.text, end)
-	if match.Open {
-		s.hold(start)
-	}
-	rest := s.text[end:max(match.End, end)]
-	if match.OK && s.isDrawn(rest, 3.3) {
-		s.add("azure-client-secret", start, match.End, .95)
-	}
+// A middleToken is a token that is known by its middle: a row of middle_tokens.txt.
+type middleToken struct {
+	rule    string
+	middle  string
+	before  int // how many bytes may stand before the middle
+	form    pattern.Pattern
+	entropy float64 // of what follows the middle, in bits a byte, at least
 }
 
-// azureTail calls hold where the text ends with what may be the beginning of one.
-func (s *scan) azureTail() {
-	for n := 5; n > 0; n-- {
-		at := len(s.text) - n
-		if at < 0 || n == 5 && s.text[at+4] != 'Q' || n >= 4 && !isDigit(s.text[at+3]) ||
-			!azureBegins(s.text, at) {
+// readMiddleTokens reads the tokens that are known by their middle.
+func readMiddleTokens(parser *pattern.Parser) (tokens []middleToken) {
+	for _, row := range rowsOf("middle_tokens.txt", "rule", "before", "middle", "after", "entropy") {
+		_, before := parser.Parse(row.Cells[1]).Lengths()
+		entropy, err := strconv.ParseFloat(row.Cells[4], 64)
+		if err != nil {
+			row.Fail("%q is no entropy", row.Cells[4])
+		}
+		tokens = append(tokens, middleToken{
+			rule:    row.Cells[0],
+			middle:  row.Cells[2],
+			before:  before,
+			form:    parser.Parse(row.Cells[1] + row.Cells[2] + row.Cells[3]),
+			entropy: entropy,
+		})
+	}
+	return tokens
+}
+
+// middleToken looks for a token around its middle, which is text[start:end].
+func (s *scan) middleToken(t *middleToken, start, end int) {
+	for from := max(0, start-t.before); from < start; from++ {
+		if !s.beginsBefore(t, from) {
 			continue
 		}
-		s.hold(at)
-		return
-	}
-}
-
-// azureBegins tells whether such a secret may begin at a place, as far as the first three
-// characters say.
-func azureBegins(text string, at int) bool {
-	for i := at; i < min(at+3, len(text)); i++ {
-		if !azureSet[text[i]] {
-			return false
+		match := t.form.Match(s.text, from)
+		if match.Open {
+			s.hold(from)
+		}
+		if match.OK && match.End > end && s.isDrawn(s.text[end:match.End], t.entropy) {
+			s.add(t.rule, from, match.End, .95)
+			return
 		}
 	}
-	return at == 0 || !azureSet[text[at-1]] || at > 1 && text[at-2] == '\\'
 }
 
-// telegram looks for a bot's token: 8 to 10 digits, a colon, AA and 33 more.
-func (s *scan) telegram(start, end int) {
-	from := start
-	for from > 0 && start-from < 11 && isDigit(s.text[from-1]) {
-		from--
+// beginsBefore tells whether such a token may begin at a place: no byte that may begin it is before, either, unless
+// that is the end of an escape.
+func (s *scan) beginsBefore(t *middleToken, from int) bool {
+	if !s.begins(from) {
+		return false
 	}
-	if start-from < 8 || start-from > 10 || s.text[start:end] != ":AA" || !s.begins(from) {
-		return
-	}
-	match := telegramRest.Match(s.text, end)
-	if match.Open {
-		s.hold(from)
-	}
-	rest := s.text[end:max(match.End, end)]
-	if match.OK && s.isDrawn(rest, 3.5) {
-		s.add("telegram-bot-token", from, match.End, .95)
-	}
+	return from == 0 || isWord(s.text[from-1]) || !t.form[0].Set[s.text[from-1]]
 }
 
-// telegramTail calls hold where the text ends with what may be the beginning of one.
-func (s *scan) telegramTail() {
-	end := len(s.text)
-	for _, c := range []byte("AA:") {
-		if end > 0 && s.text[end-1] == c {
-			end--
+// middleTail calls hold where the text ends with what may be the beginning of such a token.
+func (s *scan) middleTail() {
+	for i := range s.middleTokens {
+		t := &s.middleTokens[i]
+		for from := max(0, len(s.text)-t.before-len(t.middle)+1); from < len(s.text); from++ {
+			if s.beginsBefore(t, from) && t.form.Match(s.text, from).Open {
+				s.hold(from)
+			}
 		}
-	}
-	from := end
-	for from > 0 && end-from < 11 && isDigit(s.text[from-1]) {
-		from--
-	}
-	n := end - from
-	if n > 0 && n <= 10 && (n >= 8 || end == len(s.text)) && s.begins(from) {
-		s.hold(from)
 	}
 }
