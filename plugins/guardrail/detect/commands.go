@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/table"
 )
 
@@ -38,16 +39,37 @@ func readCommands() (commands []command) {
 	return commands
 }
 
+// Bytes that are seen, those that are not, and others.
+var (
+	visibleSet  = pattern.MustSet("!-\xff")
+	spaceSet    = pattern.MustSet(" ")
+	equalSet    = pattern.MustSet(" =")
+	userSet     = pattern.MustSet("!-9;-\xff") // without the colon that ends a user's name
+	argumentSet = pattern.MustSet("!#-&(*-:<-_a-{}-\xff")
+	quotedSet   = pattern.MustSet(" -\xff")
+)
+
+// commandLine returns the text from a place on up to the end of the line, or the part of it in which an
+// option is looked for. It is not ended if the text ends before.
+func (s *scan) commandLine(from int) (line string, ended bool) {
+	line, _, ended = strings.Cut(s.text[from:min(len(s.text), from+maxCommand)], "\n")
+	return line, ended || len(s.text)-from > maxCommand
+}
+
+// openQuote returns the quote at a place and where it ends; 0 if there is none.
+func openQuote(text string, i int) (quote byte, after int) {
+	if i < len(text) && (text[i] == '"' || text[i] == '\'') {
+		return text[i], i + 1
+	}
+	return 0, i
+}
+
 // command looks for the password that a command is given, whose name is text[start:end].
 func (s *scan) command(c *command, start, end int) {
 	if start > 0 && isWord(s.text[start-1]) {
 		return
 	}
-	line := s.text[end:min(len(s.text), end+maxCommand)]
-	n := strings.IndexByte(line, '\n')
-	if n >= 0 {
-		line = line[:n]
-	}
+	line, _ := s.commandLine(end)
 	for _, option := range c.options {
 		for from := 0; ; {
 			n := strings.Index(line[from:], option)
@@ -55,155 +77,122 @@ func (s *scan) command(c *command, start, end int) {
 				break
 			}
 			from += n + len(option)
-			at := end + from
-			if c.last && s.lastWord(at) || c.second && s.second(at) {
+			next := end + from
+			if c.last && s.lastArgument(next) || c.second && s.secondArgument(next) {
 				break
 			}
-			apart := at < len(s.text) && s.text[at] == ' '
+			apart := next < len(s.text) && s.text[next] == ' '
 			if apart && !c.apart || !apart && !c.attached {
 				continue
 			}
 			if apart {
-				at++
+				next++
 			}
-			if s.argument("command-password", at, !apart) {
+			if s.argument("command-password", next, !apart) {
 				break
 			}
 		}
 	}
 }
 
-// second adds the word after the one that begins at a place.
-func (s *scan) second(at int) bool {
-	text := s.text
-	for from := at; at < len(text) && text[at] > ' ' && at-from < 128; {
-		at++
-	}
-	if at >= len(text) || text[at] != ' ' {
-		return false
-	}
-	return s.argument("command-password", at+1, false)
+// secondArgument adds the word after the one that begins at a place.
+func (s *scan) secondArgument(from int) bool {
+	end := visibleSet.Run(s.text, from, 128)
+	return end < len(s.text) && s.text[end] == ' ' && s.argument("command-password", end+1, false)
 }
 
-// lastWord adds the third word, or the second, behind an option: file, user and password, or user
+// lastArgument adds the third word, or the second, behind an option: file, user and password, or user
 // and password.
-func (s *scan) lastWord(at int) bool {
+func (s *scan) lastArgument(from int) bool {
 	text := s.text
-	if at >= len(text) || text[at] != ' ' {
+	if from >= len(text) || text[from] != ' ' {
 		return false
 	}
 	words := 0
-	last := at
-	for i := at; i < len(text) && words < 3 && i-at < maxCommand; {
-		for i < len(text) && text[i] == ' ' {
-			i++
-		}
-		if i == len(text) && words > 1 { // another word may follow
-			s.hold(last)
-		}
+	last := from
+	i := from
+	for words < 3 && i-from < maxCommand {
+		i = spaceSet.Run(text, i, len(text))
 		if i == len(text) || text[i] < ' ' || strings.IndexByte(";|&", text[i]) >= 0 {
 			break
 		}
 		last = i
 		words++
-		for i < len(text) && text[i] > ' ' {
-			i++
-		}
-		if i == len(text) && words > 1 {
-			s.hold(last)
-		}
+		i = visibleSet.Run(text, i, len(text))
 	}
 	if words < 2 {
 		return false
+	}
+	if i == len(text) { // another word may follow
+		s.hold(last)
 	}
 	return s.argument("command-password", last, false)
 }
 
 // piped looks for the password in echo PASSWORD | command --password-stdin, behind echo and a space.
-func (s *scan) piped(start, at int) {
-	text := s.text
-	if start > 0 && isWord(text[start-1]) {
+func (s *scan) piped(start, from int) {
+	if start > 0 && isWord(s.text[start-1]) {
 		return
 	}
-	line := text[at:min(len(text), at+maxCommand)]
-	n := strings.IndexByte(line, '\n')
-	if n >= 0 {
-		line = line[:n]
-	}
+	line, ended := s.commandLine(from)
 	for strings.HasPrefix(line, "-") { // an option
-		next := strings.IndexByte(line, ' ')
-		if next < 0 {
+		_, rest, ok := strings.Cut(line, " ")
+		if !ok {
 			break
 		}
-		at += next + 1
-		line = line[next+1:]
-	}
-	if line == "" {
-		return
+		from += len(line) - len(rest)
+		line = rest
 	}
 
 	// What is written, and what reads it.
-	end := 0
-	quote := line[0]
-	if quote == '"' || quote == '\'' {
-		end = 1
-		for end < len(line) && line[end] != quote {
-			end++
+	quote, end := openQuote(line, 0)
+	if quote != 0 {
+		closing := strings.IndexByte(line[end:], quote)
+		if closing < 0 {
+			closing = len(line) - end
 		}
+		end += closing
 	}
 	for end < len(line) && line[end] > ' ' && line[end] != '|' {
 		end++
 	}
 	behind := strings.TrimLeft(line[end:], " ")
-	unended := n < 0 && at+len(line) == len(text)
-	if behind == "" || behind[0] != '|' {
-		if unended && behind == "" {
-			s.hold(at)
-		}
-		return
+	switch {
+	case strings.HasPrefix(behind, "|") &&
+		(strings.Contains(behind, "--password-stdin") || strings.Contains(behind, "chpasswd")):
+		s.argument("command-password", from, false)
+	case line != "" && !ended && (behind == "" || behind[0] == '|'):
+		s.hold(from)
 	}
-	if !strings.Contains(behind, "--password-stdin") && !strings.Contains(behind, "chpasswd") {
-		if unended {
-			s.hold(at)
-		}
-		return
-	}
-	s.argument("command-password", at, false)
 }
 
 // argument adds a word of a command line as a password, if it may be one. If strict is true, it
 // must look like a password: mysql -print is another option and no password.
-func (s *scan) argument(rule string, at int, strict bool) bool {
+func (s *scan) argument(rule string, start int, strict bool) bool {
 	text := s.text
-	quote := byte(0)
-	if at < len(text) && (text[at] == '"' || text[at] == '\'') {
-		quote = text[at]
-		at++
-	}
-	end := at
-	for end < len(text) && end-at < maxValue && text[end] != quote {
-		c := text[end]
-		if quote == 0 && (c <= ' ' || strings.IndexByte("\"';|`)", c) >= 0) || c < ' ' {
-			break
+	quote, start := openQuote(text, start)
+	end := argumentSet.Run(text, start, maxValue)
+	if quote != 0 {
+		end = quotedSet.Run(text, start, maxValue)
+		n := strings.IndexByte(text[start:end], quote)
+		if n >= 0 {
+			end = start + n
 		}
-		end++
 	}
 	if end == len(text) {
-		s.hold(at)
+		s.hold(start)
 	}
-	return s.given(rule, at, end, strict)
+	return s.given(rule, start, end, strict)
 }
 
-// given adds text[at:end] as a password, if it is no placeholder.
-func (s *scan) given(rule string, at, end int, strict bool) bool {
-	value := s.text[at:end]
-	if len(value) < 4 || len(value) >= maxValue || !s.isFilledIn(value) || isNumber(value) {
+// given adds text[start:end] as a password, if it is no placeholder.
+func (s *scan) given(rule string, start, end int, strict bool) bool {
+	value := s.text[start:end]
+	if len(value) < 4 || len(value) >= maxValue || !s.isFilledIn(value) || isNumber(value) ||
+		strict && !s.isPassword(value) {
 		return false
 	}
-	if strict && !s.isPassword(value) {
-		return false
-	}
-	s.add(rule, at, end, .8)
+	s.add(rule, start, end, .8)
 	return true
 }
 
@@ -211,28 +200,10 @@ func (s *scan) given(rule string, at, end int, strict bool) bool {
 // the command.
 func (s *scan) curlUser(start, end int) {
 	text := s.text
-	if end >= len(text) || text[end] != ' ' && text[end] != '=' {
-		return
-	}
-	i := end
-	for i < len(text) && i-end < 8 && (text[i] == ' ' || text[i] == '=') {
-		i++
-	}
-	var quote byte
-	if i < len(text) && (text[i] == '"' || text[i] == '\'') {
-		quote = text[i]
-		i++
-	}
-
-	// The name.
-	colon := i
-	for colon < len(text) && colon-i < 128 && text[colon] > ' ' && text[colon] != ':' {
-		if text[colon] == quote {
-			quote = 0
-		}
-		colon++
-	}
-	if colon < len(text) && text[colon] != ':' || !s.isInCurl(start) {
+	start = equalSet.Run(text, end, 8)
+	quote, i := openQuote(text, start)
+	colon := userSet.Run(text, i, 128)
+	if start == end || colon < len(text) && text[colon] != ':' || !s.isInCurl(end) {
 		return
 	}
 	if colon == len(text) {
@@ -240,18 +211,22 @@ func (s *scan) curlUser(start, end int) {
 		return
 	}
 
-	// The password.
+	// The password ends at the quote that is open, or at any.
 	from := colon + 1
-	if from < len(text) && quote == 0 && (text[from] == '"' || text[from] == '\'') {
-		quote = text[from]
-		from++
+	if strings.IndexByte(text[i:colon], quote) >= 0 {
+		quote = 0
 	}
-	stop := from
-	for stop < len(text) && stop-from < 256 && text[stop] > ' ' && text[stop] != quote {
-		if quote == 0 && (text[stop] == '"' || text[stop] == '\'') {
-			break
-		}
-		stop++
+	closing := "\"'"
+	if quote == 0 {
+		quote, from = openQuote(text, from)
+	}
+	if quote != 0 {
+		closing = string(rune(quote))
+	}
+	stop := visibleSet.Run(text, from, 256)
+	n := strings.IndexAny(text[from:stop], closing)
+	if n >= 0 {
+		stop = from + n
 	}
 	if stop == len(text) {
 		s.hold(i)

@@ -4,36 +4,31 @@ import "github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
 
 // Passwords in URLs, in password files and in SQL.
 
-// urlSet are the bytes of a user or a password in a URL, as people write them.
-var urlSet = pattern.MustSet("A-Za-z0-9_.~!#$&'()*+,;=%^|{}[<>-")
+// urlSet are the bytes of a user or a password in a URL, as people write them; a password may have a colon, too.
+var (
+	urlSet         = pattern.MustSet("A-Za-z0-9_.~!#$&'()*+,;=%^|{}[<>-")
+	urlPasswordSet = pattern.MustSet("A-Za-z0-9_.~!#$&'()*+,;=%^|{}[<>:-")
+	hostStartSet   = pattern.MustSet("A-Za-z0-9_[.")
+)
 
 // url looks for the password in scheme://user:password@host, from behind the slashes.
-func (s *scan) url(_, at int) {
+func (s *scan) url(_, from int) {
 	text := s.text
-	colon := at
-	for colon < len(text) && colon-at < 128 && urlSet[text[colon]] {
-		colon++
-	}
+	colon := urlSet.Run(text, from, 128)
 	if colon >= len(text) || text[colon] != ':' {
 		return
 	}
 	start := colon + 1
-	end := start
-	for end < len(text) && end-start <= 256 && (urlSet[text[end]] || text[end] == ':') {
-		end++
-	}
-	if end-start > 256 {
+	end := urlPasswordSet.Run(text, start, 257)
+	switch {
+	case end-start > 256:
 		return
-	}
-	if end == len(text) {
+	case end == len(text):
 		s.hold(start)
 		return
-	}
-	if text[end] != '@' || end+1 < len(text) && !isWord(text[end+1]) && text[end+1] != '[' &&
-		text[end+1] != '.' {
+	case text[end] != '@' || end+1 < len(text) && !hostStartSet[text[end+1]]:
 		return
-	}
-	if end+1 == len(text) {
+	case end+1 == len(text):
 		s.hold(start)
 	}
 	password := text[start:end]
@@ -43,19 +38,13 @@ func (s *scan) url(_, at int) {
 }
 
 // oracle looks for the password in jdbc:oracle:thin:user/password@host.
-func (s *scan) oracle(_, at int) {
+func (s *scan) oracle(_, from int) {
 	text := s.text
-	slash := at
-	for slash < len(text) && slash-at < 64 && isWord(text[slash]) {
-		slash++
-	}
-	if slash == at || slash >= len(text) || text[slash] != '/' {
+	slash := wordSet.Run(text, from, 64)
+	if slash == from || slash >= len(text) || text[slash] != '/' {
 		return
 	}
-	end := slash + 1
-	for end < len(text) && end-slash < 128 && urlSet[text[end]] {
-		end++
-	}
+	end := urlSet.Run(text, slash+1, 127)
 	if end == len(text) {
 		s.hold(slash + 1)
 	} else if text[end] == '@' {
@@ -65,20 +54,16 @@ func (s *scan) oracle(_, at int) {
 
 // pgpass looks for the password in a line of PostgreSQL's password file,
 // host:5432:database:user:password.
-func (s *scan) pgpass(_, at int) {
-	text := s.text
-	fields := 0
-	i := at
-	for i < len(text) && i-at < 128 && text[i] > ' ' && fields < 2 {
-		if text[i] == ':' {
-			fields++
-		}
-		i++
-	}
-	if fields == 2 {
-		s.argument("pgpass", i, false)
+func (s *scan) pgpass(_, from int) {
+	database := pgpassSet.Run(s.text, from, 128)
+	user := pgpassSet.Run(s.text, min(database+1, len(s.text)), 128)
+	if user < len(s.text) && s.text[database] == ':' && s.text[user] == ':' {
+		s.argument("pgpass", user+1, false)
 	}
 }
+
+// pgpassSet are the bytes of the name of a database or a user.
+var pgpassSet = pattern.MustSet("!-9;-\xff")
 
 // identifiedBy looks for the password in SQL's IDENTIFIED BY 'password'.
 func (s *scan) identifiedBy(_, at int) {

@@ -1,6 +1,11 @@
 package detect
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
+)
 
 // scheme looks at what follows Bearer, SSWS or Basic where no Authorization: is before it: a
 // token, or user:password in base64.
@@ -23,30 +28,17 @@ const maxCookies = 4 << 10
 
 // cookies looks for sessions in a header, Cookie: name=value; name=value, and in curl's option for
 // it.
-func (s *scan) cookies(_, at int) {
+func (s *scan) cookies(_, start int) {
 	text := s.text
-	i := at
-	for i < len(text) && i-at < 4 && strings.IndexByte(`"':= `, text[i]) >= 0 {
-		i++
-	}
-	for i > at && i-at < maxCookies {
-		// The name.
-		equal := i
-		for equal < len(text) && equal-i < maxName && (isName(text[equal]) || text[equal] == '*') {
-			equal++
-		}
-		s.isLong(at, equal)
+	i := cookieStartSet.Run(text, start, 4)
+	for i > start && i-start < maxCookies {
+		equal := cookieNameSet.Run(text, i, maxName)
+		s.isLong(start, equal)
 		if equal == i || equal >= len(text) || text[equal] != '=' {
 			return
 		}
-
-		// The value.
-		end := equal + 1
-		for end < len(text) && end-equal <= maxCookies && text[end] > ' ' &&
-			strings.IndexByte(`;,"'\\`, text[end]) < 0 {
-			end++
-		}
-		s.isLong(at, end)
+		end := cookieSet.Run(text, equal+1, maxCookies)
+		s.isLong(start, end)
 		if isSession(text[i:equal]) {
 			if end == len(text) {
 				s.hold(equal + 1)
@@ -56,18 +48,21 @@ func (s *scan) cookies(_, at int) {
 				s.add("session-cookie", equal+1, end, .7)
 			}
 		}
-
-		// What stands before the next one.
-		i = end
-		for i < len(text) && i-end < 3 && (text[i] == ';' || text[i] == ' ') {
-			i++
-		}
-		s.isLong(at, i)
+		i = cookieEndSet.Run(text, end, 3)
+		s.isLong(start, i)
 		if i == end {
 			return
 		}
 	}
 }
+
+// What stands before the first cookie, in a cookie's name, in its value, and behind it.
+var (
+	cookieStartSet = pattern.MustSet("\"':= `")
+	cookieNameSet  = pattern.MustSet("A-Za-z0-9_.$*-")
+	cookieSet      = pattern.MustSet("!#-&(-+--:<-[]-\xff")
+	cookieEndSet   = pattern.MustSet("; ")
+)
 
 // isRandomCookie tells whether a cookie's value looks random, or its end does after escapes such
 // as s%3A.
@@ -84,13 +79,13 @@ func isSession(name string) bool {
 	session := false
 	for i := range len(name) {
 		rest := name[i:]
-		if foldPrefix(rest, "csrf") || foldPrefix(rest, "xsrf") {
+		is := func(word string) bool { return foldPrefix(rest, word) }
+		if is("csrf") || is("xsrf") {
 			return false
 		}
-		for _, word := range [...]string{"sess", "auth", "token", "jwt", "remember"} {
-			session = session || foldPrefix(rest, word)
-		}
-		session = session || foldPrefix(rest, "sid") && (i == 0 || !isLetter(name[i-1]))
+		session = session || slices.ContainsFunc(sessionWords, is) || is("sid") && (i == 0 || !isLetter(name[i-1]))
 	}
 	return session
 }
+
+var sessionWords = []string{"sess", "auth", "token", "jwt", "remember"}

@@ -29,9 +29,9 @@ var defaultSecrets = sync.OnceValue(newSecrets)
 type secrets struct {
 	lexicon
 	middleTokens []middleToken
-	keywords *automaton.Automaton
-	probes   [][]probe // by the number of a keyword: how to look at what is around it
-	leads    []bool    // by the index of a state: whether a secret may begin with what was read so far
+	keywords     *automaton.Automaton
+	probes       [][]probe // by the number of a keyword: how to look at what is around it
+	leads        []bool    // by the index of a state: whether a secret may begin with what was read so far
 }
 
 // A probe says how to look at the text around a keyword: as a token's prefix, as a provider's name, or
