@@ -58,40 +58,63 @@ func (f *finder) scan(text string, stop bool) int {
 	}
 	i := f.next
 	if f.inWord {
-		i = skipWord(text, i)
+		i = f.skipWord(text, i)
 	}
-	f.inWord = f.inWord && i == len(text)
+	for {
+		s, found := f.nextSpot(text, i)
+		if !found {
+			break
+		}
+		i = s.end
+		open := f.opens(min(s.low, undecided))
+		if stop {
+			m.set(f)
+		}
+		r.past = i == len(text) && s.sign == 0
+		switch s.sign {
+		case ':':
+			f.ipv6(&r, s.start)
+		case '@':
+			f.written(&r, s.low, s.start)
+		default:
+			f.word(&r, &v, &s)
+		}
+		if r.past && stop {
+			f.takeBack(&m)
+			return open
+		}
+	}
+	if stop {
+		f.goOn(text)
+		return f.opens(min(lowest(text, len(text)), undecided))
+	}
+	f.decide()
+	return len(text)
+}
+
+// A spot is where something may be found: a word, or a sign that findings have within, which are two
+// colons and an @.
+type spot struct {
+	start, end int
+	sign       byte  // ':' or '@'; 0 for a word
+	low        int   // where the earliest finding may begin
+	has        uint8 // which kinds of bytes a word has
+}
+
+// nextSpot returns the first spot at a place or behind it. f.next is where it is, or where the last word
+// or sign is that is none.
+func (f *finder) nextSpot(text string, i int) (s spot, found bool) {
 	for i < len(text) {
-		// Signs that something may be found around. All other findings begin with a letter or a
-		// digit.
 		f.next = i
 		c := text[i]
 		if kinds[c]&alnumByte == 0 {
 			switch {
 			case c == ':' && text[i:min(i+2, len(text))] == "::":
-				open := f.opens(min(i, undecided))
-				m.set(f)
-				r.past = false
-				f.ipv6(&r, i)
-				if r.past && stop {
-					f.takeBack(&m)
-					return open
-				}
-				i += 2
+				return spot{start: i, end: i + 2, sign: c, low: i}, true
 			case c == '@' && localStart(text[:i]) >= 0:
-				low := localStart(text[:i])
-				open := f.opens(min(low, undecided))
-				m.set(f)
-				r.past = false
-				f.written(&r, low, i)
-				if r.past && stop {
-					f.takeBack(&m)
-					return open
-				}
-				i++
+				return spot{start: i, end: i + 1, sign: c, low: localStart(text[:i])}, true
 			case leadsLetter(c):
-				i = skipWord(text, i)
-				f.inWord = i == len(text)
+				i = f.skipWord(text, i)
 			default:
 				i++
 			}
@@ -105,12 +128,10 @@ func (f *finder) scan(text string, stop bool) int {
 			has |= kinds[text[i]]
 			i++
 		}
-		var next byte
 		if i < len(text) {
-			next = text[i]
+			next := text[i]
 			if leadsLetter(next) {
-				i = skipWord(text, i)
-				f.inWord = i == len(text)
+				i = f.skipWord(text, i)
 				continue
 			}
 			// Most words end here: with small letters only, before a space or a comma.
@@ -123,44 +144,33 @@ func (f *finder) scan(text string, stop bool) int {
 			f.inWord = i == len(text)
 			continue
 		}
+		return spot{start: start, end: i, low: lowest(text, start), has: has}, true
+	}
+	return s, false
+}
 
-		// What may begin with this word.
-		low := lowest(text, start)
-		open := f.opens(min(low, undecided))
-		if stop {
-			m.set(f)
-		}
-		r.past = i == len(text)
-		inLink := start < f.linkEnd
-		if beginsRun(text, start) && (!inLink || start >= f.linkPath) {
-			end, path := f.address(&r, start, inLink)
-			if end > 0 {
-				f.linkEnd = end
-				f.linkPath = path
-			}
-		}
-		if next == ':' && i-start <= 4 {
-			f.ipv6(&r, start)
-		}
-		if has&digitByte == 0 && !inLink && mayBeMonth(text[start]) {
-			f.monthFirst(&v, start, i)
-		}
-		if has&digitByte != 0 || i-start <= 5 && has&lowerByte == 0 && f.introduces(&r, i) {
-			v.read(start)
-			v.link = inLink
-			f.number(&r, &v)
-		}
-		if r.past && stop {
-			f.takeBack(&m)
-			return open
+// word looks for all that may begin with a word.
+func (f *finder) word(r *reader, v *numeral, s *spot) {
+	size := s.end - s.start
+	inLink := s.start < f.linkEnd
+	if beginsRun(r.text, s.start) && (!inLink || s.start >= f.linkPath) {
+		end, path := f.address(r, s.start, inLink)
+		if end > 0 {
+			f.linkEnd = end
+			f.linkPath = path
 		}
 	}
-	if stop {
-		f.goOn(text)
-		return f.opens(min(lowest(text, len(text)), undecided))
+	if size <= 4 && s.end < len(r.text) && r.text[s.end] == ':' {
+		f.ipv6(r, s.start)
 	}
-	f.decide()
-	return len(text)
+	if s.has&digitByte == 0 && !inLink && mayBeMonth(r.text[s.start]) {
+		f.monthFirst(v, s.start, s.end)
+	}
+	if s.has&digitByte != 0 || size <= 5 && s.has&lowerByte == 0 && numberFollows(r, s.end) {
+		v.read(s.start)
+		v.link = inLink
+		f.number(r, v)
+	}
 }
 
 // goOn sets where the next call goes on after the end of a text: in a word in which nothing is
@@ -203,27 +213,22 @@ func lowest(text string, i int) int {
 	return low
 }
 
-// skipWord returns where a word ends that goes on at i with a letter of two bytes.
-func skipWord(text string, i int) int {
-	for i < len(text) {
-		switch c := text[i]; {
-		case kinds[c]&alnumByte != 0:
+// skipWord returns where a word ends that goes on at i with a letter of two bytes, and in which nothing is
+// found.
+func (f *finder) skipWord(text string, i int) int {
+	for i < len(text) && (isAlnum(text[i]) || leadsLetter(text[i])) {
+		if leadsLetter(text[i]) && i+1 < len(text) && continues(text[i+1]) {
 			i++
-		case leadsLetter(c):
-			i++
-			if i < len(text) && text[i]&0xc0 == 0x80 {
-				i++
-			}
-		default:
-			return i
 		}
+		i++
 	}
+	f.inWord = i == len(text)
 	return i
 }
 
-// introduces tells whether a number follows letters that end at i, as in AB 12 34 56 C, or in
+// numberFollows tells whether a number follows letters that end at i, as in AB 12 34 56 C, or in
 // B-AB 123.
-func (f *finder) introduces(r *reader, i int) bool {
+func numberFollows(r *reader, i int) bool {
 	sep, next := r.separator(i)
 	if (sep == '-' || sep == ' ') && isUpper(r.at(next)) {
 		n := next + 1
