@@ -272,28 +272,17 @@ func hasOtherLetter(value string, letters *pattern.Set) bool {
 
 // isMeasure tells whether a value says how long something is: 8-character, 12-stellig.
 func isMeasure(value string) bool {
-	n := 0
-	for n < len(value) && isDigit(value[n]) {
-		n++
-	}
-	if n == 0 || n == len(value) || value[n] != '-' {
-		return false
-	}
-	for _, c := range []byte(value[n+1:]) {
-		if !isLetter(c) {
-			return false
-		}
-	}
-	return true
+	n := digitSet.Run(value, 0, len(value))
+	return n > 0 && n < len(value) && value[n] == '-' && letterSet.HasAll(value[n+1:])
 }
+
+var digestNames = []string{"sha1", "sha2", "sha3", "sha5", "md5", "blake"}
 
 // isPublic tells whether a value is the public part of a pair, a digest, or the path of a file.
 func isPublic(value string) bool {
 	if name := strings.IndexAny(value, ":-"); name > 0 && name <= len("blake2b512") {
-		for _, digest := range [...]string{"sha1", "sha2", "sha3", "sha5", "md5", "blake"} {
-			if foldPrefix(value[:name], digest) {
-				return true
-			}
+		if hasFoldPrefix(value[:name], digestNames) {
+			return true
 		}
 	}
 	if strings.HasPrefix(value, "pk_live_") || strings.HasPrefix(value, "pk_test_") {
@@ -303,16 +292,13 @@ func isPublic(value string) bool {
 	return dot > 0 && len(value)-dot <= 5 && strings.IndexByte(value[:dot], '/') > 0
 }
 
+var schemeSet = pattern.MustSet("A-Za-z-")
+
 // behindScheme goes on past the scheme of an Authorization header, such as Bearer.
 func (s *scan) behindScheme(a assignment) assignment {
 	i := a.end
-	if i >= len(s.text) || s.text[i] != ' ' || i-a.start > 12 {
+	if i >= len(s.text) || s.text[i] != ' ' || i-a.start > 12 || !schemeSet.HasAll(s.text[a.start:i]) {
 		return a
-	}
-	for j := a.start; j < i; j++ {
-		if c := s.text[j]; !isLetter(c) && c != '-' {
-			return a
-		}
 	}
 	a.start = i + 1
 	a.end = s.unquoted(i + 1)

@@ -33,19 +33,23 @@ const (
 // unquotedSet are the bytes that a value without quotes may have.
 var unquotedSet = pattern.MustSet("A-Za-z0-9_.+/=~%!@#$^*?|:-")
 
+// quotedValueSet are those that one in quotes may have, beside the other quotes; blankSet those before a value.
+var (
+	quotedValueSet = pattern.MustSet("!-[]-\xff")
+	blankSet       = pattern.MustSet(" \t\n\r=")
+)
+
 // isName tells whether a byte may be part of a name in code or configuration.
-func isName(c byte) bool { return isWord(c) || c == '-' || c == '.' || c == '$' }
+func isName(c byte) bool { return nameSet[c] }
+
+var nameSet = pattern.MustSet("A-Za-z0-9_.$-")
 
 // nameAround returns the name that a word is part of, which is text[start:end].
 func (s *scan) nameAround(start, end int) part {
-	n := part{start, end}
-	for n.start > 0 && start-n.start < maxName && isName(s.text[n.start-1]) {
-		n.start--
+	for first := start; start > 0 && first-start < maxName && isName(s.text[start-1]); {
+		start--
 	}
-	for n.end < len(s.text) && n.end-end < maxName && isName(s.text[n.end]) {
-		n.end++
-	}
-	return n
+	return part{start, nameSet.Run(s.text, end, maxName)}
 }
 
 // english returns the assignment to a name in which a keyword ends at end, with English words for
@@ -188,11 +192,8 @@ func (s *scan) value(a assignment, i int) (assignment, bool) {
 		i += len("**")
 	}
 	from := i
-	lines := false
-	for i < len(text) && i-from < 64 && strings.IndexByte(" \t\n\r=", text[i]) >= 0 {
-		lines = lines || text[i] == '\n'
-		i++
-	}
+	i = blankSet.Run(text, i, 64)
+	lines := strings.IndexByte(text[from:i], '\n') >= 0
 	if i+1 < len(text) && isLetter(text[i]) && (text[i+1] == '"' || text[i+1] == '\'') {
 		i++ // b"…", r'…'
 	}
@@ -207,10 +208,7 @@ func (s *scan) value(a assignment, i int) (assignment, bool) {
 				return s.value(a, next)
 			}
 		case '[': // "passwords": ["…"]
-			next := i + 1
-			for next < len(text) && next-i < 64 && text[next] <= ' ' {
-				next++
-			}
+			next := hiddenSet.Run(text, i+1, 63)
 			if next < len(text) && (text[next] == '"' || text[next] == '\'') {
 				i = next
 				a.several = true
@@ -246,9 +244,10 @@ func (s *scan) value(a assignment, i int) (assignment, bool) {
 	begun := false // what follows & may go on
 	a.start = i
 	if a.quoted {
-		for i < len(text) && i-a.start <= maxValue && text[i] != quote && text[i] > ' ' &&
-			text[i] != '\\' {
-			i++
+		i = quotedValueSet.Run(text, i, maxValue+1)
+		n := strings.IndexByte(text[a.start:i], quote)
+		if n >= 0 {
+			i = a.start + n
 		}
 	} else {
 		i = s.unquoted(i)
@@ -322,11 +321,7 @@ func afterType(text string, start, end int) int {
 // unquoted returns where a value without quotes ends.
 func (s *scan) unquoted(at int) int {
 	if at < s.run.start || at >= s.run.end {
-		end := at
-		for end < len(s.text) && unquotedSet[s.text[end]] {
-			end++
-		}
-		s.run = part{at, end}
+		s.run = part{at, unquotedSet.Run(s.text, at, len(s.text))}
 	}
 	return max(at, s.run.end)
 }

@@ -94,6 +94,26 @@ func foldPrefix(text, word string) bool {
 	return true
 }
 
+// hasFoldPrefix tells whether a text begins with one of some words of small ASCII letters, in either case.
+func hasFoldPrefix(text string, words []string) bool {
+	for _, word := range words {
+		if foldPrefix(text, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// mentions tells whether one of some words of small ASCII letters is in a text, in either case.
+func mentions(text string, words []string) bool {
+	for i := range len(text) {
+		if hasFoldPrefix(text[i:], words) {
+			return true
+		}
+	}
+	return false
+}
+
 // A reader reads a text and notes whether it was asked for a byte past the end. A finding for which
 // it was not asked stays the same whatever text follows.
 type reader struct {

@@ -42,6 +42,7 @@ func readCommands() (commands []command) {
 // Bytes that are seen, those that are not, and others.
 var (
 	visibleSet  = pattern.MustSet("!-\xff")
+	hiddenSet   = pattern.MustSet("\x00- ")
 	spaceSet    = pattern.MustSet(" ")
 	equalSet    = pattern.MustSet(" =")
 	userSet     = pattern.MustSet("!-9;-\xff") // without the colon that ends a user's name

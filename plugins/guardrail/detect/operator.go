@@ -6,6 +6,16 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
 )
 
+// Bytes that stand between a name and its value.
+var (
+	tabSet        = pattern.MustSet(" \t")
+	wordOfNameSet = pattern.MustSet("A-Za-z0-9_.$\x80-\xbf\xc3-\xdf-") // letters of other alphabets, too
+	closingSet    = pattern.MustSet("\"'` \t])\\*")
+	signSet       = pattern.MustSet(":=>~")
+	fieldStartSet = pattern.MustSet("\x00- ,\"'\\{")
+	fieldEndSet   = pattern.MustSet("\"'\\ ")
+)
+
 // operator looks for an operator such as = or "is" behind a name that ends at i; words, quotes and
 // brackets may stand between. It returns where the operator ends, -1 if there is none; where the
 // words before it end; and whether it is a word itself.
@@ -16,19 +26,12 @@ func (s *scan) operator(i int, verbs *verbs) (after, nameEnd int, spoken bool) {
 	nameEnd = i
 	whose := false // the words behind a preposition are not what has the value
 	for range 5 {
-		j := i
-		for j < len(text) && j-i < 24 && (text[j] == ' ' || text[j] == '\t') {
-			j++
-		}
+		j := tabSet.Run(text, i, 24)
 		n := verbs.at(text[j:], j > i)
 		if n > 0 {
 			return j + n, nameEnd, true
 		}
-		k := j
-		for k < len(text) && k-j < 24 && (isName(text[k]) || text[k] >= 0xc3 && text[k] < 0xe0 ||
-			continues(text[k])) {
-			k++ // letters of other alphabets, too
-		}
+		k := wordOfNameSet.Run(text, j, 24)
 		if k == j || j == i {
 			break
 		}
@@ -43,16 +46,9 @@ func (s *scan) operator(i int, verbs *verbs) (after, nameEnd int, spoken bool) {
 	}
 
 	// Quotes, brackets and spaces.
-	quote := false
-	for n := 0; n < 24 && i < len(text); n++ {
-		c := text[i]
-		if strings.IndexByte("\"'` \t])\\*", c) < 0 {
-			break
-		}
-		quote = quote || c == '"' || c == '\'' || c == '`'
-		i++
-	}
-
+	from := i
+	i = closingSet.Run(text, i, 24)
+	quote := strings.ContainsAny(text[from:i], "\"'`")
 	after = s.valueField(i, quote)
 	if after < 0 {
 		after = s.sign(i, quote)
@@ -71,10 +67,7 @@ func (s *scan) sign(i int, quoted bool) int {
 	}
 	switch c := text[i]; c {
 	case ':', '=':
-		for i < len(text) && (text[i] == ':' || text[i] == '=' || text[i] == '>' || text[i] == '~') {
-			i++
-		}
-		return i
+		return signSet.Run(text, i, len(text))
 	case '?', '.', '+':
 		if i+1 < len(text) && text[i+1] == '=' {
 			return i + 2
@@ -144,10 +137,7 @@ func (v *verbs) at(text string, apart bool) int {
 func (s *scan) valueField(i int, quoted bool) int {
 	text := s.text
 	from := i
-	for i < len(text) && i-from < 40 &&
-		(text[i] <= ' ' || strings.IndexByte(",\"'\\{", text[i]) >= 0) {
-		i++
-	}
+	i = fieldStartSet.Run(text, i, 40)
 	switch {
 	case i == from && !quoted:
 		return -1
@@ -158,9 +148,7 @@ func (s *scan) valueField(i int, quoted bool) int {
 	default:
 		return -1
 	}
-	for i < len(text) && strings.IndexByte("\"'\\ ", text[i]) >= 0 {
-		i++
-	}
+	i = fieldEndSet.Run(text, i, len(text))
 	if i < len(text) && (text[i] == ':' || text[i] == '=') {
 		return i + 1
 	}

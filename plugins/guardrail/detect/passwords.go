@@ -38,17 +38,14 @@ func (l *lexicon) isPassword(value string) bool {
 func isNamedAsSecret(value string) bool {
 	for i := range len(value) {
 		c := value[i] | 0x20
-		if c != 'p' && c != 't' {
-			continue
-		}
-		for _, word := range [...]string{"password", "passwd", "passphrase", "token"} {
-			if foldPrefix(value[i:], word) {
-				return true
-			}
+		if (c == 'p' || c == 't') && hasFoldPrefix(value[i:], wordsForSecrets) {
+			return true
 		}
 	}
 	return false
 }
+
+var wordsForSecrets = []string{"password", "passwd", "passphrase", "token"}
 
 // isManual tells whether a value is the password of manuals: pass, secret, user and the like.
 func (l *lexicon) isManual(value string) bool {

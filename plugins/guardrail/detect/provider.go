@@ -112,15 +112,9 @@ func (s *secrets) isMistyped(name, value string) bool {
 // mistypes tells whether a value is a form of the provider with a few characters more or fewer.
 func (p *provider) mistypes(value string) bool {
 	for _, form := range p.values {
-		if len(form) != 1 || form[0].Set == nil || form[0].Min != form[0].Max ||
-			!isMistake(len(value), form[0].Min) {
-			continue
-		}
-		only := true
-		for i := range len(value) {
-			only = only && form[0].Set[value[i]]
-		}
-		if only {
+		set := form[0].Set
+		if len(form) == 1 && set != nil && form[0].Min == form[0].Max &&
+			isMistake(len(value), form[0].Min) && set.HasAll(value) {
 			return true
 		}
 	}
@@ -141,10 +135,5 @@ func leastEntropy(value string) float64 {
 // saysClient tells whether a name is of a client or an application, which identify themselves by
 // numbers with some providers.
 func saysClient(name string) bool {
-	for i := range len(name) {
-		if foldPrefix(name[i:], "client") || foldPrefix(name[i:], "app") {
-			return true
-		}
-	}
-	return false
+	return mentions(name, []string{"client", "app"})
 }

@@ -164,15 +164,10 @@ func (s *scan) isNamed(start int) bool {
 	if before != "" && strings.IndexByte("=:,>\"'`(", before[len(before)-1]) >= 0 {
 		return true
 	}
-	for i := range len(before) {
-		for _, word := range [...]string{"key", "token", "secret", "credential", "google", "gemini", "gcp"} {
-			if foldPrefix(before[i:], word) {
-				return true
-			}
-		}
-	}
-	return false
+	return mentions(before, wordsForKeys)
 }
+
+var wordsForKeys = []string{"key", "token", "secret", "credential", "google", "gemini", "gcp"}
 
 // githubSum gives the score 1 to a token whose last six characters are the base62 CRC-32 of those
 // before, as GitHub says of its tokens of 36 characters.
