@@ -211,10 +211,8 @@ func behindID(value string) string {
 	return rest
 }
 
-// isMisshapen tells whether a value begins as the tokens of a provider do and yet is none: it is
-// shorter than any of them, so that it was cut or typed by hand, a few characters too long, its prefix
-// is in another case, or the rest has letters that it cannot have. One that is much longer may be of a
-// new form. The longest prefix counts.
+// isMisshapen tells whether a value begins as the tokens of a provider do and yet is none of theirs: it is shorter
+// than any of them, so that it was cut or typed by hand, or its prefix is in another case. The longest prefix counts.
 func (s *scan) isMisshapen(value string) bool {
 	misshapen := false
 	state := uint32(0)
@@ -223,51 +221,26 @@ func (s *scan) isMisshapen(value string) bool {
 		if s.keywords.Depth(state) <= i {
 			break // no prefix goes on
 		}
-		if !s.keywords.Ends(state) {
+		if !s.keywords.Ends(state) || s.keywords.Size(s.keywords.Found(state)[0]) != i+1 {
 			continue
 		}
-		word := s.keywords.Found(state)[0]
-		if s.keywords.Size(word) == i+1 {
-			misshapen = s.isNoToken(word, value[:i+1], value[i+1:])
+		misshapen = false
+		for _, p := range s.probes[s.keywords.Found(state)[0]] {
+			t := p.token
+			if t != nil {
+				misshapen = t.distinct && (value[:i+1] != t.prefix || len(value)-i-1 < t.least)
+			}
+			if t != nil && !misshapen {
+				break
+			}
 		}
 	}
 	return misshapen
 }
 
-// isNoToken tells whether a keyword is the prefix of tokens, but none of their forms may be the one
-// of prefix and rest.
-func (s *secrets) isNoToken(keyword int32, prefix, rest string) bool {
-	no := false
-	for _, p := range s.probes[keyword] {
-		t := p.token
-		if t == nil {
-			continue
-		}
-		switch {
-		case !t.distinct:
-			return false
-		case prefix == t.prefix && len(rest) >= t.least && !hasOtherLetter(rest, t.letters) &&
-			!(t.least == t.most && isMistake(len(rest), t.least)):
-			return false
-		}
-		no = true
-	}
-	return no
-}
-
 // isMistake tells whether a value has up to three characters more or fewer than it should have.
 func isMistake(length, should int) bool {
 	return length != should && length <= should+3 && length >= should-3
-}
-
-// hasOtherLetter tells whether a value has a letter that is not one of these; nil are all.
-func hasOtherLetter(value string, letters *pattern.Set) bool {
-	for i := range len(value) {
-		if letters != nil && isLetter(value[i]) && !letters[value[i]] {
-			return true
-		}
-	}
-	return false
 }
 
 // isMeasure tells whether a value says how long something is: 8-character, 12-stellig.

@@ -13,7 +13,6 @@ import (
 type command struct {
 	names, options  []string
 	apart, attached bool // the password is the next word, or is written against the option
-	second, last    bool // it is the word after the next one, or the last of the command
 }
 
 // maxCommand is how far behind a command's name an option is looked for, in bytes, on the same
@@ -28,8 +27,6 @@ func readCommands() (commands []command) {
 			names:    table.List(row.Cells[0]),
 			apart:    slices.Contains(value, "apart"),
 			attached: slices.Contains(value, "attached"),
-			second:   slices.Contains(value, "second"),
-			last:     slices.Contains(value, "last"),
 		}
 		for _, option := range table.List(row.Cells[1]) {
 			c.options = append(c.options, " "+option)
@@ -43,7 +40,6 @@ func readCommands() (commands []command) {
 var (
 	visibleSet  = pattern.MustSet("!-\xff")
 	hiddenSet   = pattern.MustSet("\x00- ")
-	spaceSet    = pattern.MustSet(" ")
 	equalSet    = pattern.MustSet(" =")
 	userSet     = pattern.MustSet("!-9;-\xff") // without the colon that ends a user's name
 	argumentSet = pattern.MustSet("!#-&(*-:<-_a-{}-\xff")
@@ -79,9 +75,6 @@ func (s *scan) command(c *command, start, end int) {
 			}
 			from += n + len(option)
 			next := end + from
-			if c.last && s.lastArgument(next) || c.second && s.secondArgument(next) {
-				break
-			}
 			apart := next < len(s.text) && s.text[next] == ' '
 			if apart && !c.apart || !apart && !c.attached {
 				continue
@@ -94,40 +87,6 @@ func (s *scan) command(c *command, start, end int) {
 			}
 		}
 	}
-}
-
-// secondArgument adds the word after the one that begins at a place.
-func (s *scan) secondArgument(from int) bool {
-	end := visibleSet.Run(s.text, from, 128)
-	return end < len(s.text) && s.text[end] == ' ' && s.argument("command-password", end+1, false)
-}
-
-// lastArgument adds the third word, or the second, behind an option: file, user and password, or user
-// and password.
-func (s *scan) lastArgument(from int) bool {
-	text := s.text
-	if from >= len(text) || text[from] != ' ' {
-		return false
-	}
-	words := 0
-	last := from
-	i := from
-	for words < 3 && i-from < maxCommand {
-		i = spaceSet.Run(text, i, len(text))
-		if i == len(text) || text[i] < ' ' || strings.IndexByte(";|&", text[i]) >= 0 {
-			break
-		}
-		last = i
-		words++
-		i = visibleSet.Run(text, i, len(text))
-	}
-	if words < 2 {
-		return false
-	}
-	if i == len(text) { // another word may follow
-		s.hold(last)
-	}
-	return s.argument("command-password", last, false)
 }
 
 // piped looks for the password in echo PASSWORD | command --password-stdin, behind echo and a space.

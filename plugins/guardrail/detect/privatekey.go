@@ -18,13 +18,10 @@ const (
 var (
 	// pemSet has the bytes that may be in a key, also inside a string; armourSet those of its
 	// base64.
-	pemSet     = pattern.MustSet("A-Za-z0-9 +/=\n\r\t\\\"',:;.()<>_-")
-	armourSet  = pattern.MustSet("A-Za-z0-9+/=")
-	linesSet   = pattern.MustSet("A-Za-z0-9+/=\r\n\\")
-	lineEndSet = pattern.MustSet("\r\n\\nr")
-	countSet   = pattern.MustSet(" 0-9")
-	labelSet   = pattern.MustSet("A-Za-z0-9_ ")
-	dashSet    = pattern.MustSet("-")
+	pemSet    = pattern.MustSet("A-Za-z0-9 +/=\n\r\t\\\"',:;.()<>_-")
+	armourSet = pattern.MustSet("A-Za-z0-9+/=")
+	labelSet  = pattern.MustSet("A-Za-z0-9_ ")
+	dashSet   = pattern.MustSet("-")
 )
 
 // pem looks for a private key in the armour of RFC 7468 and OpenPGP, also inside a string of JSON
@@ -143,22 +140,4 @@ func hasArmour(body string) bool {
 		body = body[min(run+1, len(body)):]
 	}
 	return total >= 48
-}
-
-// putty looks for the private part of a PuTTY key: its lines of base64, behind their number.
-func (s *scan) putty(_, from int) {
-	text := s.text
-	i := countSet.Run(text, from, 8)
-	start := lineEndSet.Run(text, i, 4)
-	end := linesSet.Run(text, start, maxPEM)
-	s.isLong(from, end)
-	if end == len(text) {
-		s.hold(start)
-	} else if text[end] == '-' { // Private-MAC: its first word is base64, too
-		end = start + len(strings.TrimSuffix(text[start:end], "Private"))
-	}
-	end = armourEnd(text, start, end)
-	if start > i && end > start && hasArmour(text[start:end]) {
-		s.add("private-key", start, end, 1)
-	}
 }

@@ -49,7 +49,6 @@ var fixedProbes = []struct {
 	probe
 }{
 	{"-----BEGIN", probe{look: (*scan).pem, begins: true}},
-	{"Private-Lines:", probe{look: (*scan).putty}},
 	{"MII", probe{look: (*scan).der, begins: true}},
 	{"MHcCAQEE", probe{look: (*scan).der, begins: true}},
 	{"MC4CAQAw", probe{look: (*scan).der, begins: true}},
@@ -57,8 +56,6 @@ var fixedProbes = []struct {
 	{"eyJ", probe{look: (*scan).jwt, begins: true}},       // {" in base64url
 	{"ZXlK", probe{look: (*scan).jwtTwice, begins: true}}, // that in base64 again
 	{"://", probe{look: (*scan).url}},
-	{"jdbc:oracle:thin:", probe{look: (*scan).oracle}},
-	{":5432:", probe{look: (*scan).pgpass}},
 	{"identified by ", probe{look: (*scan).identifiedBy}},
 	{"-u", probe{look: (*scan).curlUser}},
 	{"--user", probe{look: (*scan).curlUser}},

@@ -2,11 +2,9 @@ package detect
 
 import (
 	"bytes"
-	"hash/crc32"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/table"
@@ -14,54 +12,32 @@ import (
 
 // A token is a prefix, and the form of what follows it.
 type token struct {
-	rule    string
-	prefix  string
-	rest    pattern.Pattern
-	entropy float64 // of what follows the prefix, in bits a byte, at least
-	check   tokenCheck
-
-	least    int          // how many bytes follow the prefix at least
-	most     int          // and at most
-	letters  *pattern.Set // what follows has no others than these of hexadecimal digits, if not nil
-	distinct bool         // no other text is likely to begin with the prefix
-}
-
-// hexLetters returns the letters of a form if they are only those of hexadecimal digits, else nil.
-func hexLetters(form pattern.Pattern) *pattern.Set {
-	var letters pattern.Set
-	for _, piece := range form {
-		for c := range byte(utf8.RuneSelf) {
-			if !isLetter(c) || strings.IndexByte(piece.Text, c) < 0 && (piece.Set == nil || !piece.Set[c]) {
-				continue
-			}
-			if !isHex(c) {
-				return nil
-			}
-			letters[c] = true
-		}
-	}
-	return &letters
+	rule     string
+	prefix   string
+	rest     pattern.Pattern
+	entropy  float64 // of what follows the prefix, in bits a byte, at least
+	check    tokenCheck
+	least    int  // how many bytes follow the prefix at least
+	distinct bool // no other text is likely to begin with the prefix
 }
 
 // isDistinct tells whether no other text is likely to begin with a prefix: it has at least four
-// characters, or three of which the last is a mark, and more than common words and than hexadecimal
-// digits. Four, if its tokens need a check that tells them from ordinary text.
-func isDistinct(prefix, check string) bool {
-	least := 4
-	if !isAlnum(prefix[len(prefix)-1]) && check != "random" && check != "mixed" {
-		least = 3
+// characters, or three of which the last is a mark, and more than common words and than hexadecimal digits.
+func isDistinct(prefix string) bool {
+	if len(prefix) < 3 || len(prefix) == 3 && isAlnum(prefix[2]) {
+		return false
 	}
 	words := strings.FieldsFunc(prefix, func(r rune) bool { return !isAlnum(byte(r)) })
-	return len(prefix) >= least && slices.ContainsFunc(words, func(word string) bool {
-		return !commonWords[lowerASCII(word)] && !isHexID(word)
+	return slices.ContainsFunc(words, func(word string) bool {
+		return !slices.Contains(commonWords, lowerASCII(word)) && !isHexID(word)
 	})
 }
 
 // commonWords are words that tokens of many providers begin with.
-var commonWords = setOf([]string{
+var commonWords = []string{
 	"access", "api", "ext", "key", "live", "mob", "oauth", "pat", "pk", "sandbox", "sat", "sc", "sdk",
 	"secret", "sess", "sk", "standard", "test", "token",
-})
+}
 
 // A tokenCheck looks at what follows a prefix. It says whether that is a token, and how sure it is.
 type tokenCheck func(rest string) (score float64, ok bool)
@@ -73,7 +49,6 @@ var tokenChecks = map[string]tokenCheck{
 	"mixed":       looksMixed,
 	"ends-AA":     endsWithAA,
 	"ends-equal":  endsWithEqual,
-	"github-sum":  githubSum,
 	"sentry-json": sentryJSON,
 }
 
@@ -98,18 +73,15 @@ func readTokens(parser *pattern.Parser) (tokens []token) {
 		}
 		for prefix := range strings.FieldsSeq(row.Cells[1]) {
 			for _, rest := range rests {
-				least, most := rest.Lengths()
+				least, _ := rest.Lengths()
 				tokens = append(tokens, token{
-					rule:    row.Cells[0],
-					prefix:  prefix,
-					rest:    rest,
-					entropy: entropy,
-					check:   check,
-
+					rule:     row.Cells[0],
+					prefix:   prefix,
+					rest:     rest,
+					entropy:  entropy,
+					check:    check,
 					least:    least,
-					most:     most,
-					letters:  hexLetters(rest),
-					distinct: isDistinct(prefix, row.Cells[4]),
+					distinct: isDistinct(prefix),
 				})
 			}
 		}
@@ -168,23 +140,6 @@ func (s *scan) isNamed(start int) bool {
 }
 
 var wordsForKeys = []string{"key", "token", "secret", "credential", "google", "gemini", "gcp"}
-
-// githubSum gives the score 1 to a token whose last six characters are the base62 CRC-32 of those
-// before, as GitHub says of its tokens of 36 characters.
-func githubSum(rest string) (float64, bool) {
-	if len(rest) != 36 {
-		return .9, true
-	}
-	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	sum := crc32.ChecksumIEEE([]byte(rest[:30]))
-	for i := 35; i >= 30; i-- {
-		if rest[i] != digits[sum%62] {
-			return .9, true
-		}
-		sum /= 62
-	}
-	return 1, true
-}
 
 // looksMixed accepts what looks random and has letters of both cases, for prefixes that ordinary
 // text has too.
