@@ -228,7 +228,7 @@ func (s *scan) isMisshapen(value string) bool {
 		for _, p := range s.probes[s.keywords.Found(state)[0]] {
 			t := p.token
 			if t != nil {
-				misshapen = t.distinct && (value[:i+1] != t.prefix || len(value)-i-1 < t.least)
+				misshapen = t.distinct && (value[:i+1] != t.prefix || t.isMistake(len(value)-i-1))
 			}
 			if t != nil && !misshapen {
 				break
@@ -236,6 +236,11 @@ func (s *scan) isMisshapen(value string) bool {
 		}
 	}
 	return misshapen
+}
+
+// isMistake tells whether what follows a prefix is too short for a token, or a few characters longer than all are.
+func (t *token) isMistake(length int) bool {
+	return length < t.least || t.least == t.most && isMistake(length, t.least)
 }
 
 // isMistake tells whether a value has up to three characters more or fewer than it should have.

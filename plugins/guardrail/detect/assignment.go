@@ -70,49 +70,32 @@ func (s *scan) english(name part, end int) (a assignment, ok bool) {
 // "is" in the keyword's language. It is not ok if no value follows.
 func (s *scan) assignment(name part, end int, verbs *verbs) (a assignment, ok bool) {
 	text := s.text
-	i := name.end
-	nameEnd := i
-	if s.isFlag(name) && text[i] == ' ' {
-		i++
-	} else {
-		i, nameEnd, a.spoken = s.operator(i, verbs)
-		if i < 0 {
-			i, a.loose = s.bare(name.start, end)
-			if i < 0 {
-				return a, false
-			}
-			a.bare = true
-			nameEnd = end
-		}
-		if text[i-1] == '|' && text[i-2] != '|' && !isCell(text, name.start) {
-			return a, false
-		}
-		if strings.HasSuffix(text[:name.start], ":<") && strings.HasPrefix(text[i-1:], ">@") { // <user>:<password>@host
-			return a, false
-		}
-		a.listed = text[i-1] == ',' && !isArgument(text, name.start)
+	i, nameEnd, spoken := s.operator(name.end, verbs)
+	a.spoken = spoken
+	if text[name.start] == '-' && strings.HasPrefix(text[name.end:], " ") { // an option of a command
+		i = name.end + 1
+		nameEnd = name.end
+		a.spoken = false
 	}
+	if i < 0 {
+		i, a.loose = s.bare(name.start, end)
+		if i < 0 {
+			return a, false
+		}
+		a.bare = true
+		nameEnd = end
+	}
+	if text[i-1] == '|' && text[i-2] != '|' && !isCell(text, name.start) {
+		return a, false
+	}
+	if strings.HasSuffix(text[:name.start], ":<") && strings.HasPrefix(text[i-1:], ">@") { // <user>:<password>@host
+		return a, false
+	}
+	a.listed = text[i-1] == ',' && !isArgument(text, name.start)
 	a.name = s.qualified(name.start, nameEnd)
 	a.header = inHeader(text[:name.start])
 	a.query = name.start > 0 && (text[name.start-1] == '?' || text[name.start-1] == '&')
 	return s.value(a, i)
-}
-
-// isFlag tells whether a name is an option of a command line, or is what ENV, ARG and setx set, so
-// that a space or = stands before its value.
-func (s *scan) isFlag(name part) bool {
-	before := s.text[:name.start]
-	if s.text[name.start] != '-' && !endsWithCommand(before, "ENV ") &&
-		!endsWithCommand(before, "ARG ") && !endsWithCommand(before, "setx ") {
-		return false
-	}
-	return name.end < len(s.text) && (s.text[name.end] == ' ' || s.text[name.end] == '=')
-}
-
-// endsWithCommand tells whether a text ends with a command that a line begins with.
-func endsWithCommand(text, command string) bool {
-	line, ok := strings.CutSuffix(text, command)
-	return ok && (line == "" || line[len(line)-1] <= ' ')
 }
 
 // bareValue returns the value behind a keyword that is part of a name, if only a space is between.
@@ -162,15 +145,11 @@ func isCell(text string, begin int) bool {
 }
 
 // isArgument tells whether a name in quotes is the first argument of a call.
-func isArgument(text string, at int) bool {
-	if at == 0 || text[at-1] != '"' && text[at-1] != '\'' && text[at-1] != '`' {
+func isArgument(text string, start int) bool {
+	if start == 0 || strings.IndexByte("\"'`", text[start-1]) < 0 {
 		return false
 	}
-	at--
-	for at > 0 && text[at-1] == ' ' {
-		at--
-	}
-	return at > 0 && text[at-1] == '('
+	return strings.HasSuffix(strings.TrimRight(text[max(0, start-maxName):start-1], " "), "(")
 }
 
 // inHeader tells whether what is before a name is curl's option for a header and a quote.

@@ -12,7 +12,7 @@ import (
 
 // Where secrets are known by their place.
 func TestSecretsByTheirPlace(t *testing.T) {
-	token, lines := random(21, 40, alnum), random(22, 64, alnum)+"\n"+random(23, 64, alnum)
+	token := random(21, 40, alnum)
 	for rule, texts := range map[string][]string{
 		"command-password": {
 			"sshpass -p ‹tulip› ssh h", "sshpass -p '‹tulip 1›' ssh h", "mysql -u root -p‹Tr0ub4dor&3› shop", "mysqldump -p‹Tr0ub4dor3› --all", "redis-cli -h c -a ‹tulip9› ping", "docker login -u bob -p ‹tulip9›", "mongosh -u a -p \"‹tulip9›\"",
@@ -27,13 +27,11 @@ func TestSecretsByTheirPlace(t *testing.T) {
 			"Hasło to ‹Tr0ub4dor3›", "密码是‹Tr0ub4dor3›", "パスワードは‹Tr0ub4dor3›です", "비밀번호는 ‹Tr0ub4dor3›", "Пароль: ‹Tr0ub4dor3›", "Пароль от сервера: ‹Tr0ub4dor3›", "Пароль для входа в сеть — ‹Tr0ub4dor3›", "login bob / password ‹Tr0ub4dor3›", "user: bob | password ‹Tr0ub4dor3›", "ПАРОЛЬ: ‹Tr0ub4dor3›", "CONTRASEÑA: ‹Tr0ub4dor3›", "Şifre: ‹Tr0ub4dor3›",
 		},
 		"sql-password": {"CREATE USER bob IDENTIFIED BY '‹tulip9›';"},
-		"pgpass":       {"localhost:5432:shop:bob:‹tulip9›\n", "db.example.org:5432:*:bob:‹tulip9›"},
 		"asana-secret": {"asana_client_id=‹5506017226914262›", "ASANA_TOKEN: \"‹5506017226914262›\""},
-		"url-password": {"jdbc:oracle:thin:bob/‹tulip9›@db:1521:x", "amqp://bob:‹a#b9c›@mq"},
+		"url-password": {"amqp://bob:‹a#b9c›@mq"},
 		"authorization": {"Basic ‹YWRhOmh1bnRlcjIy›", "send bearer ‹" + token + "›.", "SSWS ‹00" + token + "›",
 			"curl -H \"X-Auth-Token: ‹a1b2c3d4e5f6›\" h", "curl --header 'Api-Token: ‹Sk9x4HG7f6K›' h", "curl -H \"Authorization: ‹Zm9v.b4r-b4z›\" h"},
 		"session-cookie": {"Cookie: lang=en; sessionid=‹" + token + "›; x=1", "Set-Cookie: JSESSIONID=‹" + random(24, 32, digits+"ABCDEF") + "›; Path=/", "curl --cookie \"PHPSESSID=‹" + random(25, 26, digits+low) + "›\"", "cookie: connect.sid=‹s%3A" + token + "›"},
-		"private-key":    {"Private-Lines: 2\n‹" + lines + "›\nPrivate-MAC: " + random(26, 40, hex)},
 		"assigned-secret": {
 			"\"client_secret\", \"‹" + token + "›\"", "the license key is ‹" + token + "›", "our encryption key: ‹" + token + "›",
 			"Here is my API key ‹" + token + "›, thanks", "use the token ‹" + token + "›.", "my key is ‹" + token + "›", "name | value\n api_key | ‹" + token + "›", "define( 'API_TOKEN', '‹" + token + "›' );", "APP_KEY=base64:‹" + token + "=›", "x_writekey = '‹" + random(27, 32, hex) + "›'", "pusher_secret: \"‹62129da663d68c1284e6›\"", "api_secret=‹fWEjqDANttPDEEDhJdhpwYlq›",

