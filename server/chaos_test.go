@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/server/client"
+	"github.com/plughook/plughook/server/internal/servertest"
 	"github.com/plughook/plughook/session"
 )
 
@@ -217,9 +218,9 @@ func (c *chaos) followOnce(ctx context.Context, web *http.Client, key session.Ke
 		}
 		return fmt.Errorf("%d: %s", resp.StatusCode, body)
 	}
-	r := newFrames(resp.Body)
+	r := servertest.NewFrames(resp.Body)
 	for {
-		f, err := r.next()
+		f, err := r.Next()
 		if err != nil {
 			return nil
 		}

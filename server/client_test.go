@@ -20,6 +20,7 @@ import (
 	"github.com/plughook/plughook/plugins/rewind"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/server/client"
+	"github.com/plughook/plughook/server/internal/servertest"
 	"github.com/plughook/plughook/session"
 )
 
@@ -71,11 +72,11 @@ func TestAClientsRunGoesOnWhenConnectionsBreak(t *testing.T) {
 	s := serve(t, talker, nil)
 	// Connections break in the middle of runs, however fast this machine is now.
 	began := time.Now()
-	s.do("POST", "/v1/apps/desk/sessions/first/run", `{"message":"Hello"}`)
-	s.do("POST", "/v1/apps/desk/sessions/first/run", `{"message":"Hello"}`)
+	s.Do("POST", "/v1/apps/desk/sessions/first/run", `{"message":"Hello"}`)
+	s.Do("POST", "/v1/apps/desk/sessions/first/run", `{"message":"Hello"}`)
 	mean := max(6*time.Millisecond, time.Since(began))
 	var cuts atomic.Int32
-	c, err := client.New(flaky(t, s.url, mean, &cuts), client.Options{HTTP: &http.Client{Transport: &http.Transport{}}})
+	c, err := client.New(flaky(t, s.URL, mean, &cuts), client.Options{HTTP: &http.Client{Transport: &http.Transport{}}})
 	require.NoError(t, err)
 	defer c.Close()
 	key := session.Key{App: "desk", User: "user", ID: "s"}
@@ -98,16 +99,16 @@ func TestAClientsRunGoesOnWhenConnectionsBreak(t *testing.T) {
 			}
 			got = append(got, e.ID)
 		}
-		now, err := s.sessions.Get(t.Context(), key)
+		now, err := s.Sessions.Get(t.Context(), key)
 		require.NoError(t, err)
 		var log []string
-		for e, err := range s.sessions.Read(t.Context(), key, session.Selection{After: now.Position - int64(len(got))}) {
+		for e, err := range s.Sessions.Read(t.Context(), key, session.Selection{After: now.Position - int64(len(got))}) {
 			require.NoError(t, err)
 			log = append(log, e.ID)
 		}
 		require.Equal(t, log, got)
 		require.Equal(t, "user", func() string {
-			for e := range s.sessions.Read(t.Context(), key, session.Selection{After: now.Position - int64(len(got))}) {
+			for e := range s.Sessions.Read(t.Context(), key, session.Selection{After: now.Position - int64(len(got))}) {
 				return e.Author
 			}
 			return ""
@@ -116,8 +117,8 @@ func TestAClientsRunGoesOnWhenConnectionsBreak(t *testing.T) {
 }
 
 func TestAClientReadsWhatTheServerHas(t *testing.T) {
-	s := serve(t, desk, nil)
-	c, err := client.New(s.url, client.Options{})
+	s := serve(t, servertest.Desk, nil)
+	c, err := client.New(s.URL, client.Options{})
 	require.NoError(t, err)
 	defer c.Close()
 	key := session.Key{App: "desk", User: "ann/../x", ID: "a b/c?d#e%2f"}
@@ -163,7 +164,7 @@ func TestAClientThatLeavesCancelsItsRun(t *testing.T) {
 			yield(nil, context.Cause(ctx))
 		}
 	}, nil)
-	c, err := client.New(s.url, client.Options{})
+	c, err := client.New(s.URL, client.Options{})
 	require.NoError(t, err)
 	defer c.Close()
 	key := session.Key{App: "desk", User: "user", ID: "s"}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/server/internal/servertest"
 )
 
 // The official clients of AG-UI and A2A, in Node.js, run against the server.
@@ -25,8 +27,8 @@ func TestOfficialClients(t *testing.T) {
 	}
 	for _, script := range []string{"agui.mjs", "a2a.mjs"} {
 		t.Run(script, func(t *testing.T) {
-			s := serve(t, act, nil, policy())
-			node := exec.CommandContext(t.Context(), "node", script, s.url)
+			s := serve(t, servertest.Act, nil, servertest.Policy())
+			node := exec.CommandContext(t.Context(), "node", script, s.URL)
 			node.Dir = "testdata/clients"
 			out, err := node.CombinedOutput()
 			require.NoError(t, err, "%s", out)

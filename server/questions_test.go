@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/agent/workflow"
-	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/server"
+	"github.com/plughook/plughook/server/internal/servertest"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/sqlite"
 )
@@ -53,23 +51,8 @@ func serveWorkflow(t *testing.T, store string, edges []workflow.Edge) *service {
 	require.NoError(t, err)
 	sessions, err := sqlite.Open(t.Context(), store)
 	require.NoError(t, err)
-	r, err := runner.New(runner.Options{Agent: form, Sessions: sessions})
-	require.NoError(t, err)
-	s, err := server.New(server.Options{
-		Kit:  true,
-		Apps: []server.App{{Name: "desk", Runner: r}},
-	})
-	require.NoError(t, err)
-	h := httptest.NewServer(s)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		s.Shutdown(ctx)
-		h.Close()
-		require.NoError(t, r.Close(context.Background()))
-		require.NoError(t, sessions.Close())
-	})
-	return &service{T: t, url: h.URL, client: http.DefaultClient, server: s, sessions: sessions}
+	t.Cleanup(func() { require.NoError(t, sessions.Close()) })
+	return &service{servertest.ServeOn(t, sessions, form, func(o *server.Options) { o.Kit = true })}
 }
 
 // asked is what a run of the form has come to.
@@ -108,7 +91,7 @@ const formSession = "/v1/apps/desk/sessions/s"
 // post runs an input, and returns what it has come to.
 func (s *service) post(route, body string) *asked {
 	s.Helper()
-	status, text := s.do("POST", formSession+route, body)
+	status, text := s.Do("POST", formSession+route, body)
 	require.Equal(s, 200, status, text)
 	a := &asked{}
 	require.NoError(s, json.Unmarshal([]byte(text), a))
@@ -123,7 +106,7 @@ func TestQuestionsAreAnsweredOneByOne(t *testing.T) {
 	require.Equal(t, map[string]string{"form@mon/name@1#q": "What is your name?", "form@mon/size@1#q": "Which size?"}, a.waits())
 
 	other := serveForm(t, store)
-	_, text := other.do("GET", formSession+"/waiting", "")
+	_, text := other.Do("GET", formSession+"/waiting", "")
 	require.Contains(t, text, `"response_schema":{"type":"integer"}`)
 	a = other.post("/respond", `{"call":"form@mon/size@1#q","response":"large"}`)
 	require.Nil(t, a.output())
@@ -134,20 +117,20 @@ func TestQuestionsAreAnsweredOneByOne(t *testing.T) {
 
 	// What does not wait is refused, by each route.
 	for _, id := range []string{"form@mon/size@1#q", again, "nothing"} {
-		status, text := other.do("POST", formSession+"/respond", `{"call":"`+id+`","response":1}`)
+		status, text := other.Do("POST", formSession+"/respond", `{"call":"`+id+`","response":1}`)
 		require.Equal(t, 409, status, text)
-		status, text = other.do("POST", formSession+"/run", `{"content":`+answerContent(id, 1)+`}`)
+		status, text = other.Do("POST", formSession+"/run", `{"content":`+answerContent(id, 1)+`}`)
 		require.Equal(t, 409, status, text)
-		status, text = other.do("POST", "/chat", `{"session":"s","content":`+answerContent(id, 1)+`}`)
+		status, text = other.Do("POST", "/chat", `{"session":"s","content":`+answerContent(id, 1)+`}`)
 		require.Equal(t, 409, status, text)
 	}
-	status, text := other.do("POST", formSession+"/respond", `{"response":1}`)
+	status, text := other.Do("POST", formSession+"/respond", `{"response":1}`)
 	require.Equal(t, 400, status, text)
-	status, text = other.do("POST", formSession+"/respond", `{"call":"a","responses":{"b":1}}`)
+	status, text = other.Do("POST", formSession+"/respond", `{"call":"a","responses":{"b":1}}`)
 	require.Equal(t, 400, status, text)
 
 	// A body that has forgotten the answer answers nothing; null is an answer.
-	status, text = other.do("POST", formSession+"/respond", `{"call":"form@mon/name@1#q"}`)
+	status, text = other.Do("POST", formSession+"/respond", `{"call":"form@mon/name@1#q"}`)
 	require.Equal(t, 400, status, text)
 	require.Contains(t, text, "response is missing")
 
@@ -173,10 +156,10 @@ func TestQuestionsAreAnsweredTogether(t *testing.T) {
 
 	// By POST /chat, whose answer is a stream.
 	s.post("/run", `{"message":"Hello","id":"wed"}`)
-	status, text := s.do("POST", "/chat", `{"session":"s","content":`+answerContent("form@wed/name@1#q", "Bob")+`}`)
+	status, text := s.Do("POST", "/chat", `{"session":"s","content":`+answerContent("form@wed/name@1#q", "Bob")+`}`)
 	require.Equal(t, 200, status)
 	require.Contains(t, text, `"waiting":[{"id":"form@wed/size@1#q"`)
-	_, text = s.do("POST", "/chat", `{"session":"s","content":`+answerContent("form@wed/size@1#q", 7)+`}`)
+	_, text = s.Do("POST", "/chat", `{"session":"s","content":`+answerContent("form@wed/size@1#q", 7)+`}`)
 	require.Contains(t, text, `"output":"Bob wears 7"`)
 }
 
@@ -185,12 +168,12 @@ func TestAWorkflowGoesOnByItsRoute(t *testing.T) {
 	s := serveForm(t, filepath.Join(t.TempDir(), "s.db"))
 	s.post("/run", `{"message":"Hello","id":"mon"}`)
 	key := session.Key{App: "desk", User: "user", ID: "s"}
-	at, err := s.sessions.Get(t.Context(), key)
+	at, err := s.Sessions.Get(t.Context(), key)
 	require.NoError(t, err)
 	for i, e := range []*session.Event{workflow.Answer("form@mon/name@1#q", "Ada"), workflow.Answer("form@mon/size@1#q", 42)} {
 		e.ID = fmt.Sprint("answer-", i)
 		e.InvocationID = "tue"
-		at.Position, err = s.sessions.Append(t.Context(), session.AppendTarget{Key: key, After: at.Position}, e)
+		at.Position, err = s.Sessions.Append(t.Context(), session.AppendTarget{Key: key, After: at.Position}, e)
 		require.NoError(t, err)
 	}
 	require.Equal(t, "Ada wears 42", s.post("/run", `{}`).output())
@@ -200,9 +183,9 @@ func TestAWorkflowGoesOnByItsRoute(t *testing.T) {
 // The kit's clients see the questions as calls with a schema, and answer them in each form that the kit has.
 func TestQuestionsForTheKitsClients(t *testing.T) {
 	s := serveForm(t, filepath.Join(t.TempDir(), "s.db"))
-	s.do("POST", "/apps/desk/users/user/sessions/s", ``)
+	s.Do("POST", "/apps/desk/users/user/sessions/s", ``)
 	run := func(message string) (int, string) {
-		return s.do("POST", "/run", `{"appName":"desk","userId":"user","sessionId":"s","newMessage":`+message+`}`)
+		return s.Do("POST", "/run", `{"appName":"desk","userId":"user","sessionId":"s","newMessage":`+message+`}`)
 	}
 	status, text := run(`{"role":"user","parts":[{"text":"Hello"}]}`)
 	require.Equal(t, 200, status, text)
@@ -266,28 +249,28 @@ func TestAWorkflowThatWaitsIsCancelled(t *testing.T) {
 	s.post("/run", `{"message":"Hello","id":"mon"}`)
 	s.post("/run", `{"message":"Hello","id":"tue"}`)
 	const cancel = formSession + "/invocations/"
-	status, text := s.do("POST", cancel+"mon/cancel?wait=1", "")
+	status, text := s.Do("POST", cancel+"mon/cancel?wait=1", "")
 	require.Equal(t, 200, status, text)
 	require.JSONEq(t, `{"end":{"kind":"cancelled","invocationId":"mon"}}`, text)
-	_, text = s.do("GET", formSession+"/waiting", "")
+	_, text = s.Do("GET", formSession+"/waiting", "")
 	require.NotContains(t, text, "form@mon")
 	require.Contains(t, text, "form@tue/name@1#q", "the other run still waits")
-	_, text = s.do("GET", formSession+"/events?live=1", "")
+	_, text = s.Do("GET", formSession+"/events?live=1", "")
 	require.Contains(t, text, `"errorCode":"ABANDONED"`)
 	require.Contains(t, text, `"path":"form@mon","ended":true`)
 
 	// Again, it has ended.
-	status, text = s.do("POST", cancel+"mon/cancel?wait=1", "")
+	status, text = s.Do("POST", cancel+"mon/cancel?wait=1", "")
 	require.Equal(t, 200, status, text)
 	require.Contains(t, text, `"kind":"ended"`)
 
 	// An invocation that has answered one of the questions is cancelled alike, also without waiting for it.
 	a := s.post("/respond", `{"id":"wed","call":"form@tue/size@1#q","response":1}`)
 	require.Len(t, a.waits(), 1)
-	status, text = s.do("POST", cancel+"wed/cancel", "")
+	status, text = s.Do("POST", cancel+"wed/cancel", "")
 	require.Equal(t, 202, status, text)
 	require.Eventually(t, func() bool {
-		_, text := s.do("GET", formSession+"/waiting", "")
+		_, text := s.Do("GET", formSession+"/waiting", "")
 		return strings.Contains(text, `"waiting":[]`)
 	}, time.Minute, 10*time.Millisecond)
 	require.Nil(t, s.post("/run", `{}`).output())
@@ -299,7 +282,8 @@ func TestAWorkflowsOutputIsItsAnswer(t *testing.T) {
 		return map[string]int{"letters": len(message)}, nil
 	})
 	edges := workflow.Chain(workflow.Start, count)
-	require.Equal(t, `{"letters":5}`, serveWorkflow(t, filepath.Join(t.TempDir(), "a.db"), edges).task("SendMessage", says("m1", "Hello", "")).says())
-	s := serveWorkflow(t, filepath.Join(t.TempDir(), "b.db"), edges)
-	require.Contains(t, strings.Join(s.agui(user("run-1", "Hello")), "\n"), `"delta":"{\"letters\":5}"`)
+	s := serveWorkflow(t, filepath.Join(t.TempDir(), "a.db"), edges)
+	require.Contains(t, s.a2a("SendMessage", servertest.A2AMessage("m1", "Hello", "")), `"text":"{\"letters\":5}"`)
+	s = serveWorkflow(t, filepath.Join(t.TempDir(), "b.db"), edges)
+	require.Contains(t, s.agui(servertest.AGUIRequest("run-1", "Hello")), `"delta":"{\"letters\":5}"`)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/server"
+	"github.com/plughook/plughook/server/internal/servertest"
 	"github.com/plughook/plughook/session"
 )
 
@@ -40,9 +41,9 @@ func inOrder(answer string) string {
 
 // What is wrong with a message to /chat is told by its key, without the names of types.
 func TestWhatIsWrongWithAChat(t *testing.T) {
-	s := serve(t, act, nil)
+	s := serve(t, servertest.Act, nil)
 	for key, value := range map[string]string{"foo": "1", "message": "5", "content": `{"parts":"Hello"}`} {
-		status, body := s.do("POST", "/chat", `{"session":"ada","`+key+`":`+value+`}`)
+		status, body := s.Do("POST", "/chat", `{"session":"ada","`+key+`":`+value+`}`)
 		require.Equal(t, 400, status, body)
 		require.Contains(t, body, "the body at /"+key)
 		require.NotContains(t, body, "Go ")
@@ -58,25 +59,25 @@ func TestADeniedMessageAgain(t *testing.T) {
 		says string // the answer to a denied message
 	}{
 		"run": {func(s *service, text string) (int, string) {
-			return s.do("POST", "/v1/apps/desk/sessions/ada/run", `{"id":"m1","message":"`+text+`"}`)
+			return s.Do("POST", "/v1/apps/desk/sessions/ada/run", `{"id":"m1","message":"`+text+`"}`)
 		}, `"kind":"denied"`},
 		"chat": {func(s *service, text string) (int, string) {
-			return s.do("POST", "/chat", `{"id":"m1","session":"ada","message":"`+text+`"}`)
+			return s.Do("POST", "/chat", `{"id":"m1","session":"ada","message":"`+text+`"}`)
 		}, `"kind":"denied"`},
 		"AG-UI": {func(s *service, text string) (int, string) {
-			return s.do("POST", "/agui/desk", strings.ReplaceAll(user("run-1", text), "u1", "m1"))
+			return s.Do("POST", "/agui/desk", strings.ReplaceAll(servertest.AGUIRequest("run-1", text), "u1", "m1"))
 		}, `"code":"DENIED"`},
 		"A2A": {func(s *service, text string) (int, string) {
-			result, code, message := s.rpc("SendMessage", says("m1", text, `,"contextId":"ada"`))
-			if code != 0 {
-				return 409, message
+			answer := s.a2a("SendMessage", servertest.A2AMessage("m1", text, `,"contextId":"ada"`))
+			if strings.Contains(answer, `"error":{"code"`) {
+				return 409, answer
 			}
-			return 200, string(result)
+			return 200, answer
 		}, `"TASK_STATE_REJECTED"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := 0
-			s := serve(t, act, nil, refuse(&asked))
+			s := serve(t, servertest.Act, nil, refuse(&asked))
 			status, first := tc.send(s, "a forbidden thing")
 			require.Equal(t, 200, status)
 			require.Contains(t, first, tc.says)
@@ -87,7 +88,7 @@ func TestADeniedMessageAgain(t *testing.T) {
 			status, other := tc.send(s, "Hello")
 			require.Equal(t, 409, status, other)
 			require.Equal(t, 1, asked)
-			one, err := s.sessions.Get(t.Context(), session.Key{App: "desk", User: "user", ID: "ada"})
+			one, err := s.Sessions.Get(t.Context(), session.Key{App: "desk", User: "user", ID: "ada"})
 			require.NoError(t, err)
 			require.Equal(t, int64(1), one.Position)
 		})
@@ -97,10 +98,10 @@ func TestADeniedMessageAgain(t *testing.T) {
 // A page of AG-UI still has a message that was denied without a word, before its next one: it is not said again.
 func TestTheNextMessageAfterADeniedOne(t *testing.T) {
 	asked := 0
-	s := serve(t, act, nil, refuse(&asked))
-	require.Contains(t, strings.Join(s.agui(user("run-1", "forbidden!")), ""), "DENIED")
+	s := serve(t, servertest.Act, nil, refuse(&asked))
+	require.Contains(t, s.agui(servertest.AGUIRequest("run-1", "forbidden!")), "DENIED")
 	said := "" // in as many pieces as come
-	for _, m := range regexp.MustCompile(`"delta":"([^"]*)"`).FindAllStringSubmatch(strings.Join(s.agui(user("run-2", "forbidden!", "Hello")), ""), -1) {
+	for _, m := range regexp.MustCompile(`"delta":"([^"]*)"`).FindAllStringSubmatch(s.agui(servertest.AGUIRequest("run-2", "forbidden!", "Hello")), -1) {
 		said += m[1]
 	}
 	require.Equal(t, "You said: Hello", said)
@@ -112,22 +113,22 @@ func TestADeniedMessageAgainOnABusySession(t *testing.T) {
 		t.Run(busy, func(t *testing.T) {
 			asked := 0
 			goOn := make(chan struct{})
-			s := serve(t, waiting(goOn), nil, refuse(&asked))
+			s := serve(t, servertest.Waiting(goOn), nil, refuse(&asked))
 			const path = "/v1/apps/desk/sessions/ada/run"
 			denied := `{"id":"m1","message":"forbidden","onBusy":"` + busy + `"}`
-			_, first := s.do("POST", path, denied)
-			resp := s.open(t.Context(), "POST", path, `{"id":"m2","message":"Hello"}`, "Accept", "text/event-stream")
+			_, first := s.Do("POST", path, denied)
+			resp := s.Open(t.Context(), "POST", path, `{"id":"m2","message":"Hello"}`, "Accept", "text/event-stream")
 			defer resp.Body.Close()
 			require.Eventually(t, func() bool {
-				one, err := s.sessions.Get(t.Context(), session.Key{App: "desk", User: "user", ID: "ada"})
+				one, err := s.Sessions.Get(t.Context(), session.Key{App: "desk", User: "user", ID: "ada"})
 				return err == nil && one.Position == 2
 			}, time.Minute, 5*time.Millisecond)
 			time.AfterFunc(100*time.Millisecond, func() { close(goOn) })
-			status, again := s.do("POST", path, denied)
+			status, again := s.Do("POST", path, denied)
 			require.Equal(t, 200, status)
 			require.Equal(t, inOrder(first), inOrder(again))
-			list := frames(t, resp.Body, nil)
-			require.Contains(t, list[len(list)-1].data, `"kind":"done"`)
+			list := servertest.Frames(t, resp.Body, nil)
+			require.Contains(t, list[len(list)-1].Data, `"kind":"done"`)
 			require.Equal(t, 2, asked)
 		})
 	}
@@ -142,43 +143,42 @@ func TestACancelledMessageAgain(t *testing.T) {
 		says string
 	}{
 		"run": {func(s *service) string {
-			_, body := s.do("POST", path+"/run", `{"id":"m1","message":"wait"}`)
+			_, body := s.Do("POST", path+"/run", `{"id":"m1","message":"wait"}`)
 			return body
 		}, `"kind":"cancelled"`},
 		"chat": {func(s *service) string {
-			_, body := s.do("POST", "/chat", `{"id":"m1","session":"ada","message":"wait"}`)
+			_, body := s.Do("POST", "/chat", `{"id":"m1","session":"ada","message":"wait"}`)
 			return body
 		}, `"kind":"cancelled"`},
 		"AG-UI": {func(s *service) string {
-			_, body := s.do("POST", "/agui/desk", strings.ReplaceAll(user("m1", "wait"), "u1", "m1"))
+			_, body := s.Do("POST", "/agui/desk", strings.ReplaceAll(servertest.AGUIRequest("m1", "wait"), "u1", "m1"))
 			return body
 		}, `"outcome":{"type":"cancelled"}`},
 		"A2A": {func(s *service) string {
-			result, _, _ := s.rpc("SendMessage", says("m1", "wait", `,"contextId":"ada"`))
-			return string(result)
+			return s.a2a("SendMessage", servertest.A2AMessage("m1", "wait", `,"contextId":"ada"`))
 		}, `"TASK_STATE_CANCELED"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := serve(t, act, nil)
+			s := serve(t, servertest.Act, nil)
 			key := session.Key{App: "desk", User: "user", ID: "ada"}
 			first := make(chan string, 1)
 			go func() { first <- tc.send(s) }()
 			require.Eventually(t, func() bool {
-				one, err := s.sessions.Get(t.Context(), key)
+				one, err := s.Sessions.Get(t.Context(), key)
 				return err == nil && one.Position == 1
 			}, time.Minute, 5*time.Millisecond)
-			status, body := s.do("POST", path+"/invocations/m1/cancel?wait=1", "")
+			status, body := s.Do("POST", path+"/invocations/m1/cancel?wait=1", "")
 			require.Equal(t, 200, status)
 			require.Contains(t, body, `"kind":"cancelled"`)
 			require.Contains(t, <-first, tc.says)
-			before, err := s.sessions.Get(t.Context(), key)
+			before, err := s.Sessions.Get(t.Context(), key)
 			require.NoError(t, err)
 			require.Contains(t, tc.send(s), tc.says)
-			after, err := s.sessions.Get(t.Context(), key)
+			after, err := s.Sessions.Get(t.Context(), key)
 			require.NoError(t, err)
 			require.Equal(t, before.Position, after.Position)
 			if name == "A2A" {
-				require.Equal(t, "CANCELED", s.task("GetTask", `{"id":"ada:m1"}`).state())
+				require.Contains(t, s.a2a("GetTask", `{"id":"ada:m1"}`), `"TASK_STATE_CANCELED"`)
 			}
 		})
 	}
@@ -189,30 +189,30 @@ func TestACancelledMessageAgain(t *testing.T) {
 func TestWhoEndedTheRun(t *testing.T) {
 	key := session.Key{App: "desk", User: "user", ID: "ada"}
 	said := func(s *service) (codes []string) {
-		for e, err := range s.sessions.Read(context.Background(), key, session.Selection{}) {
+		for e, err := range s.Sessions.Read(context.Background(), key, session.Selection{}) {
 			require.NoError(t, err)
 			codes = append(codes, e.ErrorCode)
 		}
 		return codes
 	}
 	t.Run("a shutdown", func(t *testing.T) {
-		s := serve(t, act, nil)
-		resp := s.open(t.Context(), "POST", ada+"/run", `{"id":"m1","message":"wait","streaming":false}`, "Accept", "text/event-stream")
+		s := serve(t, servertest.Act, nil)
+		resp := s.Open(t.Context(), "POST", servertest.Ada+"/run", `{"id":"m1","message":"wait","streaming":false}`, "Accept", "text/event-stream")
 		defer resp.Body.Close()
 		require.Eventually(t, func() bool { return len(said(s)) == 1 }, time.Minute, 5*time.Millisecond)
 		now, cancel := context.WithCancel(t.Context())
 		cancel()
-		s.server.Shutdown(now)
+		s.Server.Shutdown(now)
 		require.NotContains(t, said(s), session.Cancelled)
 	})
 	t.Run("the limit of time", func(t *testing.T) {
-		s := serve(t, act, func(o *server.Options) { o.Limits.Run = time.Second })
+		s := serve(t, servertest.Act, func(o *server.Options) { o.Limits.Run = time.Second })
 		const wait = `{"id":"m1","message":"wait"}`
-		_, body := s.do("POST", ada+"/run", wait)
+		_, body := s.Do("POST", servertest.Ada+"/run", wait)
 		require.Contains(t, body, `"code":"too_long"`)
 		before := said(s)
 		require.Contains(t, before, session.Cancelled)
-		_, body = s.do("POST", ada+"/run", wait)
+		_, body = s.Do("POST", servertest.Ada+"/run", wait)
 		require.Contains(t, body, `"kind":"cancelled"`)
 		require.Equal(t, before, said(s))
 	})

@@ -17,6 +17,7 @@ import (
 
 	"github.com/plughook/plughook/internal/pgtest"
 	"github.com/plughook/plughook/server/client"
+	"github.com/plughook/plughook/server/internal/servertest"
 	"github.com/plughook/plughook/session"
 )
 
@@ -74,7 +75,7 @@ func BenchmarkFollowers(b *testing.B) {
 	defer sessions.Close()
 	web := &http.Client{Transport: &http.Transport{}}
 	ctx, leave := context.WithCancel(b.Context())
-	follow := func(i int) *frameReader {
+	follow := func(i int) *servertest.FrameReader {
 		key := session.Key{App: "desk", User: "user", ID: fmt.Sprint("s", i)}
 		_, err := sessions.Create(ctx, key, nil)
 		require.NoError(b, err)
@@ -83,10 +84,10 @@ func BenchmarkFollowers(b *testing.B) {
 		resp, err := web.Do(req)
 		require.NoError(b, err)
 		require.Equal(b, 200, resp.StatusCode)
-		r := newFrames(resp.Body)
-		f, err := r.next()
+		r := servertest.NewFrames(resp.Body)
+		f, err := r.Next()
 		require.NoError(b, err)
-		require.Equal(b, "run", f.name)
+		require.Equal(b, "run", f.Name)
 		return r
 	}
 	defer func() {
@@ -112,13 +113,13 @@ func BenchmarkFollowers(b *testing.B) {
 			}
 		})
 		for said := ""; said != "done"; {
-			f, err := busy.next()
+			f, err := busy.Next()
 			require.NoError(b, err)
-			if f.name != "" {
+			if f.Name != "" {
 				continue
 			}
 			var e session.Event
-			require.NoError(b, json.Unmarshal([]byte(f.data), &e))
+			require.NoError(b, json.Unmarshal([]byte(f.Data), &e))
 			lags = append(lags, time.Since(e.Timestamp))
 			said = e.Text()
 		}

@@ -31,6 +31,7 @@ import (
 	"github.com/plughook/plughook/plugins/rewind"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/server"
+	"github.com/plughook/plughook/server/internal/servertest"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/postgres"
 	"github.com/plughook/plughook/session/sqlite"
@@ -123,7 +124,7 @@ func errand(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, err
 			}
 			return
 		case text == "book":
-			e := call("book", session.NewID())
+			e := servertest.Call(session.NewID(), "book", map[string]any{})
 			e.Actions.RequestedToolConfirmations = map[string]session.Confirmation{e.Content.Parts[0].FunctionCall.ID: {Hint: "5 EUR"}}
 			yield(e, nil)
 			return
@@ -153,7 +154,7 @@ func errand(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, err
 				yield(nil, context.Cause(ctx))
 				return
 			}
-			c := call("step", fmt.Sprintf("%s-%d", now.ID, i))
+			c := servertest.Call(fmt.Sprintf("%s-%d", now.ID, i), "step", map[string]any{})
 			if !yield(c, nil) || !yield(session.Respond(c.Content.Parts[0].FunctionCall, map[string]any{"step": i}), nil) {
 				return
 			}

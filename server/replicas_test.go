@@ -10,12 +10,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/plughook/plughook/server/internal/servertest"
 	"github.com/plughook/plughook/session"
 )
 
 // at is a replica, or what stands before several, that a test sends requests to.
 func at(t *testing.T, url string, client *http.Client) *service {
-	return &service{T: t, url: url, client: client}
+	return &service{&servertest.Service{T: t, URL: url, Client: client}}
 }
 
 const replicaPath = "/v1/apps/desk/sessions/ada"
@@ -25,41 +26,41 @@ var replicaKey = session.Key{App: "desk", User: "user", ID: "ada"}
 
 // runsIn reads a stream until it says that an invocation runs, "" that none does. It returns the events until
 // then.
-func runsIn(t *testing.T, r *frameReader, invocation string) []frame {
+func runsIn(t *testing.T, r *servertest.FrameReader, invocation string) []servertest.Frame {
 	t.Helper()
-	var events []frame
+	var events []servertest.Frame
 	for {
-		f, err := r.next()
+		f, err := r.Next()
 		require.NoError(t, err, "the stream ended before it told that %q runs", invocation)
-		if f.name == "" {
+		if f.Name == "" {
 			events = append(events, f)
 		}
-		if f.name == "run" && f.data == `{"running":"`+invocation+`"}` {
+		if f.Name == "run" && f.Data == `{"running":"`+invocation+`"}` {
 			return events
 		}
 	}
 }
 
 // begin starts a run and returns its stream, which says that the input is in the log.
-func (s *service) begin(body string) *frameReader {
+func (s *service) begin(body string) *servertest.FrameReader {
 	s.Helper()
-	resp := s.open(s.Context(), "POST", replicaPath+"/run", body, "Accept", "text/event-stream")
+	resp := s.Open(s.Context(), "POST", replicaPath+"/run", body, "Accept", "text/event-stream")
 	s.Cleanup(func() { resp.Body.Close() })
 	require.Equal(s, 200, resp.StatusCode)
-	r := newFrames(resp.Body)
-	_, err := r.next()
+	r := servertest.NewFrames(resp.Body)
+	_, err := r.Next()
 	require.NoError(s, err)
 	return r
 }
 
 // endOf reads a run's stream to its end, which it returns.
-func endOf(t *testing.T, r *frameReader) string {
+func endOf(t *testing.T, r *servertest.FrameReader) string {
 	t.Helper()
 	for {
-		f, err := r.next()
+		f, err := r.Next()
 		require.NoError(t, err)
-		if f.name == "end" {
-			return f.data
+		if f.Name == "end" {
+			return f.Data
 		}
 	}
 }
@@ -83,22 +84,22 @@ func TestReplicasServeOneSession(t *testing.T) {
 			}
 			return list
 		}
-		status, body := b.do("POST", "/v1/apps/desk/sessions", `{"id":"ada"}`)
+		status, body := b.Do("POST", "/v1/apps/desk/sessions", `{"id":"ada"}`)
 		require.Equal(t, 201, status, body)
 
 		// B follows all the time.
 		ctx, leave := context.WithCancel(t.Context())
 		defer leave()
-		following := b.open(ctx, "GET", replicaPath+"/events?follow=1", "")
+		following := b.Open(ctx, "GET", replicaPath+"/events?follow=1", "")
 		defer following.Body.Close()
-		seen := newFrames(following.Body)
+		seen := servertest.NewFrames(following.Body)
 		require.Empty(t, runsIn(t, seen, ""))
 
 		// A run on A is seen on B, and cancelled from C.
 		stream := a.begin(`{"message":"steps 2000 20ms","invocationId":"i-1"}`)
 		require.NotEmpty(t, runsIn(t, seen, "i-1"))
 		asked := time.Now()
-		status, body = c.do("POST", replicaPath+"/invocations/i-1/cancel?wait=1", "")
+		status, body = c.Do("POST", replicaPath+"/invocations/i-1/cancel?wait=1", "")
 		require.Equal(t, 200, status, body)
 		took := time.Since(asked)
 		t.Logf("cancelled from another process after %v", took.Round(time.Millisecond))
@@ -106,12 +107,12 @@ func TestReplicasServeOneSession(t *testing.T) {
 		runsIn(t, seen, "")
 
 		// What A asks, B shows as waiting, and C approves.
-		status, body = a.do("POST", replicaPath+"/run", `{"message":"book"}`)
+		status, body = a.Do("POST", replicaPath+"/run", `{"message":"book"}`)
 		require.Equal(t, 200, status, body)
-		status, body = b.do("GET", replicaPath+"/waiting", "")
+		status, body = b.Do("GET", replicaPath+"/waiting", "")
 		require.Equal(t, 200, status)
 		require.Contains(t, body, "5 EUR")
-		status, body = c.do("POST", replicaPath+"/approve", `{"all":true}`)
+		status, body = c.Do("POST", replicaPath+"/approve", `{"all":true}`)
 		require.Equal(t, 200, status, body)
 		require.Contains(t, body, `"booked":true`)
 
@@ -119,12 +120,12 @@ func TestReplicasServeOneSession(t *testing.T) {
 		stream = a.begin(`{"message":"stubborn 20s","invocationId":"i-2"}`)
 		runsIn(t, seen, "i-2")
 		asked = time.Now()
-		status, body = b.do("POST", replicaPath+"/invocations/i-2/cancel?wait=1", "")
+		status, body = b.Do("POST", replicaPath+"/invocations/i-2/cancel?wait=1", "")
 		require.Equal(t, 200, status, body)
 		took = time.Since(asked)
 		assert.GreaterOrEqual(t, took, session.CancelGrace-time.Second)
 		assert.Less(t, took, 20*time.Second, "it is not waited for")
-		status, body = c.do("POST", replicaPath+"/run", `{"message":"Hello"}`)
+		status, body = c.Do("POST", replicaPath+"/run", `{"message":"Hello"}`)
 		require.Equal(t, 200, status, body)
 		require.Contains(t, body, "You said: Hello")
 		require.NotContains(t, endOf(t, stream), `"kind":"done"`)
@@ -133,9 +134,9 @@ func TestReplicasServeOneSession(t *testing.T) {
 		}
 
 		// C takes it back.
-		status, body = c.do("POST", replicaPath+"/rewind", `{"turns":1}`)
+		status, body = c.Do("POST", replicaPath+"/rewind", `{"turns":1}`)
 		require.Equal(t, 200, status, body)
-		status, body = b.do("GET", replicaPath+"/events?live=1", "")
+		status, body = b.Do("GET", replicaPath+"/events?live=1", "")
 		require.Equal(t, 200, status)
 		require.NotContains(t, body, "You said: Hello")
 
@@ -144,7 +145,7 @@ func TestReplicasServeOneSession(t *testing.T) {
 		stream = a.begin(input)
 		runsIn(t, seen, "i-3")
 		for range 6 {
-			_, err := stream.next()
+			_, err := stream.Next()
 			require.NoError(t, err)
 		}
 		first.kill()
@@ -169,7 +170,7 @@ func TestReplicasServeOneSession(t *testing.T) {
 
 		// B has shown exactly the log.
 		leave()
-		again := b.open(t.Context(), "GET", replicaPath+"/events?limit=1000", "")
+		again := b.Open(t.Context(), "GET", replicaPath+"/events?limit=1000", "")
 		defer again.Body.Close()
 		var page struct{ Events []json.RawMessage }
 		require.NoError(t, json.NewDecoder(again.Body).Decode(&page))

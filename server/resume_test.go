@@ -18,6 +18,7 @@ import (
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/internal/contract"
+	"github.com/plughook/plughook/server/internal/servertest"
 	"github.com/plughook/plughook/session"
 )
 
@@ -74,19 +75,19 @@ func (v *view) comeBack(req *http.Request) {
 }
 
 // take takes in a frame, or returns what is wrong with it.
-func (v *view) take(f frame) error {
+func (v *view) take(f servertest.Frame) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if f.name != "" && f.name != "partial" {
+	if f.Name != "" && f.Name != "partial" {
 		return nil
 	}
 	var e session.Event
-	if err := json.Unmarshal([]byte(f.data), &e); err != nil {
+	if err := json.Unmarshal([]byte(f.Data), &e); err != nil {
 		return err
 	}
-	if f.name == "partial" {
-		if f.id != "" || e.Seq != 0 {
-			return fmt.Errorf("a partial event has a position: %s", f.data)
+	if f.Name == "partial" {
+		if f.ID != "" || e.Seq != 0 {
+			return fmt.Errorf("a partial event has a position: %s", f.Data)
 		}
 		if v.of != e.ID {
 			v.of = e.ID
@@ -96,16 +97,16 @@ func (v *view) take(f frame) error {
 		return nil
 	}
 	was, _ := strconv.ParseInt(v.last, 10, 64)
-	if e.Seq != was+1 || f.id != strconv.FormatInt(e.Seq, 10) {
-		return fmt.Errorf("behind %q came %q with seq %d", v.last, f.id, e.Seq)
+	if e.Seq != was+1 || f.ID != strconv.FormatInt(e.Seq, 10) {
+		return fmt.Errorf("behind %q came %q with seq %d", v.last, f.ID, e.Seq)
 	}
 	if v.of == e.ID && !strings.HasPrefix(e.Text(), v.shown) {
 		return fmt.Errorf("%q was shown of %q", v.shown, e.Text())
 	}
-	v.last = f.id
+	v.last = f.ID
 	v.of = ""
 	v.shown = ""
-	v.events = append(v.events, canonical(f.data))
+	v.events = append(v.events, canonical(f.Data))
 	return nil
 }
 
@@ -114,7 +115,7 @@ func (v *view) take(f frame) error {
 func TestStreamsThatBreakGoOnWhereTheyWere(t *testing.T) {
 	s := serve(t, talker, nil)
 	const path = "/v1/apps/desk/sessions/s"
-	s.do("POST", "/v1/apps/desk/sessions", `{"id":"s"}`)
+	s.Do("POST", "/v1/apps/desk/sessions", `{"id":"s"}`)
 	turns := contract.Times(40)
 	const followers = 4
 	ctx, end := context.WithCancel(t.Context())
@@ -130,7 +131,7 @@ func TestStreamsThatBreakGoOnWhereTheyWere(t *testing.T) {
 			most := 12 * time.Millisecond // for a connection; longer while none brings anything, on a slow machine
 			for errs[i] == nil && ctx.Err() == nil {
 				was := views[i].length()
-				errs[i] = followOnce(ctx, client, s.url+path+"/events?follow=1", &views[i], most)
+				errs[i] = followOnce(ctx, client, s.URL+path+"/events?follow=1", &views[i], most)
 				breaks[i]++
 				if views[i].length() > was {
 					most = 12 * time.Millisecond
@@ -141,11 +142,11 @@ func TestStreamsThatBreakGoOnWhereTheyWere(t *testing.T) {
 		})
 	}
 	for n := range turns {
-		status, body := s.do("POST", path+"/run", fmt.Sprintf(`{"message":"turn %d"}`, n), "Accept", []string{"application/json", "text/event-stream"}[n%2])
+		status, body := s.Do("POST", path+"/run", fmt.Sprintf(`{"message":"turn %d"}`, n), "Accept", []string{"application/json", "text/event-stream"}[n%2])
 		require.Equal(t, 200, status, body)
 	}
 	key := session.Key{App: "desk", User: "user", ID: "s"}
-	now, err := s.sessions.Get(t.Context(), key)
+	now, err := s.Sessions.Get(t.Context(), key)
 	require.NoError(t, err)
 	for i := range views { // they come to the log's end
 		require.Eventually(t, func() bool { return views[i].length() >= int(now.Position) }, time.Minute, time.Millisecond)
@@ -154,7 +155,7 @@ func TestStreamsThatBreakGoOnWhereTheyWere(t *testing.T) {
 	end()
 	wg.Wait()
 	var log []string
-	for e, err := range s.sessions.Read(t.Context(), key, session.Selection{}) {
+	for e, err := range s.Sessions.Read(t.Context(), key, session.Selection{}) {
 		require.NoError(t, err)
 		data, err := e.MarshalJSON()
 		require.NoError(t, err)
@@ -188,9 +189,9 @@ func followOnce(ctx context.Context, client *http.Client, url string, v *view, m
 		body, _ := io.ReadAll(resp.Body)
 		return fmt.Errorf("%d: %s", resp.StatusCode, body)
 	}
-	r := newFrames(resp.Body)
+	r := servertest.NewFrames(resp.Body)
 	for {
-		f, err := r.next()
+		f, err := r.Next()
 		if err != nil {
 			return nil // it broke
 		}
@@ -212,17 +213,17 @@ func canonical(data string) string {
 
 // A client with the position of another session would be shown nothing, and take that for all.
 func TestAPositionBeyondTheLogIsRefused(t *testing.T) {
-	s := serve(t, echo, nil)
+	s := serve(t, servertest.Echo, nil)
 	const one = "/v1/apps/desk/sessions/ada"
-	status, _ := s.do("POST", one+"/run", `{"id":"one","message":"Hello there"}`)
+	status, _ := s.Do("POST", one+"/run", `{"id":"one","message":"Hello there"}`)
 	require.Equal(t, 200, status)
 	for _, path := range []string{one + "/run", "/chat"} {
-		status, body := s.do("POST", path, `{"id":"two","message":"Hello again"`+map[bool]string{true: `,"session":"ada"`}[path == "/chat"]+`}`, "Last-Event-ID", "3")
+		status, body := s.Do("POST", path, `{"id":"two","message":"Hello again"`+map[bool]string{true: `,"session":"ada"`}[path == "/chat"]+`}`, "Last-Event-ID", "3")
 		require.Equal(t, 400, status, body)
 	}
-	status, _ = s.do("GET", one+"/events", "", "Last-Event-ID", "3")
+	status, _ = s.Do("GET", one+"/events", "", "Last-Event-ID", "3")
 	require.Equal(t, 400, status)
-	status, body := s.do("POST", one+"/run", `{"id":"one","message":"Hello there"}`, "Last-Event-ID", "2")
+	status, body := s.Do("POST", one+"/run", `{"id":"one","message":"Hello there"}`, "Last-Event-ID", "2")
 	require.Equal(t, 200, status)
 	require.Contains(t, body, "event: end")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,7 +15,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/server"
+	"github.com/plughook/plughook/server/internal/servertest"
 	"github.com/plughook/plughook/session"
 )
 
@@ -36,11 +39,11 @@ func withTokens(o *server.Options) {
 }
 
 func TestATokenReachesItsUsersSessionsAndNoOthers(t *testing.T) {
-	s := serve(t, echo, withTokens)
+	s := serve(t, servertest.Echo, withTokens)
 	const one = "/v1/apps/desk/sessions/secret"
-	status, _ := s.do("POST", one+"/run", `{"message":"mine"}`, "Authorization", "Bearer ann")
+	status, _ := s.Do("POST", one+"/run", `{"message":"mine"}`, "Authorization", "Bearer ann")
 	require.Equal(t, 200, status)
-	_, missing := s.do("GET", "/v1/apps/desk/sessions/nothing", "", "Authorization", "Bearer root")
+	_, missing := s.Do("GET", "/v1/apps/desk/sessions/nothing", "", "Authorization", "Bearer root")
 	for _, row := range []struct {
 		token, method, path, body string
 		status                    int
@@ -62,24 +65,24 @@ func TestATokenReachesItsUsersSessionsAndNoOthers(t *testing.T) {
 		{"ann", "DELETE", "/v1/apps/desk/users/root", "", 404},
 		{"ann", "POST", "/v1/apps/desk/retention", `{"days":1}`, 403},
 	} {
-		status, body := s.do(row.method, row.path, row.body, "Authorization", "Bearer "+row.token)
+		status, body := s.Do(row.method, row.path, row.body, "Authorization", "Bearer "+row.token)
 		require.Equal(t, row.status, status, "%v: %s", row, body)
 		require.NotContains(t, body, "ldap")
 		if row.status == 404 && row.token == "root" {
 			require.Equal(t, missing, body, "%v: a session of somebody else looks as one that is missing", row)
 		}
 	}
-	require.NotContains(t, func() string { _, b := s.do("GET", "/v1/apps", "", "Authorization", "Bearer bob"); return b }(), "desk")
-	status, _ = s.do("DELETE", "/v1/apps/desk/users/ann", "", "Authorization", "Bearer root")
+	require.NotContains(t, func() string { _, b := s.Do("GET", "/v1/apps", "", "Authorization", "Bearer bob"); return b }(), "desk")
+	status, _ = s.Do("DELETE", "/v1/apps/desk/users/ann", "", "Authorization", "Bearer root")
 	require.Equal(t, 200, status)
-	status, _ = s.do("GET", one, "", "Authorization", "Bearer ann")
+	status, _ = s.Do("GET", one, "", "Authorization", "Bearer ann")
 	require.Equal(t, 404, status)
 }
 
 // Who has a token that was revoked sees nothing more, also on streams that are open.
 func TestTheStreamsOfACallerWhoIsLetInNoMoreEnd(t *testing.T) {
 	var revoked atomic.Bool
-	s := serve(t, echo, func(o *server.Options) {
+	s := serve(t, servertest.Echo, func(o *server.Options) {
 		o.Caller = func(*http.Request) (server.Caller, error) {
 			if revoked.Load() {
 				return server.Caller{}, server.ErrUnauthorized
@@ -87,30 +90,30 @@ func TestTheStreamsOfACallerWhoIsLetInNoMoreEnd(t *testing.T) {
 			return server.Caller{User: "ann"}, nil
 		}
 	})
-	status, _ := s.do("POST", "/v1/apps/desk/sessions/a/run", `{"message":"Hello there"}`)
+	status, _ := s.Do("POST", "/v1/apps/desk/sessions/a/run", `{"message":"Hello there"}`)
 	require.Equal(t, 200, status)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	resp := s.open(ctx, "GET", "/v1/apps/desk/sessions/a/events?follow=1", "")
+	resp := s.Open(ctx, "GET", "/v1/apps/desk/sessions/a/events?follow=1", "")
 	defer resp.Body.Close()
-	list := newFrames(resp.Body)
+	list := servertest.NewFrames(resp.Body)
 	for range 3 { // who runs, and two events
-		_, err := list.next()
+		_, err := list.Next()
 		require.NoError(t, err)
 	}
 	revoked.Store(true)
-	f, err := list.next()
+	f, err := list.Next()
 	require.NoError(t, err)
-	require.Equal(t, "error", f.name)
-	require.Contains(t, f.data, "unauthorized")
-	_, err = list.next()
+	require.Equal(t, "error", f.Name)
+	require.Contains(t, f.Data, "unauthorized")
+	_, err = list.Next()
 	require.ErrorIs(t, err, io.EOF)
 }
 
 func TestATokenDoesNotSetWhatAllUsersShare(t *testing.T) {
-	s := serve(t, echo, withTokens)
+	s := serve(t, servertest.Echo, withTokens)
 	const one = "/v1/apps/desk/sessions/s"
-	made, _ := s.do("POST", "/v1/apps/desk/sessions", `{"id":"s"}`, "Authorization", "Bearer ann")
+	made, _ := s.Do("POST", "/v1/apps/desk/sessions", `{"id":"s"}`, "Authorization", "Bearer ann")
 	require.Equal(t, 201, made)
 	for _, row := range []struct{ method, path, body string }{
 		{"POST", "/v1/apps/desk/sessions", `{"state":{"app:greeting":"Pay here: example.com"}}`},
@@ -121,30 +124,30 @@ func TestATokenDoesNotSetWhatAllUsersShare(t *testing.T) {
 		{"POST", one + "/approve", `{"calls":["c"],"event":{"actions":{"stateDelta":{"app:greeting":"x"}}}}`},
 		{"POST", "/chat", `{"session":"s","message":"Hello there","stateDelta":{"app:greeting":"x"}}`},
 	} {
-		status, body := s.do(row.method, row.path, row.body, "Authorization", "Bearer ann")
+		status, body := s.Do(row.method, row.path, row.body, "Authorization", "Bearer ann")
 		require.Equal(t, 400, status, "%v: %s", row, body)
 		require.Contains(t, body, "only an admin", "%v", row)
 	}
-	status, _ := s.do("POST", one+"/run", `{"message":"Hello there","stateDelta":{"user:name":"Ann","mood":"good"}}`, "Authorization", "Bearer ann")
+	status, _ := s.Do("POST", one+"/run", `{"message":"Hello there","stateDelta":{"user:name":"Ann","mood":"good"}}`, "Authorization", "Bearer ann")
 	require.Equal(t, 200, status)
-	status, _ = s.do("POST", one+"/run", `{"message":"Hello there","stateDelta":{"app:greeting":"Welcome"}}`, "Authorization", "Bearer root")
+	status, _ = s.Do("POST", one+"/run", `{"message":"Hello there","stateDelta":{"app:greeting":"Welcome"}}`, "Authorization", "Bearer root")
 	require.Equal(t, 200, status)
-	_, body := s.do("GET", one, "", "Authorization", "Bearer ann")
+	_, body := s.Do("GET", one, "", "Authorization", "Bearer ann")
 	require.Contains(t, body, `"app:greeting":"Welcome"`)
 }
 
 // What an input says of its time, its branch, of errors and of where agents go on does not count.
 func TestACallerDoesNotSayWhatAgentsAndRunnersDo(t *testing.T) {
-	s := serve(t, echo, withTokens)
+	s := serve(t, servertest.Echo, withTokens)
 	const one = "/v1/apps/desk/sessions/s"
-	made, _ := s.do("POST", "/v1/apps/desk/sessions", `{"id":"s"}`, "Authorization", "Bearer ann")
+	made, _ := s.Do("POST", "/v1/apps/desk/sessions", `{"id":"s"}`, "Authorization", "Bearer ann")
 	require.Equal(t, 201, made)
 	event := `{"content":{"parts":[{"text":"Hello there"}]},"customMetadata":{"a":1},"branch":"desk.billing","timestamp":"2001-01-01T00:00:00Z",` +
 		`"errorCode":"DENIED","errorMessage":"no","interrupted":true,"longRunningToolIds":["x"],"output":1,"finishReason":"STOP",` +
 		`"actions":{"stateDelta":{"mood":"good"},"transferToAgent":"billing","escalate":true,"skipSummarization":true,"route":"a","artifactDelta":{"a":1}}}`
-	status, body := s.do("POST", one+"/run", `{"event":`+event+`}`, "Authorization", "Bearer ann")
+	status, body := s.Do("POST", one+"/run", `{"event":`+event+`}`, "Authorization", "Bearer ann")
 	require.Equal(t, 200, status, body)
-	_, body = s.do("GET", one+"/events", "", "Authorization", "Bearer ann")
+	_, body = s.Do("GET", one+"/events", "", "Authorization", "Bearer ann")
 	require.Contains(t, body, "Hello there")
 	require.Contains(t, body, `"mood":"good"`)
 	for _, key := range []string{"billing", "2001", "DENIED", "interrupted", "longRunning", "output", "escalate", "skipSumm", "route", "artifactDelta"} {
@@ -153,7 +156,7 @@ func TestACallerDoesNotSayWhatAgentsAndRunnersDo(t *testing.T) {
 }
 
 func TestRequestsThatAPageOfAnotherOriginMayHaveSentAreRefused(t *testing.T) {
-	s := serve(t, echo, func(o *server.Options) {
+	s := serve(t, servertest.Echo, func(o *server.Options) {
 		o.Origins = []string{"https://chat.example.com"}
 		o.Hosts = []string{"desk.example.com"}
 	})
@@ -183,7 +186,7 @@ func TestRequestsThatAPageOfAnotherOriginMayHaveSentAreRefused(t *testing.T) {
 		if row.method == "GET" {
 			path, body = "/v1/apps", ""
 		}
-		req, err := http.NewRequestWithContext(t.Context(), row.method, s.url+path, strings.NewReader(body))
+		req, err := http.NewRequestWithContext(t.Context(), row.method, s.URL+path, strings.NewReader(body))
 		require.NoError(t, err)
 		req.Host = row.host
 		for name, value := range map[string]string{"Origin": row.origin, "Sec-Fetch-Site": row.fetch} {
@@ -206,14 +209,14 @@ func TestRequestsThatAPageOfAnotherOriginMayHaveSentAreRefused(t *testing.T) {
 
 // A request from another machine is let in by nobody, if nobody says who sends it.
 func TestAServerWithoutCallersServesThisMachineOnly(t *testing.T) {
-	s := serve(t, echo, nil)
+	s := serve(t, servertest.Echo, nil)
 	far := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 8080}
 	ctx := context.WithValue(t.Context(), http.LocalAddrContextKey, net.Addr(far))
 	req, err := http.NewRequestWithContext(ctx, "GET", "http://192.0.2.7:8080/v1/apps", nil)
 	require.NoError(t, err)
 	req.RequestURI = ""
 	w := newRecorder()
-	s.server.ServeHTTP(w, req)
+	s.Server.ServeHTTP(w, req)
 	require.Equal(t, 403, w.status)
 }
 
@@ -231,54 +234,54 @@ func (r *recorder) Write(data []byte) (int, error) { return len(data), nil }
 
 func TestWhatIsTooLargeOrTooManyIsRefused(t *testing.T) {
 	block := make(chan struct{})
-	s := serve(t, waiting(block), func(o *server.Options) {
+	s := serve(t, servertest.Waiting(block), func(o *server.Options) {
 		o.Limits.Body = 1000
 		o.Limits.UserRuns = 2
 		o.Limits.Streams = 3
 	})
 	defer close(block)
-	status, body := s.do("POST", "/chat", `{"session":"a","message":"`+strings.Repeat("x", 1000)+`"}`)
+	status, body := s.Do("POST", "/chat", `{"session":"a","message":"`+strings.Repeat("x", 1000)+`"}`)
 	require.Equal(t, 413, status)
 	require.Contains(t, body, "1000 bytes")
 
 	// Two runs of one user, and no third.
 	for range 2 {
-		resp := s.open(t.Context(), "POST", "/chat", `{"session":"a","message":"x"}`)
+		resp := s.Open(t.Context(), "POST", "/chat", `{"session":"a","message":"x"}`)
 		defer resp.Body.Close()
 		require.Equal(t, 200, resp.StatusCode)
 	}
-	resp := s.open(t.Context(), "POST", "/chat", `{"session":"b","message":"x"}`)
+	resp := s.Open(t.Context(), "POST", "/chat", `{"session":"b","message":"x"}`)
 	resp.Body.Close()
 	require.Equal(t, 429, resp.StatusCode)
 	require.NotEmpty(t, resp.Header.Get("Retry-After"))
 
 	// Three streams, and no fourth.
-	third := s.open(t.Context(), "GET", "/v1/apps/desk/sessions/a/events?follow=1", "")
+	third := s.Open(t.Context(), "GET", "/v1/apps/desk/sessions/a/events?follow=1", "")
 	defer third.Body.Close()
 	require.Equal(t, 200, third.StatusCode)
-	fourth := s.open(t.Context(), "GET", "/v1/apps/desk/sessions/a/events?follow=1", "")
+	fourth := s.Open(t.Context(), "GET", "/v1/apps/desk/sessions/a/events?follow=1", "")
 	defer fourth.Body.Close()
 	require.Equal(t, 429, fourth.StatusCode)
 }
 
 func TestABodyThatIsNestedDeepIsRefused(t *testing.T) {
-	s := serve(t, echo, nil)
+	s := serve(t, servertest.Echo, nil)
 	for depth, want := range map[int]int{150: 200, 300: 400, 9000: 400} {
 		body := `{"message":"x","stateDelta":{"a":` + strings.Repeat("[", depth) + `"]\\"` + strings.Repeat("]", depth) + `}}`
-		status, answer := s.do("POST", "/v1/apps/desk/sessions/ada/run", body)
+		status, answer := s.Do("POST", "/v1/apps/desk/sessions/ada/run", body)
 		require.Equal(t, want, status, "%d: %s", depth, answer)
 	}
 }
 
 func TestIDsThatAreNoNamesOfFilesReachNone(t *testing.T) {
-	s := serve(t, echo, withFiles)
+	s := serve(t, servertest.Echo, servertest.WithFiles)
 	for _, id := range []string{"..", "%2e%2e", "..%2f..%2fetc%2fpasswd", "a%00b", "a%0ab", strings.Repeat("x", 600), "%ff"} {
 		for _, path := range []string{"/v1/apps/desk/sessions/" + id + "/run", "/v1/apps/" + id + "/sessions/s/run"} {
-			status, body := s.do("POST", path, `{"message":"x"}`)
+			status, body := s.Do("POST", path, `{"message":"x"}`)
 			require.Less(t, status, 500, "%s: %s", path, body)
 		}
-		s.do("POST", "/v1/apps/desk/sessions/ada/run", `{"message":"x"}`)
-		status, body := s.do("PUT", "/v1/apps/desk/sessions/ada/artifacts/"+id+"%2f..%2fx", "data")
+		s.Do("POST", "/v1/apps/desk/sessions/ada/run", `{"message":"x"}`)
+		status, body := s.Do("PUT", "/v1/apps/desk/sessions/ada/artifacts/"+id+"%2f..%2fx", "data")
 		require.Less(t, status, 500, "%s: %s", id, body)
 	}
 }
@@ -286,7 +289,7 @@ func TestIDsThatAreNoNamesOfFilesReachNone(t *testing.T) {
 // A reader that stops is cut off, and the run goes on without it.
 func TestAReaderThatStopsIsCutOffAndTheRunGoesOn(t *testing.T) {
 	s := serve(t, flood, func(o *server.Options) { o.Limits.Patience = 200 * time.Millisecond })
-	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
 	require.NoError(t, err)
 	defer conn.Close()
 	require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(4096))
@@ -294,7 +297,7 @@ func TestAReaderThatStopsIsCutOffAndTheRunGoesOn(t *testing.T) {
 	require.NoError(t, err)
 	key := session.Key{App: "desk", User: "user", ID: "a"}
 	require.Eventually(t, func() bool {
-		now, err := s.sessions.Get(t.Context(), key)
+		now, err := s.Sessions.Get(t.Context(), key)
 		return err == nil && now.Position == 1+floodEvents && now.Holder == ""
 	}, 5*time.Minute, 20*time.Millisecond)
 }
@@ -303,18 +306,18 @@ func TestAReaderThatStopsIsCutOffAndTheRunGoesOn(t *testing.T) {
 func TestAReaderThatStopsIsCutOffOnEveryRoute(t *testing.T) {
 	s := serve(t, flood, func(o *server.Options) { o.Limits.Patience = 2 * time.Second })
 	// The log is not made by a request: the test itself may stop reading its answer for so long.
-	made, err := s.sessions.Create(t.Context(), session.Key{App: "desk", User: "user", ID: "a"}, nil)
+	made, err := s.Sessions.Create(t.Context(), session.Key{App: "desk", User: "user", ID: "a"}, nil)
 	require.NoError(t, err)
 	at := session.AppendTarget{Key: made.Key}
 	for e, err := range flood(t.Context(), nil) {
 		require.NoError(t, err)
-		at.After, err = s.sessions.Append(t.Context(), at, e)
+		at.After, err = s.Sessions.Append(t.Context(), at, e)
 		require.NoError(t, err)
 	}
 	answered := make(chan struct{}, 1)
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() { answered <- struct{}{} }()
-		s.server.ServeHTTP(w, r)
+		s.Server.ServeHTTP(w, r)
 	}))
 	defer h.Close()
 	for _, path := range []string{"export", "events?limit=1000"} {
@@ -333,3 +336,17 @@ func TestAReaderThatStopsIsCutOffOnEveryRoute(t *testing.T) {
 		}
 	}
 }
+
+// flood is an agent that says 20 MB in floodEvents events.
+func flood(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
+	return func(yield func(*session.Event, error) bool) {
+		text := strings.Repeat("flood ", 16<<10)
+		for range floodEvents {
+			if !yield(session.Reply(text), nil) {
+				return
+			}
+		}
+	}
+}
+
+const floodEvents = 200

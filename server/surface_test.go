@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -13,65 +14,64 @@ import (
 
 	"github.com/plughook/plughook/server"
 	"github.com/plughook/plughook/server/client"
+	"github.com/plughook/plughook/server/internal/servertest"
 	"github.com/plughook/plughook/session"
 )
-
-const ada = "/v1/apps/desk/sessions/ada"
 
 // A yes without the names of calls says yes to nothing: the answer names the calls that wait. The end of a run says
 // that they wait.
 func TestWhichCallsAreMeant(t *testing.T) {
-	s := serve(t, act, nil)
-	status, body := s.do("POST", ada+"/run", `{"message":"book twice"}`)
+	s := serve(t, servertest.Act, nil)
+	status, body := s.Do("POST", servertest.Ada+"/run", `{"message":"book twice"}`)
 	require.Equal(t, 200, status)
 	require.Contains(t, body, `"kind":"waiting"`)
 	for _, wrong := range []string{`{}`, ``, `{"calls":[]}`, `{"all":false}`} {
 		for _, how := range []string{"/approve", "/decline"} {
-			status, body = s.do("POST", ada+how, wrong)
+			status, body = s.Do("POST", servertest.Ada+how, wrong)
 			require.Equal(t, 400, status, body)
 			require.Contains(t, body, "these wait: b1, b2")
 		}
 	}
-	status, _ = s.do("POST", ada+"/approve", `{"all":true,"calls":["b1"]}`)
+	status, _ = s.Do("POST", servertest.Ada+"/approve", `{"all":true,"calls":["b1"]}`)
 	require.Equal(t, 400, status)
-	status, _ = s.do("POST", ada+"/approve", `{"all":true,"id":"x"}`)
+	status, _ = s.Do("POST", servertest.Ada+"/approve", `{"all":true,"id":"x"}`)
 	require.Equal(t, 400, status)
-	status, body = s.do("POST", ada+"/approve", `{"all":true}`)
+	status, body = s.Do("POST", servertest.Ada+"/approve", `{"all":true}`)
 	require.Equal(t, 200, status, body)
-	_, body = s.do("GET", ada+"/waiting", "")
+	_, body = s.Do("GET", servertest.Ada+"/waiting", "")
 	require.NotContains(t, body, `"confirm":true`)
 }
 
 // A parameter that a route does not have is refused; what asks whether the server lives may have any.
 func TestUnknownParameters(t *testing.T) {
-	s := serve(t, act, nil)
-	s.do("POST", ada+"/run", `{"message":"Hello"}`)
+	s := serve(t, servertest.Act, nil)
+	s.Do("POST", servertest.Ada+"/run", `{"message":"Hello"}`)
 	for path, status := range map[string]int{
-		ada + "/events?folow=1":         400,
-		ada + "/events?live=1&limit=1":  200,
-		ada + "?usr=ann":                400,
-		ada + "?user=user":              200,
-		"/v1/apps?x=1":                  400,
-		"/v1/apps/desk/sessions?usr=1":  400,
-		"/v1/apps/desk/sessions?user=x": 200,
-		"/health?t=1":                   200,
-		"/ready?t=1":                    200,
+		servertest.Ada + "/events?folow=1":        400,
+		servertest.Ada + "/events?live=1&limit=1": 200,
+		servertest.Ada + "?usr=ann":               400,
+		servertest.Ada + "?user=user":             200,
+		"/v1/apps?x=1":                            400,
+		"/v1/apps/desk/sessions?usr=1":            400,
+		"/v1/apps/desk/sessions?user=x":           200,
+		"/health?t=1":                             200,
+		"/ready?t=1":                              200,
 	} {
-		got, body := s.do("GET", path, "")
+		got, body := s.Do("GET", path, "")
 		require.Equal(t, status, got, "%s: %s", path, body)
 	}
 }
 
 // A request with a method that its route does not take is told which it takes.
 func TestMethods(t *testing.T) {
-	s := serve(t, act, nil)
+	s := serve(t, servertest.Act, nil)
 	for path, takes := range map[string]string{
-		"/chat":       "POST",
-		ada:           "GET, PATCH, DELETE",
-		ada + "/undo": "POST",
-		"/a2a/desk":   "POST",
+		"/chat":                  "POST",
+		servertest.Ada:           "GET, PATCH, DELETE",
+		servertest.Ada + "/undo": "POST",
+		"/a2a/desk":              "POST",
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), "PUT", s.url+path, nil)
+		req, err := http.NewRequestWithContext(t.Context(), "PUT", s.URL+path, nil)
 		require.NoError(t, err)
 		resp, err := http.DefaultClient.Do(req)
 		require.NoError(t, err)
@@ -79,14 +79,14 @@ func TestMethods(t *testing.T) {
 		require.Equal(t, 405, resp.StatusCode, path)
 		require.Equal(t, takes, resp.Header.Get("Allow"), path)
 	}
-	status, _ := s.do("PUT", "/nowhere", "")
+	status, _ := s.Do("PUT", "/nowhere", "")
 	require.Equal(t, 404, status)
 }
 
 // A key that is misspelt is named before what is missing because of it.
 func TestAMisspeltKeyOfChat(t *testing.T) {
-	s := serve(t, act, nil)
-	status, body := s.do("POST", "/chat", `{"message":"Hello","sesion":"ada"}`)
+	s := serve(t, servertest.Act, nil)
+	status, body := s.Do("POST", "/chat", `{"message":"Hello","sesion":"ada"}`)
 	require.Equal(t, 400, status)
 	require.Contains(t, body, "sesion")
 	require.NotContains(t, body, "is missing")
@@ -95,47 +95,47 @@ func TestAMisspeltKeyOfChat(t *testing.T) {
 // Who follows a session is told how a run ended.
 func TestTheEndOfARunOnASessionsStream(t *testing.T) {
 	goOn := make(chan struct{})
-	s := serve(t, waiting(goOn), nil)
-	_, err := s.sessions.Create(t.Context(), session.Key{App: "desk", User: "user", ID: "ada"}, nil)
+	s := serve(t, servertest.Waiting(goOn), nil)
+	_, err := s.Sessions.Create(t.Context(), session.Key{App: "desk", User: "user", ID: "ada"}, nil)
 	require.NoError(t, err)
-	resp := s.open(t.Context(), "GET", ada+"/events?follow=1", "")
+	resp := s.Open(t.Context(), "GET", servertest.Ada+"/events?follow=1", "")
 	defer resp.Body.Close()
-	run := s.open(t.Context(), "POST", ada+"/run", `{"message":"Hello","invocationId":"i-1"}`, "Accept", "text/event-stream")
+	run := s.Open(t.Context(), "POST", servertest.Ada+"/run", `{"message":"Hello","invocationId":"i-1"}`, "Accept", "text/event-stream")
 	defer run.Body.Close()
 	time.AfterFunc(100*time.Millisecond, func() { close(goOn) })
-	list := frames(t, resp.Body, func(f frame) bool { return strings.Contains(f.data, `"ended"`) })
+	list := servertest.Frames(t, resp.Body, func(f servertest.Frame) bool { return strings.Contains(f.Data, `"ended"`) })
 	last := list[len(list)-1]
-	require.Equal(t, "run", last.name)
-	require.Contains(t, last.data, `"running":""`)
-	require.Contains(t, last.data, `"ended":{"kind":"done","invocationId":"i-1"}`)
-	require.Contains(t, list[len(list)-2].data, "done", "the run's events come first")
+	require.Equal(t, "run", last.Name)
+	require.Contains(t, last.Data, `"running":""`)
+	require.Contains(t, last.Data, `"ended":{"kind":"done","invocationId":"i-1"}`)
+	require.Contains(t, list[len(list)-2].Data, "done", "the run's events come first")
 }
 
 // The agent card names the address that the client has asked at, below whatever path the server is mounted.
 func TestTheAgentCardBelowAPrefix(t *testing.T) {
-	s := serve(t, act, nil)
-	below := httptest.NewServer(http.StripPrefix("/agents", s.server))
+	s := serve(t, servertest.Act, nil)
+	below := httptest.NewServer(http.StripPrefix("/agents", s.Server))
 	defer below.Close()
 	resp, err := http.Get(below.URL + "/agents/a2a/desk/.well-known/agent-card.json?x=1")
 	require.NoError(t, err)
 	defer resp.Body.Close()
-	f := newFrames(resp.Body)
-	line, _ := f.lines.ReadString(0)
-	require.Contains(t, line, `"`+below.URL+`/agents/a2a/desk"`)
+	card, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Contains(t, string(card), `"`+below.URL+`/agents/a2a/desk"`)
 }
 
 // There is no memory beside the sessions, and the kit's route says so.
 func TestTheKitsMemory(t *testing.T) {
-	s := serve(t, act, func(o *server.Options) { o.Kit = true })
-	status, body := s.do("PATCH", "/apps/desk/users/user/memory", `{"sessionId":"ada"}`)
+	s := serve(t, servertest.Act, func(o *server.Options) { o.Kit = true })
+	status, body := s.Do("PATCH", "/apps/desk/users/user/memory", `{"sessionId":"ada"}`)
 	require.Equal(t, 501, status)
 	require.Contains(t, body, `"detail":"the app keeps no memory beside its sessions"`)
 }
 
 // A Go program makes, lists, follows and cancels over the client, and answers calls with inputs.
 func TestWhatTheClientDoes(t *testing.T) {
-	s := serve(t, act, nil)
-	c, err := client.New(s.url, client.Options{HTTP: s.client})
+	s := serve(t, servertest.Act, nil)
+	c, err := client.New(s.URL, client.Options{HTTP: s.Client})
 	require.NoError(t, err)
 	key := session.Key{App: "desk", User: "ann", ID: "a/b"}
 	one, err := c.Create(t.Context(), key, map[string]any{"mood": "fine"})
@@ -228,12 +228,12 @@ func TestAClientWhereNobodyListens(t *testing.T) {
 
 // Whom a proxy's header names, a client reaches the sessions of, without naming the user itself.
 func TestAClientThatAHeaderNames(t *testing.T) {
-	s := serve(t, act, func(o *server.Options) {
+	s := serve(t, servertest.Act, func(o *server.Options) {
 		o.Caller = func(r *http.Request) (server.Caller, error) {
 			return server.Caller{User: r.Header.Get("X-User")}, nil
 		}
 	})
-	c, err := client.New(s.url, client.Options{HTTP: s.client, Header: http.Header{"X-User": {"ann"}}})
+	c, err := client.New(s.URL, client.Options{HTTP: s.Client, Header: http.Header{"X-User": {"ann"}}})
 	require.NoError(t, err)
 	key := session.Key{App: "desk", User: "user", ID: "s"} // as the command has it without --user
 	for _, err := range c.Run(t.Context(), key, session.Message("Hello"), session.RunConfig{Create: true}) {

@@ -1,4 +1,4 @@
-package server_test
+package v1_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/server"
+	"github.com/plughook/plughook/server/internal/servertest"
 	"github.com/plughook/plughook/session"
 )
 
@@ -22,33 +23,33 @@ func TestAnInputThatIsSentAgainCancelsNobody(t *testing.T) {
 			goOn := make(chan struct{})
 			s := serve(t, func(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
 				if host.Now().Input.Text() == "second" {
-					return waiting(goOn)(ctx, host)
+					return servertest.Waiting(goOn)(ctx, host)
 				}
-				return echo(ctx, host)
+				return servertest.Echo(ctx, host)
 			}, nil)
 			const path = "/v1/apps/desk/sessions/ada/run"
 			first := `{"id":"one","message":"the first","onBusy":"` + busy + `"}`
-			status, was := s.do("POST", path, first)
+			status, was := s.Do("POST", path, first)
 			require.Equal(t, 200, status)
 
 			// The second input runs; the first is sent again, and waits for it.
-			second := s.open(t.Context(), "POST", path, `{"id":"two","message":"second"}`, "Accept", "text/event-stream")
+			second := s.Open(t.Context(), "POST", path, `{"id":"two","message":"second"}`, "Accept", "text/event-stream")
 			defer second.Body.Close()
-			again := s.open(t.Context(), "POST", path, first, "Accept", "text/event-stream")
+			again := s.Open(t.Context(), "POST", path, first, "Accept", "text/event-stream")
 			defer again.Body.Close()
 			require.Equal(t, 200, again.StatusCode)
 			close(goOn)
-			list := frames(t, second.Body, nil)
-			require.Equal(t, "end", list[len(list)-1].name)
-			require.Contains(t, list[len(list)-1].data, `"kind":"done"`)
+			list := servertest.Frames(t, second.Body, nil)
+			require.Equal(t, "end", list[len(list)-1].Name)
+			require.Contains(t, list[len(list)-1].Data, `"kind":"done"`)
 
 			// It is shown what became of the first.
-			list = frames(t, again.Body, nil)
+			list = servertest.Frames(t, again.Body, nil)
 			var answer struct{ Events []json.RawMessage }
 			require.NoError(t, json.Unmarshal([]byte(was), &answer))
 			require.Len(t, list, len(answer.Events)+1)
-			require.Equal(t, "You said: the first", list[1].text(t))
-			_, log := s.do("GET", "/v1/apps/desk/sessions/ada/events", "")
+			require.Equal(t, "You said: the first", list[1].Text(t))
+			_, log := s.Do("GET", "/v1/apps/desk/sessions/ada/events", "")
 			require.Contains(t, log, "second")
 			require.NotContains(t, log, "rewind")
 		})
@@ -61,13 +62,13 @@ func TestARunWithoutAnInputEndsAfterItsTimeToo(t *testing.T) {
 	defer close(goOn)
 	s := serve(t, func(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
 		if host.Now().Input != nil {
-			return echo(ctx, host)
+			return servertest.Echo(ctx, host)
 		}
-		return waiting(goOn)(ctx, host)
+		return servertest.Waiting(goOn)(ctx, host)
 	}, func(o *server.Options) { o.Limits.Run = 3 * time.Second })
-	status, _ := s.do("POST", "/v1/apps/desk/sessions/ada/run", `{"message":"Hello there"}`)
+	status, _ := s.Do("POST", "/v1/apps/desk/sessions/ada/run", `{"message":"Hello there"}`)
 	require.Equal(t, 200, status)
-	status, body := s.do("POST", "/v1/apps/desk/sessions/ada/run", `{}`)
+	status, body := s.Do("POST", "/v1/apps/desk/sessions/ada/run", `{}`)
 	require.Equal(t, 504, status, body)
 }
 
@@ -76,14 +77,14 @@ func TestShutdownLeavesARunBehindThatDoesNotObey(t *testing.T) {
 	s := serve(t, func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
 		return func(func(*session.Event, error) bool) { <-goOn }
 	}, nil)
-	resp := s.open(t.Context(), "POST", "/chat", `{"session":"ada","message":"Hello"}`)
+	resp := s.Open(t.Context(), "POST", "/chat", `{"session":"ada","message":"Hello"}`)
 	defer resp.Body.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		s.server.Shutdown(ctx)
+		s.Server.Shutdown(ctx)
 	}()
 	select {
 	case <-ended:

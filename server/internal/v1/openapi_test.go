@@ -1,4 +1,4 @@
-package server_test
+package v1_test
 
 import (
 	"bytes"
@@ -13,6 +13,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/server/internal/servertest"
 )
 
 // document is what the server says of its routes.
@@ -138,16 +140,16 @@ func matches(pattern, path string) bool {
 // hold makes the test's requests go through a held transport.
 func (s *service) hold() *held {
 	s.Helper()
-	_, text := s.do("GET", "/v1/openapi.json", "")
+	_, text := s.Do("GET", "/v1/openapi.json", "")
 	h := &held{t: s.T, seen: map[string]bool{}}
 	require.NoError(s, json.Unmarshal([]byte(text), &h.doc))
-	s.client = &http.Client{Transport: h}
+	s.Client = &http.Client{Transport: h}
 	return h
 }
 
 // Every route of the document is asked here, and what it takes and answers is held to the document.
 func TestTheDocumentSaysWhatTheRoutesDo(t *testing.T) {
-	s := serve(t, desk, withFiles)
+	s := serve(t, servertest.Desk, servertest.WithFiles)
 	h := s.hold()
 	const one = "/v1/apps/desk/sessions/ada"
 	for _, step := range []struct {
@@ -213,7 +215,7 @@ func TestTheDocumentSaysWhatTheRoutesDo(t *testing.T) {
 		{"POST", "/chat", `{"message":"Hello","session":"new"}`, 200},
 		{"POST", "/chat", `{"message":"Hello"}`, 400},
 	} {
-		status, body := s.do(step.method, step.path, step.body)
+		status, body := s.Do(step.method, step.path, step.body)
 		require.Equal(t, step.status, status, "%s %s %s: %s", step.method, step.path, step.body, body)
 	}
 	for path, ops := range h.doc.Paths {

@@ -1,4 +1,4 @@
-package server_test
+package kit_test
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/server"
+	"github.com/plughook/plughook/server/internal/servertest"
 	"github.com/plughook/plughook/session"
 )
 
@@ -26,7 +27,7 @@ const kitSessions = "/apps/desk/users/user/sessions"
 // kitSession makes a session and returns its id.
 func (s *service) kitSession() string {
 	s.Helper()
-	status, body := s.do("POST", kitSessions, "")
+	status, body := s.Do("POST", kitSessions, "")
 	require.Equal(s, 200, status, body)
 	return decoded[map[string]any](s.T, body)["id"].(string)
 }
@@ -41,7 +42,7 @@ func (s *service) kitRun(id, message string) []map[string]any {
 		"new_message": json.RawMessage(message),
 	})
 	require.NoError(s, err)
-	status, body := s.do("POST", "/run", string(request))
+	status, body := s.Do("POST", "/run", string(request))
 	require.Equal(s, 200, status, body)
 	events := decoded[[]map[string]any](s.T, body)
 	for _, e := range events {
@@ -55,7 +56,7 @@ func kitText(text string) string { return `{"parts":[{"text":"` + text + `"}]}` 
 // kitEvents returns the events of a session.
 func (s *service) kitEvents(id string) []map[string]any {
 	s.Helper()
-	status, body := s.do("GET", kitSessions+"/"+id, "")
+	status, body := s.Do("GET", kitSessions+"/"+id, "")
 	require.Equal(s, 200, status, body)
 	events := asMaps(decoded[map[string]any](s.T, body)["events"].([]any))
 	for _, e := range events {
@@ -67,11 +68,11 @@ func (s *service) kitEvents(id string) []map[string]any {
 func TestKitTakesBothSpellingsAndNull(t *testing.T) {
 	s := serveKit(t, nil)
 	for _, body := range []string{``, `{}`, `null`, `{"state":null,"events":null,"session_id":null}`} {
-		status, answer := s.do("POST", kitSessions, body)
+		status, answer := s.Do("POST", kitSessions, body)
 		require.Equal(t, 200, status, answer)
 	}
 	for i, body := range []string{``, `{}`, `null`, `{"state":null}`} {
-		status, answer := s.do("POST", kitSessions+"/named"+strconv.Itoa(i), body)
+		status, answer := s.Do("POST", kitSessions+"/named"+strconv.Itoa(i), body)
 		require.Equal(t, 200, status, answer)
 		require.Empty(t, decoded[map[string]any](t, answer)["state"])
 	}
@@ -80,11 +81,11 @@ func TestKitTakesBothSpellingsAndNull(t *testing.T) {
 		"/bare":  `{"a_key":1,"aKey":2,"none":null}`,
 		"/whole": `{"state":{"a_key":1,"aKey":2},"events":[]}`,
 	} {
-		status, answer := s.do("POST", kitSessions+path, body)
+		status, answer := s.Do("POST", kitSessions+path, body)
 		require.Equal(t, 200, status, answer)
 		require.Equal(t, map[string]any{"a_key": 1.0, "aKey": 2.0}, decoded[map[string]any](t, answer)["state"], path)
 	}
-	status, answer := s.do("POST", "/run", `{"appName":"desk","user_id":"user","sessionId":"both","streaming":null,
+	status, answer := s.Do("POST", "/run", `{"appName":"desk","user_id":"user","sessionId":"both","streaming":null,
 		"newMessage":{"role":null,"parts":[{"text":"Hello"},{"inline_data":{"mime_type":"text/plain","data":"aGk="}}]},
 		"stateDelta":null,"functionCallEventId":null,"aKeyOfTomorrow":[]}`)
 	require.Equal(t, 200, status, answer)
@@ -92,10 +93,10 @@ func TestKitTakesBothSpellingsAndNull(t *testing.T) {
 	require.Equal(t, map[string]any{"inlineData": map[string]any{"mimeType": "text/plain", "data": "aGk="}}, input[1])
 
 	// A state delta comes with the message.
-	status, answer = s.do("POST", "/run", `{"appName":"desk","userId":"user","sessionId":"both",
+	status, answer = s.Do("POST", "/run", `{"appName":"desk","userId":"user","sessionId":"both",
 		"newMessage":`+kitText("Hello")+`,"state_delta":{"a_key":3}}`)
 	require.Equal(t, 200, status, answer)
-	_, answer = s.do("GET", kitSessions+"/both", "")
+	_, answer = s.Do("GET", kitSessions+"/both", "")
 	require.Equal(t, 3.0, decoded[map[string]any](t, answer)["state"].(map[string]any)["a_key"])
 }
 
@@ -104,7 +105,7 @@ func TestKitRefusesInAFormThatEveryClientReads(t *testing.T) {
 		o.Caller = func(r *http.Request) (server.Caller, error) { return server.Caller{User: r.Header.Get("X-User")}, nil }
 	})
 	key := session.Key{App: "desk", User: "ann", ID: "hers"}
-	_, err := s.sessions.Create(t.Context(), key, nil)
+	_, err := s.Sessions.Create(t.Context(), key, nil)
 	require.NoError(t, err)
 	for name, q := range map[string]struct {
 		user, method, path, body string
@@ -129,7 +130,7 @@ func TestKitRefusesInAFormThatEveryClientReads(t *testing.T) {
 		"a rewind to nowhere":    {"ann", "POST", "/apps/desk/users/ann/sessions/hers/rewind", `{"rewindBeforeInvocationId":"none"}`, 400},
 		"an unknown disconnect":  {"ann", "POST", "/run_sse?onDisconnect=x", `{"appName":"desk","userId":"ann","sessionId":"hers","newMessage":` + kitText("Hi") + `}`, 400},
 	} {
-		status, body := s.do(q.method, q.path, q.body, "X-User", q.user)
+		status, body := s.Do(q.method, q.path, q.body, "X-User", q.user)
 		require.Equal(t, q.status, status, "%s: %s", name, body)
 		refusal := decoded[map[string]string](t, body)
 		require.NotEmpty(t, refusal["detail"], name)
@@ -162,7 +163,7 @@ func TestKitConfirmations(t *testing.T) {
 			require.NotEmpty(t, asked)
 			answer := `{"appName":"desk","userId":"user","sessionId":"` + id + `","newMessage":{"role":"user","parts":[` +
 				`{"functionResponse":{"id":"` + asked + `","name":"adk_request_confirmation","response":` + c.response + `}}]}}`
-			status, body := s.do("POST", "/run", answer)
+			status, body := s.Do("POST", "/run", answer)
 			require.Equal(t, c.status, status, body)
 			require.Contains(t, body, c.want)
 			if status != 200 {
@@ -179,9 +180,9 @@ func TestKitConfirmations(t *testing.T) {
 			require.True(t, found)
 
 			// A page that is out of date answers again.
-			status, body = s.do("POST", "/run", answer)
+			status, body = s.Do("POST", "/run", answer)
 			require.Equal(t, 409, status, body)
-			status, body = s.do("POST", "/run_sse", answer)
+			status, body = s.Do("POST", "/run_sse", answer)
 			require.Equal(t, 200, status, body)
 			require.Contains(t, body, `data: {"error":"the call does not wait for this yes or no any more"}`)
 		})
@@ -192,7 +193,7 @@ func TestKitArtifacts(t *testing.T) {
 	s := serveKit(t, nil)
 	at := kitSessions + "/" + s.kitSession() + "/artifacts"
 	save := func(name, part string) (int, string) {
-		return s.do("POST", at, `{"filename":"`+name+`","artifact":`+part+`,"customMetadata":{}}`)
+		return s.Do("POST", at, `{"filename":"`+name+`","artifact":`+part+`,"customMetadata":{}}`)
 	}
 	status, body := save("charts/q3.txt", `{"text":"first"}`)
 	require.Equal(t, 200, status, body)
@@ -210,11 +211,11 @@ func TestKitArtifacts(t *testing.T) {
 		"/charts/q3.txt/versions/latest":     `{"inlineData":{"mimeType":"text/plain","data":"c2Vjb25k"}}`,
 		"/charts/q3.txt/versions/1/metadata": `{"version":1,"canonicalUri":"artifact:charts/q3.txt?version=1","customMetadata":{},"mimeType":"text/plain"}`,
 	} {
-		status, body := s.do("GET", at+path, "")
+		status, body := s.Do("GET", at+path, "")
 		require.Equal(t, 200, status, "%s: %s", path, body)
 		require.JSONEq(t, want, body, path)
 	}
-	status, body = s.do("GET", at+"/charts/q3.txt/versions/metadata", "")
+	status, body = s.Do("GET", at+"/charts/q3.txt/versions/metadata", "")
 	require.Equal(t, 200, status)
 	require.Len(t, decoded[[]any](t, body), 2)
 
@@ -226,7 +227,7 @@ func TestKitArtifacts(t *testing.T) {
 		"/none/versions":               404,
 		"/%2e%2e%2fup":                 400,
 	} {
-		status, body := s.do("GET", at+path, "")
+		status, body := s.Do("GET", at+path, "")
 		require.Equal(t, want, status, "%s: %s", path, body)
 	}
 	for part, want := range map[string]string{
@@ -241,10 +242,10 @@ func TestKitArtifacts(t *testing.T) {
 	}
 	status, _ = save("../up", `{"text":"x"}`)
 	require.Equal(t, 400, status)
-	status, body = s.do("DELETE", at+"/charts/q3.txt", "")
+	status, body = s.Do("DELETE", at+"/charts/q3.txt", "")
 	require.Equal(t, 200, status)
 	require.Equal(t, "null\n", body)
-	_, body = s.do("GET", at, "")
+	_, body = s.Do("GET", at, "")
 	require.Equal(t, "[]\n", body)
 }
 
@@ -253,7 +254,7 @@ func TestKitRewindAndState(t *testing.T) {
 	id := s.kitSession()
 	s.kitRun(id, kitText("Hello one"))
 	second := s.kitRun(id, kitText("Hello two"))
-	status, body := s.do("POST", kitSessions+"/"+id+"/rewind",
+	status, body := s.Do("POST", kitSessions+"/"+id+"/rewind",
 		`{"rewind_before_invocation_id":"`+second[0]["invocationId"].(string)+`"}`)
 	require.Equal(t, 200, status, body)
 	require.Contains(t, body, "Hello one")
@@ -261,19 +262,19 @@ func TestKitRewindAndState(t *testing.T) {
 	require.Len(t, s.kitEvents(id), 2)
 
 	// To patch the state asks no model.
-	status, body = s.do("PATCH", kitSessions+"/"+id, `{"stateDelta":{"mood":"fine"}}`)
+	status, body = s.Do("PATCH", kitSessions+"/"+id, `{"stateDelta":{"mood":"fine"}}`)
 	require.Equal(t, 200, status, body)
 	require.Equal(t, "fine", decoded[map[string]any](t, body)["state"].(map[string]any)["mood"])
 	events := s.kitEvents(id)
 	require.Len(t, events, 3)
 	require.Equal(t, "user", events[2]["author"])
 	require.Equal(t, map[string]any{"mood": "fine"}, events[2]["actions"].(map[string]any)["stateDelta"])
-	status, _ = s.do("PATCH", kitSessions+"/"+id, `{"stateDelta":null}`)
+	status, _ = s.Do("PATCH", kitSessions+"/"+id, `{"stateDelta":null}`)
 	require.Equal(t, 200, status)
 	require.Len(t, s.kitEvents(id), 3)
 
 	// The list has the state, which the page takes the name of the session from.
-	_, body = s.do("GET", kitSessions, "")
+	_, body = s.Do("GET", kitSessions, "")
 	require.Equal(t, "fine", decoded[[]map[string]any](t, body)[0]["state"].(map[string]any)["mood"])
 }
 
@@ -283,10 +284,10 @@ func TestKitRunThatFailsAtOnce(t *testing.T) {
 		return func(yield func(*session.Event, error) bool) { yield(nil, errors.New("a secret")) }
 	}, func(o *server.Options) { o.Kit = true })
 	request := `{"appName":"desk","userId":"user","sessionId":"` + s.kitSession() + `","newMessage":` + kitText("Hi") + `}`
-	status, body := s.do("POST", "/run_sse", request)
+	status, body := s.Do("POST", "/run_sse", request)
 	require.Equal(t, 200, status)
 	require.Contains(t, body, `data: {"error":"agent helper failed"}`)
-	status, body = s.do("POST", "/run", request)
+	status, body = s.Do("POST", "/run", request)
 	require.Equal(t, 500, status)
 	require.Contains(t, body, `"detail":"agent helper failed"`)
 }
@@ -308,9 +309,9 @@ func TestKitRunEndsWithItsClient(t *testing.T) {
 		}, func(o *server.Options) { o.Kit = true })
 		id := s.kitSession()
 		ctx, leave := context.WithCancel(t.Context())
-		resp := s.open(ctx, "POST", "/run_sse"+query,
+		resp := s.Open(ctx, "POST", "/run_sse"+query,
 			`{"appName":"desk","userId":"user","sessionId":"`+id+`","newMessage":`+kitText("Hi")+`}`)
-		frames(t, resp.Body, func(frame) bool { return true })
+		servertest.Frames(t, resp.Body, func(servertest.Frame) bool { return true })
 		leave()
 		resp.Body.Close()
 		if cancelled {
@@ -358,13 +359,13 @@ func TestKitTraces(t *testing.T) {
 	s := serveKit(t, nil)
 	id := s.kitSession()
 	s.kitRun(id, kitText("a denied thing")) // no model call
-	_, body := s.do("GET", "/debug/trace/session/"+id, "")
+	_, body := s.Do("GET", "/debug/trace/session/"+id, "")
 	require.Equal(t, "[]\n", body)
 
 	// The input has no text.
 	s.kitRun(id, `{"parts":[{"inlineData":{"mimeType":"image/png","data":"`+picture+`"}}]}`)
 	asked := told(s.kitRun(id, kitText("What is the weather in Paris?")))
-	_, body = s.do("GET", "/debug/trace/session/"+id, "")
+	_, body = s.Do("GET", "/debug/trace/session/"+id, "")
 	spans := decoded[[]map[string]any](t, body)
 	strictSpans(t, spans)
 	names := map[string]int{}
@@ -376,15 +377,15 @@ func TestKitTraces(t *testing.T) {
 
 	// One event of them, and its agents with the tool that was called.
 	event := asked.events[asked.calls["get_weather"]]
-	status, body := s.do("GET", "/dev/apps/desk/debug/trace/"+event, "")
+	status, body := s.Do("GET", "/dev/apps/desk/debug/trace/"+event, "")
 	require.Equal(t, 200, status, body)
 	require.Equal(t, event, decoded[map[string]any](t, body)["gcp.vertex.agent.event_id"])
-	status, body = s.do("GET", "/dev"+kitSessions+"/"+id+"/events/"+event+"/graph", "")
+	status, body = s.Do("GET", "/dev"+kitSessions+"/"+id+"/events/"+event+"/graph", "")
 	require.Equal(t, 200, status, body)
 	require.Contains(t, body, `\"desk\" -> \"get_weather\" [color=\"#69CB87\"]`)
-	status, _ = s.do("GET", "/debug/trace/none", "")
+	status, _ = s.Do("GET", "/debug/trace/none", "")
 	require.Equal(t, 404, status)
-	_, body = s.do("GET", "/debug/trace/session/none", "")
+	_, body = s.Do("GET", "/debug/trace/session/none", "")
 	require.Equal(t, "[]\n", body)
 }
 
@@ -397,11 +398,11 @@ func TestKitRoutesForDevelopersAreAnOption(t *testing.T) {
 		"/dev/apps/desk/build_graph",
 		"/apps/desk/eval_sets",
 	} {
-		status, _ := s.do("GET", path, "")
+		status, _ := s.Do("GET", path, "")
 		require.Equal(t, 404, status, path)
 	}
-	plain := serve(t, echo, nil)
-	status, _ := plain.do("GET", "/list-apps", "")
+	plain := serve(t, servertest.Echo, nil)
+	status, _ := plain.Do("GET", "/list-apps", "")
 	require.Equal(t, 404, status)
 	_, err := server.New(server.Options{KitDev: true})
 	require.ErrorContains(t, err, "KitDev and Pages need Kit")
@@ -410,12 +411,12 @@ func TestKitRoutesForDevelopersAreAnOption(t *testing.T) {
 // A live session is refused with a reason that the page shows.
 func TestKitLive(t *testing.T) {
 	s := serveKit(t, nil)
-	c, _, err := websocket.Dial(t.Context(), s.url+"/run_live?app_name=desk&user_id=user&session_id=x", nil)
+	c, _, err := websocket.Dial(t.Context(), s.URL+"/run_live?app_name=desk&user_id=user&session_id=x", nil)
 	require.NoError(t, err)
 	_, _, err = c.Read(t.Context())
 	require.Equal(t, websocket.StatusInternalError, websocket.CloseStatus(err))
 	require.ErrorContains(t, err, "live is not served")
-	_, _, err = websocket.Dial(t.Context(), s.url+"/run_live", &websocket.DialOptions{
+	_, _, err = websocket.Dial(t.Context(), s.URL+"/run_live", &websocket.DialOptions{
 		HTTPHeader: http.Header{"Origin": {"https://evil.example"}},
 	})
 	require.ErrorContains(t, err, "403")
@@ -437,12 +438,12 @@ func TestKitPages(t *testing.T) {
 		"/dev-ui/assets/config/runtime-config.json": `{"backendUrl":"","telemetry":false}`,
 		"/config/telemetry":                         `{"telemetry":false}`,
 	} {
-		status, body := s.do("GET", path, "")
+		status, body := s.Do("GET", path, "")
 		require.Equal(t, 200, status, path)
 		require.Equal(t, want, strings.TrimSpace(body), path)
 	}
 	for _, path := range []string{"/dev-ui/assets/", "/dev-ui/assets", "/dev-ui/none.js", "/dev-ui/%2e%2e/kit_test.go"} {
-		status, body := s.do("GET", path, "")
+		status, body := s.Do("GET", path, "")
 		require.Equal(t, 404, status, "%s: %s", path, body)
 	}
 }

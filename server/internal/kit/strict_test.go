@@ -1,4 +1,4 @@
-package server_test
+package kit_test
 
 import (
 	"encoding/json"

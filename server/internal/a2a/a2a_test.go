@@ -1,11 +1,10 @@
-package server_test
+package a2a_test
 
 import (
 	"context"
 	"encoding/json"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/agent"
-	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/server"
+	"github.com/plughook/plughook/server/internal/servertest"
 )
 
 // task is what these tests read of a task.
@@ -54,7 +53,7 @@ func (t task) says() string {
 // rpc calls a method of A2A and returns its result, or the code of its error and what it says.
 func (s *service) rpc(method, params string, header ...string) (result json.RawMessage, code int, message string) {
 	s.Helper()
-	status, body := s.do("POST", "/a2a/desk", `{"jsonrpc":"2.0","id":7,"method":"`+method+`","params":`+params+`}`,
+	status, body := s.Do("POST", "/a2a/desk", `{"jsonrpc":"2.0","id":7,"method":"`+method+`","params":`+params+`}`,
 		append([]string{"A2A-Version", "1.0"}, header...)...)
 	var answer struct {
 		JSONRPC string
@@ -86,11 +85,6 @@ func (s *service) task(method, params string, header ...string) task {
 	return t
 }
 
-// says returns the parameters that send a text.
-func says(id, text, more string) string {
-	return `{"message":{"messageId":"` + id + `","role":"ROLE_USER","parts":[{"text":"` + text + `"}]` + more + `}}`
-}
-
 func TestA2ASend(t *testing.T) {
 	for says1, tc := range map[string]struct{ state, says, status string }{
 		"Hello":     {state: "COMPLETED", says: "You said: Hello"},
@@ -104,8 +98,8 @@ func TestA2ASend(t *testing.T) {
 		"hush":      {state: "COMPLETED"},
 	} {
 		t.Run(says1, func(t *testing.T) {
-			s := serve(t, act, nil, policy())
-			got := s.task("SendMessage", says("m1", says1, `,"contextId":"ada"`))
+			s := serve(t, servertest.Act, nil, servertest.Policy())
+			got := s.task("SendMessage", servertest.A2AMessage("m1", says1, `,"contextId":"ada"`))
 			require.Equal(t, tc.state, got.state())
 			require.Equal(t, "ada", got.ContextID)
 			require.Equal(t, "ada:m1", got.ID)
@@ -127,10 +121,10 @@ func TestA2ASend(t *testing.T) {
 			require.Empty(t, s.task("GetTask", `{"id":"ada:m1","historyLength":0}`).History)
 
 			// The same message again runs nothing again.
-			n := len(s.log("ada"))
+			n := len(s.Log("ada"))
 			if says1 != "break" && says1 != "book" && says1 != "ask" {
-				require.Equal(t, tc.state, s.task("SendMessage", says("m1", says1, `,"contextId":"ada"`)).state())
-				require.Len(t, s.log("ada"), n)
+				require.Equal(t, tc.state, s.task("SendMessage", servertest.A2AMessage("m1", says1, `,"contextId":"ada"`)).state())
+				require.Len(t, s.Log("ada"), n)
 			}
 		})
 	}
@@ -139,17 +133,17 @@ func TestA2ASend(t *testing.T) {
 // updates sends a streaming request, and returns what each answer of the stream is, in short.
 func (s *service) updates(method, params string, begun ...chan<- struct{}) []string {
 	s.Helper()
-	resp := s.open(s.Context(), "POST", "/a2a/desk", `{"jsonrpc":"2.0","id":"x","method":"`+method+`","params":`+params+`}`, "A2A-Version", "1.0")
+	resp := s.Open(s.Context(), "POST", "/a2a/desk", `{"jsonrpc":"2.0","id":"x","method":"`+method+`","params":`+params+`}`, "A2A-Version", "1.0")
 	defer resp.Body.Close()
 	require.Equal(s, "text/event-stream", resp.Header.Get("Content-Type"))
 	var list []string
-	for _, f := range frames(s.T, resp.Body, func(f frame) bool {
+	for _, f := range servertest.Frames(s.T, resp.Body, func(f servertest.Frame) bool {
 		for _, c := range begun {
 			close(c)
 		}
 		begun = nil
-		if strings.Contains(f.data, "4111") {
-			shown <- struct{}{}
+		if strings.Contains(f.Data, "4111") {
+			servertest.Shown <- struct{}{}
 		}
 		return false
 	}) {
@@ -165,7 +159,7 @@ func (s *service) updates(method, params string, begun ...chan<- struct{}) []str
 			}
 			Error *struct{ Message string }
 		}
-		require.NoError(s, json.Unmarshal([]byte(f.data), &e))
+		require.NoError(s, json.Unmarshal([]byte(f.Data), &e))
 		require.Equal(s, "x", e.ID)
 		switch {
 		case e.Error != nil:
@@ -190,22 +184,22 @@ func (s *service) updates(method, params string, begun ...chan<- struct{}) []str
 }
 
 func TestA2AStream(t *testing.T) {
-	s := serve(t, act, nil, policy())
-	list := s.updates("SendStreamingMessage", says("m1", "card", `,"contextId":"ada"`))
+	s := serve(t, servertest.Act, nil, servertest.Policy())
+	list := s.updates("SendStreamingMessage", servertest.A2AMessage("m1", "card", `,"contextId":"ada"`))
 	require.Equal(t, []string{"task SUBMITTED", "WORKING"}, list[:2])
 	require.Equal(t, []string{"text Card [X].", "COMPLETED"}, list[len(list)-2:])
 	require.Contains(t, strings.Join(list, "\n"), "4111", "it was streamed before the plugin changed it")
 
-	list = s.updates("SendStreamingMessage", says("m2", "Hello", `,"contextId":"ada"`))
+	list = s.updates("SendStreamingMessage", servertest.A2AMessage("m2", "Hello", `,"contextId":"ada"`))
 	require.Equal(t, "COMPLETED", list[len(list)-1])
 	require.Equal(t, "text You said: Hello.", strings.NewReplacer("\nmore ", "", ".\nmore ", "").Replace(strings.Join(list[2:len(list)-1], "\n")))
 
-	list = s.updates("SendStreamingMessage", says("m3", "forbidden", ""))
+	list = s.updates("SendStreamingMessage", servertest.A2AMessage("m3", "forbidden", ""))
 	require.Equal(t, []string{"task SUBMITTED", "WORKING", "REJECTED"}, list)
-	list = s.updates("SendStreamingMessage", says("m4", "break", ""))
+	list = s.updates("SendStreamingMessage", servertest.A2AMessage("m4", "break", ""))
 	require.Contains(t, []string{"text .", "more .", "text half a."}, list[len(list)-2], "what was streamed is ended: as the log has it")
 	require.Equal(t, "FAILED", list[len(list)-1])
-	list = s.updates("SendStreamingMessage", says("m5", "book", ""))
+	list = s.updates("SendStreamingMessage", servertest.A2AMessage("m5", "book", ""))
 	require.Equal(t, []string{"task SUBMITTED", "WORKING", "INPUT_REQUIRED"}, list)
 }
 
@@ -228,8 +222,8 @@ func TestA2AAnswers(t *testing.T) {
 		"data with the id":   {says: "ask", parts: `{"data":{"id":"q1","response":{"people":4}}}`, want: `You answered {"people":4}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := serve(t, act, nil)
-			first := s.task("SendMessage", says("m1", tc.says, ""))
+			s := serve(t, servertest.Act, nil)
+			first := s.task("SendMessage", servertest.A2AMessage("m1", tc.says, ""))
 			require.Equal(t, "INPUT_REQUIRED", first.state())
 			answer := `{"message":{"messageId":"m2","role":"ROLE_USER","taskId":"` + first.ID + `","parts":[` + tc.parts + `]}}`
 			if tc.code != 0 {
@@ -252,19 +246,19 @@ func TestA2AAnswers(t *testing.T) {
 }
 
 func TestA2AReturnsAtOnceIsSubscribedToAndCancelled(t *testing.T) {
-	s := serve(t, act, nil)
-	params := strings.TrimSuffix(says("m1", "wait", ""), "}") + `,"configuration":{"returnImmediately":true}}`
+	s := serve(t, servertest.Act, nil)
+	params := strings.TrimSuffix(servertest.A2AMessage("m1", "wait", ""), "}") + `,"configuration":{"returnImmediately":true}}`
 	first := s.task("SendMessage", params)
 	require.Contains(t, []string{"SUBMITTED", "WORKING"}, first.state())
 	require.Equal(t, "WORKING", s.task("GetTask", `{"id":"`+first.ID+`"}`).state())
-	_, code, _ := s.rpc("SendMessage", says("m2", "more", `,"taskId":"`+first.ID+`"`))
+	_, code, _ := s.rpc("SendMessage", servertest.A2AMessage("m2", "more", `,"taskId":"`+first.ID+`"`))
 	require.Equal(t, -32004, code, "it works")
 
 	// Two follow it; one leaves, and the task goes on.
 	ctx, leave := context.WithCancel(t.Context())
 	body := `{"jsonrpc":"2.0","id":1,"method":"SubscribeToTask","params":{"id":"` + first.ID + `"}}`
-	resp := s.open(ctx, "POST", "/a2a/desk", body, "A2A-Version", "1.0")
-	frames(t, resp.Body, func(f frame) bool { return strings.Contains(f.data, "I wait") })
+	resp := s.Open(ctx, "POST", "/a2a/desk", body, "A2A-Version", "1.0")
+	servertest.Frames(t, resp.Body, func(f servertest.Frame) bool { return strings.Contains(f.Data, "I wait") })
 	leave()
 	resp.Body.Close()
 	list := make(chan []string)
@@ -284,10 +278,10 @@ func TestA2AReturnsAtOnceIsSubscribedToAndCancelled(t *testing.T) {
 	require.Equal(t, -32004, code)
 
 	// What has ended or waits is not cancelled.
-	done := s.task("SendMessage", says("m3", "Hello", ""))
+	done := s.task("SendMessage", servertest.A2AMessage("m3", "Hello", ""))
 	_, code, _ = s.rpc("CancelTask", `{"id":"`+done.ID+`"}`)
 	require.Equal(t, -32002, code)
-	held := s.task("SendMessage", says("m4", "book", ""))
+	held := s.task("SendMessage", servertest.A2AMessage("m4", "book", ""))
 	_, code, _ = s.rpc("CancelTask", `{"id":"`+held.ID+`"}`)
 	require.Equal(t, -32002, code)
 	got = s.updates("SubscribeToTask", `{"id":"`+held.ID+`"}`) // its run may be about to end
@@ -295,9 +289,9 @@ func TestA2AReturnsAtOnceIsSubscribedToAndCancelled(t *testing.T) {
 }
 
 func TestA2AListsTasks(t *testing.T) {
-	s := serve(t, act, nil)
+	s := serve(t, servertest.Act, nil)
 	for _, m := range []struct{ id, text, context string }{{"m1", "one", "a"}, {"m2", "two", "a"}, {"m3", "book", "b"}} {
-		s.task("SendMessage", says(m.id, m.text, `,"contextId":"`+m.context+`"`))
+		s.task("SendMessage", servertest.A2AMessage(m.id, m.text, `,"contextId":"`+m.context+`"`))
 	}
 	list := func(params string) (ids []string, next string, total int) {
 		result, code, message := s.rpc("ListTasks", params)
@@ -334,7 +328,7 @@ func TestA2AListsTasks(t *testing.T) {
 }
 
 func TestA2ARefuses(t *testing.T) {
-	s := serve(t, act, func(o *server.Options) {
+	s := serve(t, servertest.Act, func(o *server.Options) {
 		o.Limits.Upload = 2000
 		o.Caller = func(r *http.Request) (server.Caller, error) {
 			if r.Header.Get("X-User") == "" {
@@ -355,8 +349,8 @@ func TestA2ARefuses(t *testing.T) {
 		"no message":       {method: "SendMessage", params: `{}`, code: -32602},
 		"no parts":         {method: "SendMessage", params: `{"message":{"messageId":"x","role":"ROLE_USER","parts":[]}}`, code: -32602},
 		"the wrong type":   {method: "SendMessage", params: `{"message":[]}`, code: -32602},
-		"a bad context":    {method: "SendMessage", params: says("m", "x", `,"contextId":"\u0000"`), code: -32602},
-		"an unknown task":  {method: "SendMessage", params: says("m", "x", `,"taskId":"a:b"`), code: -32001},
+		"a bad context":    {method: "SendMessage", params: servertest.A2AMessage("m", "x", `,"contextId":"\u0000"`), code: -32602},
+		"an unknown task":  {method: "SendMessage", params: servertest.A2AMessage("m", "x", `,"taskId":"a:b"`), code: -32001},
 		"the agent's role": {method: "SendMessage", params: `{"message":{"messageId":"x","role":"ROLE_AGENT","parts":[{"text":"x"}]}}`, code: -32602},
 	} {
 		_, code, message := s.rpc(tc.method, tc.params, "X-User", "ann")
@@ -369,95 +363,77 @@ func TestA2ARefuses(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1}`:          "-32600",
 		`{"jsonrpc":"2.0","method":"Nope"}`: "-32601",
 	} {
-		status, answer := s.do("POST", "/a2a/desk", body, "A2A-Version", "1.0", "X-User", "ann")
+		status, answer := s.Do("POST", "/a2a/desk", body, "A2A-Version", "1.0", "X-User", "ann")
 		require.Equal(t, 200, status)
 		require.Contains(t, answer, code, body)
 	}
 	for version, code := range map[string]string{"": "-32009", "0.3": "-32009", "2.0": "-32009", "1.0.1": "-32601"} {
-		_, answer := s.do("POST", "/a2a/desk", `{"jsonrpc":"2.0","id":1,"method":"Nope"}`, "A2A-Version", version, "X-User", "ann")
+		_, answer := s.Do("POST", "/a2a/desk", `{"jsonrpc":"2.0","id":1,"method":"Nope"}`, "A2A-Version", version, "X-User", "ann")
 		require.Contains(t, answer, code, version)
 	}
-	status, _ := s.do("POST", "/a2a/nope", `{}`, "X-User", "ann")
+	status, _ := s.Do("POST", "/a2a/nope", `{}`, "X-User", "ann")
 	require.Equal(t, 404, status)
-	status, _ = s.do("POST", "/a2a/desk", strings.Repeat("x", 3000), "X-User", "ann")
+	status, _ = s.Do("POST", "/a2a/desk", strings.Repeat("x", 3000), "X-User", "ann")
 	require.Equal(t, 413, status)
-	status, _ = s.do("POST", "/a2a/desk", `{}`)
+	status, _ = s.Do("POST", "/a2a/desk", `{}`)
 	require.Equal(t, 401, status)
 
 	// A task of somebody else's is not there.
-	mine := s.task("SendMessage", says("m1", "Hello", `,"contextId":"c"`), "X-User", "ann")
+	mine := s.task("SendMessage", servertest.A2AMessage("m1", "Hello", `,"contextId":"c"`), "X-User", "ann")
 	for _, method := range []string{"GetTask", "CancelTask", "SubscribeToTask"} {
 		_, code, _ := s.rpc(method, `{"id":"`+mine.ID+`"}`, "X-User", "bob")
 		require.Equal(t, -32001, code, method)
 	}
-	_, code, _ := s.rpc("SendMessage", says("m2", "Hello", `,"taskId":"`+mine.ID+`"`), "X-User", "bob")
+	_, code, _ := s.rpc("SendMessage", servertest.A2AMessage("m2", "Hello", `,"taskId":"`+mine.ID+`"`), "X-User", "bob")
 	require.Equal(t, -32001, code)
 	result, _, _ := s.rpc("ListTasks", `{}`, "X-User", "bob")
 	require.Contains(t, string(result), `"tasks":[]`)
 
 	// An id that was used for another message, and a context that is not the task's.
-	_, code, message := s.rpc("SendMessage", says("m1", "Something else", `,"contextId":"c"`), "X-User", "ann")
+	_, code, message := s.rpc("SendMessage", servertest.A2AMessage("m1", "Something else", `,"contextId":"c"`), "X-User", "ann")
 	require.Equal(t, -32602, code, message)
-	held := s.task("SendMessage", says("m3", "book", ""), "X-User", "ann")
-	_, code, _ = s.rpc("SendMessage", says("m4", "yes", `,"taskId":"`+held.ID+`","contextId":"other"`), "X-User", "ann")
+	held := s.task("SendMessage", servertest.A2AMessage("m3", "book", ""), "X-User", "ann")
+	_, code, _ = s.rpc("SendMessage", servertest.A2AMessage("m4", "yes", `,"taskId":"`+held.ID+`","contextId":"other"`), "X-User", "ann")
 	require.Equal(t, -32602, code)
 }
 
 func TestA2ACard(t *testing.T) {
-	s := serve(t, act, func(o *server.Options) { o.Version = "1.2.3" })
+	s := serve(t, servertest.Act, func(o *server.Options) { o.Version = "1.2.3" })
 	for _, path := range []string{"/.well-known/agent-card.json", "/a2a/desk/.well-known/agent-card.json"} {
-		code, body := s.do("GET", path, "")
+		code, body := s.Do("GET", path, "")
 		require.Equal(t, 200, code)
 		require.JSONEq(t, `{
 			"name": "helper", "description": "It helps.", "version": "1.2.3",
-			"supportedInterfaces": [{"url": "`+s.url+`/a2a/desk", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+			"supportedInterfaces": [{"url": "`+s.URL+`/a2a/desk", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
 			"capabilities": {"streaming": true, "pushNotifications": false},
 			"defaultInputModes": ["text/plain", "application/json"], "defaultOutputModes": ["text/plain"],
 			"skills": [{"id": "desk", "name": "helper", "description": "It helps.", "tags": ["agent"]}]
 		}`, body)
 	}
-	s = serve(t, act, func(o *server.Options) {
+	s = serve(t, servertest.Act, func(o *server.Options) {
 		o.URL = "https://agents.example.com/here/"
 		o.Caller = func(*http.Request) (server.Caller, error) {
 			return server.Caller{User: "ann", Apps: []string{"desk"}}, nil
 		}
 	})
-	_, body := s.do("GET", "/.well-known/agent-card.json", "")
+	_, body := s.Do("GET", "/.well-known/agent-card.json", "")
 	require.Contains(t, body, `"url":"https://agents.example.com/here/a2a/desk"`)
 	require.Contains(t, body, `"securitySchemes":{"bearer":{"httpAuthSecurityScheme":{"scheme":"Bearer"}}}`)
 	require.Contains(t, body, `"securityRequirements":[{"schemes":{"bearer":{"list":[]}}}]`)
-	code, _ := s.do("GET", "/a2a/nope/.well-known/agent-card.json", "")
+	code, _ := s.Do("GET", "/a2a/nope/.well-known/agent-card.json", "")
 	require.Equal(t, 404, code)
 }
 
-// Another server on the same store, as another replica would be.
-func (s *service) replica(change ...func(*server.Options)) *service {
-	s.Helper()
-	a := agent.New("helper", "It helps.", act)
-	r, err := runner.New(runner.Options{Agent: a, Sessions: s.sessions})
-	require.NoError(s, err)
-	o := server.Options{Apps: []server.App{{Name: "desk", Runner: r}}}
-	for _, do := range change {
-		do(&o)
-	}
-	other, err := server.New(o)
-	require.NoError(s, err)
-	h := httptest.NewServer(other)
-	s.Cleanup(func() {
-		other.Shutdown(s.Context())
-		h.Close()
-		require.NoError(s, r.Close(context.Background()))
-	})
-	c := *s
-	c.url = h.URL
-	c.server = other
-	return &c
+// replica returns another server on the same store.
+func (s *service) replica(change func(*server.Options)) *service {
+	a := agent.New("helper", "It helps.", servertest.Act)
+	return &service{servertest.ServeOn(s.T, s.Sessions, a, change)}
 }
 
 func TestA2ATaskIsKnownToEveryReplica(t *testing.T) {
-	s := serve(t, act, nil)
-	other := s.replica()
-	params := strings.TrimSuffix(says("m1", "weather and wait", ""), "}") + `,"configuration":{"returnImmediately":true}}`
+	s := serve(t, servertest.Act, nil)
+	other := s.replica(nil)
+	params := strings.TrimSuffix(servertest.A2AMessage("m1", "weather and wait", ""), "}") + `,"configuration":{"returnImmediately":true}}`
 	id := s.task("SendMessage", params).ID
 	require.Eventually(t, func() bool {
 		return other.task("GetTask", `{"id":"`+id+`"}`).says() == "19 degrees."
@@ -475,15 +451,15 @@ func TestA2ATaskIsKnownToEveryReplica(t *testing.T) {
 	require.Equal(t, "CANCELED", got[len(got)-1])
 
 	// A call that waits is answered elsewhere.
-	held := s.task("SendMessage", says("m2", "book", ""))
-	booked := other.task("SendMessage", says("m3", "yes", `,"taskId":"`+held.ID+`"`))
+	held := s.task("SendMessage", servertest.A2AMessage("m2", "book", ""))
+	booked := other.task("SendMessage", servertest.A2AMessage("m3", "yes", `,"taskId":"`+held.ID+`"`))
 	require.Equal(t, "Booked.", booked.says())
 	require.Equal(t, "COMPLETED", s.task("GetTask", `{"id":"`+held.ID+`"}`).state())
 }
 
 // Who follows a task of another replica, and is let in no more, sees nothing more of it.
 func TestA2AStreamOfAnotherReplicasTaskEndsWithItsToken(t *testing.T) {
-	s := serve(t, act, nil)
+	s := serve(t, servertest.Act, nil)
 	var revoked atomic.Bool
 	other := s.replica(func(o *server.Options) {
 		o.Limits.Heartbeat = 50 * time.Millisecond
@@ -494,13 +470,13 @@ func TestA2AStreamOfAnotherReplicasTaskEndsWithItsToken(t *testing.T) {
 			return server.Caller{User: "user"}, nil
 		}
 	})
-	params := strings.TrimSuffix(says("m1", "weather and wait", ""), "}") + `,"configuration":{"returnImmediately":true}}`
+	params := strings.TrimSuffix(servertest.A2AMessage("m1", "weather and wait", ""), "}") + `,"configuration":{"returnImmediately":true}}`
 	id := s.task("SendMessage", params).ID
 	require.Eventually(t, func() bool {
 		return other.task("GetTask", `{"id":"`+id+`"}`).says() == "19 degrees."
 	}, time.Minute, 5*time.Millisecond)
 	body := `{"jsonrpc":"2.0","id":"x","method":"SubscribeToTask","params":{"id":"` + id + `"}}`
-	resp := other.open(t.Context(), "POST", "/a2a/desk", body, "A2A-Version", "1.0")
+	resp := other.Open(t.Context(), "POST", "/a2a/desk", body, "A2A-Version", "1.0")
 	defer resp.Body.Close()
 	revoked.Store(true)
 	rest, err := io.ReadAll(resp.Body)

@@ -1,7 +1,8 @@
-package server_test
+package servertest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"strings"
@@ -13,19 +14,19 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// shown goes on with the agent's answer to "card".
-var shown = make(chan struct{}, 1)
+// Shown goes on with the agent's answer to "card".
+var Shown = make(chan struct{}, 1)
 
-// act is an agent that does what its input says. It says, calls, waits and fails in the ways that clients of
+// Act is an agent that does what its input says. It says, calls, waits and fails in the ways that clients of
 // other protocols have to be told of.
-func act(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
+func Act(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		// Answers to calls come first.
 		input := host.Now().Input
 		for _, c := range host.Answered() {
 			switch {
 			case c.Response != nil:
-				yield(session.Reply("You answered "+jsonOf(c.Result.Response)), nil)
+				yield(session.Reply("You answered "+JSON(c.Result.Response)), nil)
 				return
 			case c.Approved():
 				yield(session.Respond(c.FunctionCall, map[string]any{"booked": true}), nil)
@@ -51,15 +52,15 @@ func act(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error]
 		switch text {
 		case "think":
 			list := stream(true, "hm", ", well")
-			said := session.Reply("It is 4.")
-			said.Partial = true
+			last := session.Reply("It is 4.")
+			last.Partial = true
 			whole := session.Reply("It is 4.")
 			whole.Content.Parts = append([]*genai.Part{{Text: "hm, well", Thought: true}}, whole.Content.Parts...)
-			for _, e := range append(list, said, whole) {
+			for _, e := range append(list, last, whole) {
 				yield(e, nil)
 			}
 		case "weather":
-			yield(calling("w1", "get_weather", map[string]any{"city": "Paris"}), nil)
+			yield(Call("w1", "get_weather", map[string]any{"city": "Paris"}), nil)
 			answer := session.Respond(&genai.FunctionCall{ID: "w1", Name: "get_weather"}, map[string]any{"celsius": 19})
 			answer.Actions.StateDelta = map[string]any{"last/city": "Paris", "a~b": 1, "temp:x": 1, "gone": nil}
 			yield(answer, nil)
@@ -70,9 +71,9 @@ func act(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error]
 			e.Actions.StateIncrement = map[string]float64{"user:count": 2}
 			yield(e, nil)
 		case "book", "book twice":
-			e := calling("b1", "book", map[string]any{"table": 4})
+			e := Call("b1", "book", map[string]any{"table": 4})
 			if text == "book twice" {
-				e.Content.Parts = append(e.Content.Parts, calling("b2", "book", map[string]any{"table": 5}).Content.Parts...)
+				e.Content.Parts = append(e.Content.Parts, Call("b2", "book", map[string]any{"table": 5}).Content.Parts...)
 			}
 			yield(e, nil)
 			ask := &session.Event{}
@@ -82,7 +83,7 @@ func act(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error]
 			}
 			yield(ask, nil)
 		case "ask":
-			e := calling("q1", "adk_request_input", map[string]any{
+			e := Call("q1", "adk_request_input", map[string]any{
 				"message":         "How many people?",
 				"response_schema": map[string]any{"type": "object"},
 			})
@@ -93,7 +94,7 @@ func act(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error]
 				yield(e, nil)
 			}
 			select {
-			case <-shown: // a client has seen what a plugin takes out of the whole event
+			case <-Shown: // a client has seen what a plugin takes out of the whole event
 			case <-ctx.Done():
 			}
 			yield(session.Reply("Card 4111"), nil)
@@ -123,14 +124,15 @@ func act(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error]
 	}
 }
 
-func calling(id, name string, args map[string]any) *session.Event {
+// Call is an agent's event with a call of a tool.
+func Call(id, name string, args map[string]any) *session.Event {
 	part := &genai.Part{FunctionCall: &genai.FunctionCall{ID: id, Name: name, Args: args}}
 	return &session.Event{Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{part}}}
 }
 
-// policy denies, redacts, withholds and stops where the input or an event says so. It lets partial events
+// Policy denies, redacts, withholds and stops where the input or an event says so. It lets partial events
 // pass as they are.
-func policy() *plugin.Plugin {
+func Policy() *plugin.Plugin {
 	return &plugin.Plugin{
 		Name:     "policy",
 		Partials: true,
@@ -165,4 +167,13 @@ func policy() *plugin.Plugin {
 			return plugin.Outcome{Emit: []*session.Event{summary}}, nil
 		},
 	}
+}
+
+// JSON returns a value as JSON.
+func JSON(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
 }

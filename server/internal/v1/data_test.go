@@ -1,4 +1,4 @@
-package server_test
+package v1_test
 
 import (
 	"testing"
@@ -7,11 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/server"
+	"github.com/plughook/plughook/server/internal/servertest"
 )
 
 func TestWhatIsNotUnderstoodDeletesNothing(t *testing.T) {
-	s := serve(t, echo, nil)
-	status, _ := s.do("POST", "/v1/apps/desk/sessions/ada/run", `{"message":"Hello there"}`)
+	s := serve(t, servertest.Echo, nil)
+	status, _ := s.Do("POST", "/v1/apps/desk/sessions/ada/run", `{"message":"Hello there"}`)
 	require.Equal(t, 200, status)
 	for _, row := range []struct {
 		method, path, body string
@@ -28,9 +29,9 @@ func TestWhatIsNotUnderstoodDeletesNothing(t *testing.T) {
 		{"POST", "/v1/apps/desk/retention", `{}`, 400},
 		{"POST", "/v1/apps/desk/retention", `{"days":100000}`, 200},
 	} {
-		status, body := s.do(row.method, row.path, row.body)
+		status, body := s.Do(row.method, row.path, row.body)
 		require.Equal(t, row.status, status, "%v: %s", row, body)
-		status, _ = s.do("GET", "/v1/apps/desk/sessions/ada", "")
+		status, _ = s.Do("GET", "/v1/apps/desk/sessions/ada", "")
 		require.Equal(t, 200, status, "%v", row)
 	}
 }
@@ -44,18 +45,18 @@ func TestWhatIsDeletedIsNotMadeAgainByWhatWaited(t *testing.T) {
 		"/apps/desk/users/user/sessions/ada", // the kit's
 	} {
 		goOn := make(chan struct{})
-		s := serve(t, waiting(goOn), func(o *server.Options) { o.Kit = true })
+		s := serve(t, servertest.Waiting(goOn), func(o *server.Options) { o.Kit = true })
 		for _, id := range []string{"one", "two", "three"} {
-			resp := s.open(t.Context(), "POST", "/chat", `{"session":"ada","message":"Hello","id":"`+id+`"}`)
+			resp := s.Open(t.Context(), "POST", "/chat", `{"session":"ada","message":"Hello","id":"`+id+`"}`)
 			defer resp.Body.Close()
 			require.Equal(t, 200, resp.StatusCode)
 		}
 		began := time.Now()
-		status, body := s.do("DELETE", path, "")
+		status, body := s.Do("DELETE", path, "")
 		require.Less(t, status, 300, body)
 		require.Less(t, time.Since(began), 2*time.Second)
 		time.Sleep(100 * time.Millisecond)
-		status, body = s.do("GET", "/v1/apps/desk/sessions/ada", "")
+		status, body = s.Do("GET", "/v1/apps/desk/sessions/ada", "")
 		require.Equal(t, 404, status, body)
 		close(goOn)
 	}

@@ -1,4 +1,4 @@
-package server_test
+package v1_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/plughook/plughook/server/internal/servertest"
 	"github.com/plughook/plughook/session"
 )
 
@@ -25,7 +26,7 @@ type listed struct {
 
 func (s *service) list(query string) (ids string, answer listed) {
 	s.Helper()
-	status, body := s.do("GET", "/v1/apps/desk/sessions?"+query, "")
+	status, body := s.Do("GET", "/v1/apps/desk/sessions?"+query, "")
 	require.Equal(s, 200, status, "%s: %s", query, body)
 	require.NoError(s, json.Unmarshal([]byte(body), &answer))
 	var all []string
@@ -36,7 +37,7 @@ func (s *service) list(query string) (ids string, answer listed) {
 }
 
 func TestSessionsAreListedAndFound(t *testing.T) {
-	s := serve(t, desk, nil)
+	s := serve(t, servertest.Desk, nil)
 	for _, id := range []string{"a", "b", "c", "d"} {
 		message := `Hello`
 		switch id {
@@ -45,10 +46,10 @@ func TestSessionsAreListedAndFound(t *testing.T) {
 		case "c":
 			message = "Erstattung für Łódź"
 		}
-		status, body := s.do("POST", "/v1/apps/desk/sessions/"+id+"/run", `{"message":"`+message+`"}`)
+		status, body := s.Do("POST", "/v1/apps/desk/sessions/"+id+"/run", `{"message":"`+message+`"}`)
 		require.Equal(t, 200, status, body)
 	}
-	status, _ := s.do("POST", "/v1/apps/desk/sessions/a/run", `{"message":"Again"}`)
+	status, _ := s.Do("POST", "/v1/apps/desk/sessions/a/run", `{"message":"Again"}`)
 	require.Equal(t, 200, status)
 
 	// The last updated comes first, page by page, also behind a session that is gone.
@@ -57,7 +58,7 @@ func TestSessionsAreListedAndFound(t *testing.T) {
 	ids, first := s.list("limit=2")
 	require.Equal(t, "a d", ids)
 	require.True(t, first.More)
-	status, _ = s.do("DELETE", "/v1/apps/desk/sessions/d", "")
+	status, _ = s.Do("DELETE", "/v1/apps/desk/sessions/d", "")
 	require.Equal(t, 204, status)
 	ids, second := s.list("limit=2&after=" + url.QueryEscape(first.Next))
 	require.Equal(t, "c b", ids)
@@ -87,7 +88,7 @@ func TestSessionsAreListedAndFound(t *testing.T) {
 }
 
 func TestAWrongListIsRefusedByName(t *testing.T) {
-	s := serve(t, echo, nil)
+	s := serve(t, servertest.Echo, nil)
 	for query, name := range map[string]string{
 		"since=yesterday":            "since",
 		"until=1":                    "until",
@@ -108,7 +109,7 @@ func TestAWrongListIsRefusedByName(t *testing.T) {
 		"Match=refund":  "Match",
 		"app=other":     "app",
 	} {
-		status, body := s.do("GET", "/v1/apps/desk/sessions?"+query, "")
+		status, body := s.Do("GET", "/v1/apps/desk/sessions?"+query, "")
 		require.Equal(t, 400, status, "%s: %s", query, body)
 		require.Contains(t, body, name, query)
 	}

@@ -1,4 +1,4 @@
-package server_test
+package kit_test
 
 import (
 	"archive/tar"
@@ -234,7 +234,7 @@ func testKitClient(t *testing.T, dir string) {
 	require.NoError(t, err)
 	s := serveKit(t, nil)
 	client := filepath.Join(dir, "dist", "esm", "server", "adk_api_client.js")
-	out, err := exec.CommandContext(t.Context(), node, script, client, s.url).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), node, script, client, s.URL).CombinedOutput()
 	require.NoError(t, err, string(out))
 }
 
@@ -245,7 +245,7 @@ func testKitPage(t *testing.T, dir string) {
 	desk := session.Key{App: "desk", User: "user"}
 
 	// It loads; the server's root leads to it.
-	b.do(chromedp.Navigate(s.url + "/?app=desk"))
+	b.do(chromedp.Navigate(s.URL + "/?app=desk"))
 	b.holds(`document.querySelector("textarea")?.checkVisibility() === true`)
 	b.shows("Agent Development Kit 1.2.3")
 	b.press("more_vert")
@@ -255,7 +255,7 @@ func testKitPage(t *testing.T, dir string) {
 	b.say("Hello there")
 	b.shows("Hello from the desk: Hello there")
 	b.holds(`document.body.innerText.split("Hello from the desk").length === 2`)
-	for one, err := range s.sessions.List(t.Context(), desk.App, desk.User) {
+	for one, err := range s.Sessions.List(t.Context(), desk.App, desk.User) {
 		require.NoError(t, err)
 		require.Empty(t, desk.ID, "one session")
 		desk.ID = one.ID
@@ -319,7 +319,7 @@ func testKitPage(t *testing.T, dir string) {
 	b.say("go slowly")
 	b.shows("One two")
 	running := func() bool {
-		now, err := s.sessions.Get(t.Context(), desk)
+		now, err := s.Sessions.Get(t.Context(), desk)
 		require.NoError(t, err)
 		return now.Holder != ""
 	}
@@ -328,7 +328,7 @@ func testKitPage(t *testing.T, dir string) {
 	require.Eventually(t, func() bool { return !running() }, patience, 10*time.Millisecond)
 
 	// The page is loaded again, and shows what was said.
-	b.do(chromedp.Navigate(s.url + "/dev-ui/?app=desk&userId=user&session=" + desk.ID))
+	b.do(chromedp.Navigate(s.URL + "/dev-ui/?app=desk&userId=user&session=" + desk.ID))
 	b.shows("The report is out.")
 	b.shows("Hello from the desk: Hello there")
 	b.shows("the policy does not allow this")

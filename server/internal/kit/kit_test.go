@@ -1,4 +1,4 @@
-package server_test
+package kit_test
 
 import (
 	"bufio"
@@ -22,8 +22,8 @@ import (
 	"github.com/plughook/plughook/model/script"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/rewind"
-	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/server"
+	"github.com/plughook/plughook/server/internal/servertest"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/tool"
@@ -48,30 +48,20 @@ func serveKit(t *testing.T, change func(*server.Options)) *service {
 	require.NoError(t, err)
 	sessions := memory.New()
 	plugins := []*plugin.Plugin{kitPolicy(), rewind.New(sessions)}
-	r, err := runner.New(runner.Options{Agent: desk, Sessions: sessions, Plugins: plugins})
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		require.NoError(t, r.Close(context.Background()))
-		require.NoError(t, sessions.Close())
-	})
-	s := serve(t, echo, func(o *server.Options) {
-		app := server.App{
-			Name:      "desk",
-			Runner:    r,
-			Artifacts: files,
-		}
-		other := app
+	t.Cleanup(func() { require.NoError(t, sessions.Close()) })
+	return &service{servertest.ServeOn(t, sessions, desk, func(o *server.Options) {
+		other := o.Apps[0]
 		other.Name = "other"
-		o.Apps = []server.App{app, other}
+		o.Apps[0].Artifacts = files
+		other.Artifacts = files
+		o.Apps = append(o.Apps, other)
 		o.Kit = true
 		o.KitDev = true
 		o.Version = "1.2.3"
 		if change != nil {
 			change(o)
 		}
-	})
-	s.sessions = sessions
-	return s
+	}, plugins...)}
 }
 
 // deskTools are the tools of the desk.
@@ -214,16 +204,16 @@ func (s *service) replay(r recorded, ids map[string]string) {
 		path += "?" + r.Request.Query
 	}
 	what := r.Request.Method + " " + path + " " + ours(string(r.Request.Body))
-	status, body := s.do(r.Request.Method, path, ours(string(r.Request.Body)), "Content-Type", "application/json")
+	status, body := s.Do(r.Request.Method, path, ours(string(r.Request.Body)), "Content-Type", "application/json")
 	require.Equal(s, r.Response.Status, status, "%s: %s", what, body)
 	switch {
 	case r.Response.Text != nil:
 		require.Equal(s, *r.Response.Text, body, what)
 	case r.Response.SSE != nil:
 		var got []map[string]any
-		for _, f := range frames(s.T, strings.NewReader(body), nil) {
-			require.Empty(s, f.name+f.id, "%s: the kit's JavaScript client skips frames that begin otherwise than with data", what)
-			got = append(got, decoded[map[string]any](s.T, f.data))
+		for _, f := range servertest.Frames(s.T, strings.NewReader(body), nil) {
+			require.Empty(s, f.Name+f.ID, "%s: the kit's JavaScript client skips frames that begin otherwise than with data", what)
+			got = append(got, decoded[map[string]any](s.T, f.Data))
 		}
 		s.sameEvents(what, r.Response.SSE, got, ids)
 	default:

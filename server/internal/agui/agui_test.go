@@ -1,4 +1,4 @@
-package server_test
+package agui_test
 
 import (
 	"context"
@@ -12,35 +12,28 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/server"
+	"github.com/plughook/plughook/server/internal/servertest"
 	"github.com/plughook/plughook/session"
 )
-
-func jsonOf(v any) string {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return err.Error()
-	}
-	return string(data)
-}
 
 // agui posts a request to the route of AG-UI and returns the events of the answer, as JSON. It checks what
 // every stream has to keep: the run begins first, what begins also ends, and nothing follows the end.
 func (s *service) agui(body string) []string {
 	s.Helper()
-	resp := s.open(s.Context(), "POST", "/agui/desk", body, "Accept", "text/event-stream")
+	resp := s.Open(s.Context(), "POST", "/agui/desk", body, "Accept", "text/event-stream")
 	defer resp.Body.Close()
 	require.Equal(s, http.StatusOK, resp.StatusCode)
 	var list []string
 	open := map[string]bool{}
-	for i, f := range frames(s.T, resp.Body, func(f frame) bool {
-		if strings.Contains(f.data, `4111","messageId"`) {
-			shown <- struct{}{}
+	for i, f := range servertest.Frames(s.T, resp.Body, func(f servertest.Frame) bool {
+		if strings.Contains(f.Data, `4111","messageId"`) {
+			servertest.Shown <- struct{}{}
 		}
 		return false
 	}) {
 		var e struct{ Type, MessageID, ToolCallID string }
-		require.NoError(s, json.Unmarshal([]byte(f.data), &e))
-		require.NotContains(s, f.data, "null")
+		require.NoError(s, json.Unmarshal([]byte(f.Data), &e))
+		require.NotContains(s, f.Data, "null")
 		require.Equal(s, i == 0, e.Type == "RUN_STARTED")
 		kind, begins := strings.CutSuffix(e.Type, "_START")
 		ended, ends := strings.CutSuffix(e.Type, "_END")
@@ -52,21 +45,11 @@ func (s *service) agui(body string) []string {
 			require.True(s, open[ended+e.MessageID+e.ToolCallID], "%s of what is not open", e.Type)
 			delete(open, ended+e.MessageID+e.ToolCallID)
 		}
-		list = append(list, f.data)
+		list = append(list, f.Data)
 	}
 	require.Empty(s, open)
 	require.Regexp(s, `"type":"RUN_(FINISHED|ERROR)"`, list[len(list)-1])
 	return list
-}
-
-// user returns a request with messages of the user. The last one is new.
-func user(run string, texts ...string) string {
-	var messages []string
-	for i, text := range texts {
-		messages = append(messages, fmt.Sprintf(`{"id":"u%d","role":"user","content":%q}`, i+1, text))
-	}
-	return `{"threadId":"ada","runId":"` + run + `","protocolVersion":"1.0","state":{},"messages":[` +
-		strings.Join(messages, ",") + `],"tools":[],"context":[],"forwardedProps":{}}`
 }
 
 // typesOf returns the types of events, and how often each comes in a row.
@@ -153,8 +136,8 @@ func TestAGUI(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := serve(t, act, nil, policy())
-			list := s.agui(user("run-1", tc.says))
+			s := serve(t, servertest.Act, nil, servertest.Policy())
+			list := s.agui(servertest.AGUIRequest("run-1", tc.says))
 			if tc.types != "" {
 				require.Equal(t, tc.types, typesOf(list))
 			}
@@ -190,9 +173,9 @@ func aguiMessage(id, role, content string) string {
 }
 
 func TestAGUITakesOnlyWhatIsNew(t *testing.T) {
-	s := serve(t, act, nil, policy())
-	s.agui(user("run-1", "one"))
-	log := s.log("ada")
+	s := serve(t, servertest.Act, nil, servertest.Policy())
+	s.agui(servertest.AGUIRequest("run-1", "one"))
+	log := s.Log("ada")
 	require.Len(t, log, 2)
 
 	// The whole history comes again, with the answer and a new message.
@@ -203,17 +186,17 @@ func TestAGUITakesOnlyWhatIsNew(t *testing.T) {
 	answer := aguiMessage(log[1].ID, "assistant", "You said: one")
 	list := s.agui(body("run-2", one, answer, aguiMessage("u2", "user", "two")))
 	require.Equal(t, "You said: two", saidIn(list))
-	require.Equal(t, []string{"one", "You said: one", "two", "You said: two"}, s.texts("ada"))
-	require.Equal(t, "run-2", s.log("ada")[3].InvocationID)
+	require.Equal(t, []string{"one", "You said: one", "two", "You said: two"}, s.Texts("ada"))
+	require.Equal(t, "run-2", s.Log("ada")[3].InvocationID)
 
 	// The same request again is answered with what there is, and the agent is not run again.
 	s.agui(body("run-2", one, answer, aguiMessage("u2", "user", "two")))
-	require.Len(t, s.log("ada"), 4)
+	require.Len(t, s.Log("ada"), 4)
 
 	// Whoever has the answer already gets no text twice.
-	list = s.agui(body("run-3", one, answer, aguiMessage("u2", "user", "two"), aguiMessage(s.log("ada")[3].ID, "assistant", "You said: two")))
+	list = s.agui(body("run-3", one, answer, aguiMessage("u2", "user", "two"), aguiMessage(s.Log("ada")[3].ID, "assistant", "You said: two")))
 	require.Equal(t, "RUN_STARTED STATE_SNAPSHOT MESSAGES_SNAPSHOT RUN_FINISHED", typesOf(list))
-	require.Len(t, s.log("ada"), 4)
+	require.Len(t, s.Log("ada"), 4)
 
 	// A client that has nothing is shown everything.
 	list = s.agui(body("run-4"))
@@ -222,8 +205,8 @@ func TestAGUITakesOnlyWhatIsNew(t *testing.T) {
 	// Messages that another agent has answered before are no news: only the last ones are.
 	two := []string{aguiMessage("x1", "user", "old"), aguiMessage("x2", "assistant", "old answer")}
 	s.agui(body("run-5", append(two, one, answer, aguiMessage("u3", "user", "three"), aguiMessage("u4", "user", "four"))...))
-	require.Equal(t, "threefour", s.log("ada")[4].Text())
-	require.Equal(t, "u4", s.log("ada")[4].ID)
+	require.Equal(t, "threefour", s.Log("ada")[4].Text())
+	require.Equal(t, "u4", s.Log("ada")[4].ID)
 }
 
 func TestAGUIAnswersToCalls(t *testing.T) {
@@ -276,9 +259,9 @@ func TestAGUIAnswersToCalls(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := serve(t, act, nil)
-			s.agui(user("run-1", tc.says))
-			body := fmt.Sprintf(resume(tc.resume), s.log("ada")[1].ID)
+			s := serve(t, servertest.Act, nil)
+			s.agui(servertest.AGUIRequest("run-1", tc.says))
+			body := fmt.Sprintf(resume(tc.resume), s.Log("ada")[1].ID)
 			list := s.agui(strings.Replace(body, `"content":"?"`, `"content":"`+tc.says+`"`, 1))
 			if tc.types != "" {
 				require.Equal(t, tc.types, typesOf(list))
@@ -288,48 +271,48 @@ func TestAGUIAnswersToCalls(t *testing.T) {
 	}
 
 	// A tool message answers a call, too.
-	s := serve(t, act, nil)
-	s.agui(user("run-1", "ask"))
+	s := serve(t, servertest.Act, nil)
+	s.agui(servertest.AGUIRequest("run-1", "ask"))
 	tool := `{"id":"t1","role":"tool","toolCallId":"q1","content":"{\"people\":2}"}`
-	list := s.agui(strings.Replace(user("run-2", "ask"), `}],"tools"`, `},`+tool+`],"tools"`, 1))
+	list := s.agui(strings.Replace(servertest.AGUIRequest("run-2", "ask"), `}],"tools"`, `},`+tool+`],"tools"`, 1))
 	require.Contains(t, strings.Join(list, "\n"), `You answered {\"people\":2}`)
 	require.NotContains(t, typesOf(list), "TOOL_CALL_RESULT", "the client has it")
-	list = s.agui(strings.Replace(user("run-3", "ask"), `}],"tools"`, `},`+strings.Replace(tool, "t1", "t2", 1)+`],"tools"`, 1))
+	list = s.agui(strings.Replace(servertest.AGUIRequest("run-3", "ask"), `}],"tools"`, `},`+strings.Replace(tool, "t1", "t2", 1)+`],"tools"`, 1))
 	require.Contains(t, list[1], `"code":"not_waiting"`)
 }
 
 func TestAGUIStateAndCommands(t *testing.T) {
-	s := serve(t, act, nil, policy())
-	s.agui(user("run-1", "weather"))
+	s := serve(t, servertest.Act, nil, servertest.Policy())
+	s.agui(servertest.AGUIRequest("run-1", "weather"))
 
 	// A client with another state is brought up to date; what is not there is not removed.
-	list := s.agui(user("run-2", "weather", "forget"))
+	list := s.agui(servertest.AGUIRequest("run-2", "weather", "forget"))
 	require.Contains(t, list[1], `"snapshot":{"a~b":1,"last/city":"Paris"}`)
 	require.Contains(t, strings.Join(list, "\n"), `{"delta":[{"op":"remove","path":"/last~1city"},{"op":"add","path":"/user:count","value":2}],"type":"STATE_DELTA"}`)
 
 	// One that has it is not.
-	same := strings.Replace(user("run-3", "weather", "forget", "hi"), `"state":{}`, `"state":{"user:count":2,"a~b":1}`, 1)
+	same := strings.Replace(servertest.AGUIRequest("run-3", "weather", "forget", "hi"), `"state":{}`, `"state":{"user:count":2,"a~b":1}`, 1)
 	require.NotContains(t, typesOf(s.agui(same)), "STATE_SNAPSHOT")
 
 	// A rewind shows the session as it is then.
-	back := strings.Replace(user("run-4"), `"forwardedProps":{}`, `"forwardedProps":{"command":{"name":"rewind","args":{"to":2}}}`, 1)
+	back := strings.Replace(servertest.AGUIRequest("run-4"), `"forwardedProps":{}`, `"forwardedProps":{"command":{"name":"rewind","args":{"to":2}}}`, 1)
 	list = s.agui(back)
 	all := strings.Join(list, "\n")
 	require.Contains(t, all, `"type":"MESSAGES_SNAPSHOT"`, all)
 	require.NotContains(t, all, "19 degrees")
 
 	// A client sets state only where it says so.
-	set := strings.Replace(user("run-5", "set"), `"forwardedProps":{}`, `"forwardedProps":{"stateDelta":{"k":"v"}}`, 1)
+	set := strings.Replace(servertest.AGUIRequest("run-5", "set"), `"forwardedProps":{}`, `"forwardedProps":{"stateDelta":{"k":"v"}}`, 1)
 	set = strings.Replace(set, `"u1"`, `"u9"`, 1)
 	require.Contains(t, strings.Join(s.agui(set), "\n"), `{"op":"add","path":"/k","value":"v"}`)
 
 	// A compaction is an activity.
-	list = s.agui(strings.Replace(user("run-6", "compact"), `"u1"`, `"u10"`, 1))
+	list = s.agui(strings.Replace(servertest.AGUIRequest("run-6", "compact"), `"u1"`, `"u10"`, 1))
 	require.Contains(t, strings.Join(list, "\n"), `"activityType":"compaction","content":{"summary":"They greeted.","through":`)
 }
 
 func TestAGUIRefuses(t *testing.T) {
-	s := serve(t, act, func(o *server.Options) {
+	s := serve(t, servertest.Act, func(o *server.Options) {
 		o.Limits.Upload = 2000
 		o.Caller = func(r *http.Request) (server.Caller, error) {
 			return server.Caller{User: r.Header.Get("X-User")}, nil
@@ -339,64 +322,42 @@ func TestAGUIRefuses(t *testing.T) {
 		path, body string
 		code       int
 	}{
-		"no app":         {path: "/agui/nope", body: user("r", "hi"), code: 404},
+		"no app":         {path: "/agui/nope", body: servertest.AGUIRequest("r", "hi"), code: 404},
 		"no JSON":        {path: "/agui/desk", body: "{", code: 400},
 		"no run":         {path: "/agui/desk", body: `{"threadId":"a","messages":[]}`, code: 400},
 		"no thread":      {path: "/agui/desk", body: `{"runId":"a","messages":[]}`, code: 400},
 		"a message only": {path: "/agui/desk", body: `{"threadId":"a","runId":"a","messages":[{"role":"user","content":"x"}]}`, code: 400},
-		"too large":      {path: "/agui/desk", body: user("r", strings.Repeat("x", 3000)), code: 413},
-		"another user":   {path: "/agui/desk?user=bob", body: user("r", "hi"), code: 404},
+		"too large":      {path: "/agui/desk", body: servertest.AGUIRequest("r", strings.Repeat("x", 3000)), code: 413},
+		"another user":   {path: "/agui/desk?user=bob", body: servertest.AGUIRequest("r", "hi"), code: 404},
 	} {
-		code, body := s.do("POST", tc.path, tc.body, "X-User", "ann")
+		code, body := s.Do("POST", tc.path, tc.body, "X-User", "ann")
 		require.Equal(t, tc.code, code, "%s: %s", name, body)
 	}
-	code, _ := s.do("GET", "/agui/desk", "", "X-User", "ann")
+	code, _ := s.Do("GET", "/agui/desk", "", "X-User", "ann")
 	require.Equal(t, 405, code)
 }
 
 func TestAGUIRunEndsWhenItsClientLeaves(t *testing.T) {
-	s := serve(t, act, nil)
+	s := serve(t, servertest.Act, nil)
 	ctx, leave := context.WithCancel(t.Context())
-	resp := s.open(ctx, "POST", "/agui/desk", user("run-1", "wait"))
-	frames(t, resp.Body, func(f frame) bool { return strings.Contains(f.data, "I wait") })
+	resp := s.Open(ctx, "POST", "/agui/desk", servertest.AGUIRequest("run-1", "wait"))
+	servertest.Frames(t, resp.Body, func(f servertest.Frame) bool { return strings.Contains(f.Data, "I wait") })
 	leave()
 	resp.Body.Close()
 	require.Eventually(t, func() bool {
-		sess, err := s.sessions.Get(t.Context(), session.Key{App: "desk", User: "user", ID: "ada"})
+		sess, err := s.Sessions.Get(t.Context(), session.Key{App: "desk", User: "user", ID: "ada"})
 		return err == nil && sess.Holder == ""
 	}, time.Minute, 10*time.Millisecond)
 
 	// Cancelled by somebody else, the stream says so.
-	resp = s.open(t.Context(), "POST", "/agui/desk", strings.Replace(user("run-2", "wait"), `"u1"`, `"u2"`, 1))
+	resp = s.Open(t.Context(), "POST", "/agui/desk", strings.Replace(servertest.AGUIRequest("run-2", "wait"), `"u1"`, `"u2"`, 1))
 	defer resp.Body.Close()
-	list := frames(t, resp.Body, func(f frame) bool {
-		if strings.Contains(f.data, "I wait") {
-			code, _ := s.do("POST", "/v1/apps/desk/sessions/ada/invocations/run-2/cancel", "")
+	list := servertest.Frames(t, resp.Body, func(f servertest.Frame) bool {
+		if strings.Contains(f.Data, "I wait") {
+			code, _ := s.Do("POST", "/v1/apps/desk/sessions/ada/invocations/run-2/cancel", "")
 			require.Equal(t, http.StatusAccepted, code)
 		}
 		return false
 	})
-	require.Contains(t, list[len(list)-1].data, `"outcome":{"type":"cancelled"}`)
-}
-
-// log returns a session's log, of the default user.
-func (s *service) log(id string) []*session.Event {
-	s.Helper()
-	var log []*session.Event
-	key := session.Key{App: "desk", User: "user", ID: id}
-	for e, err := range s.sessions.Read(s.Context(), key, session.Selection{}) {
-		require.NoError(s, err)
-		log = append(log, e)
-	}
-	return log
-}
-
-// texts returns the texts of a session's log.
-func (s *service) texts(id string) []string {
-	s.Helper()
-	var texts []string
-	for _, e := range s.log(id) {
-		texts = append(texts, e.Text())
-	}
-	return texts
+	require.Contains(t, list[len(list)-1].Data, `"outcome":{"type":"cancelled"}`)
 }
