@@ -3,6 +3,7 @@ package server_test
 import (
 	"bufio"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"iter"
@@ -49,6 +50,8 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	// The tests with replicas mostly wait, so they run side by side, however few cores there are.
+	_ = flag.Set("test.parallel", "8")
 	pgtest.Main(m)
 }
 

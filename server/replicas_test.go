@@ -68,6 +68,7 @@ func endOf(t *testing.T, r *servertest.FrameReader) string {
 // A session is used through three processes as if they were one: whichever has the run, another one shows it,
 // ends it, answers its calls, takes it back, and goes on with it when its process was killed.
 func TestReplicasServeOneSession(t *testing.T) {
+	t.Parallel()
 	eachStore(t, func(t *testing.T, store string) {
 		client := &http.Client{Transport: &http.Transport{}}
 		defer client.CloseIdleConnections()
@@ -117,14 +118,14 @@ func TestReplicasServeOneSession(t *testing.T) {
 		require.Contains(t, body, `"booked":true`)
 
 		// A run that does not obey loses the session: C has it, and A can append no more.
-		stream = a.begin(`{"message":"stubborn 20s","invocationId":"i-2"}`)
+		stream = a.begin(`{"message":"stubborn 10s","invocationId":"i-2"}`)
 		runsIn(t, seen, "i-2")
 		asked = time.Now()
 		status, body = b.Do("POST", replicaPath+"/invocations/i-2/cancel?wait=1", "")
 		require.Equal(t, 200, status, body)
 		took = time.Since(asked)
 		assert.GreaterOrEqual(t, took, session.CancelGrace-time.Second)
-		assert.Less(t, took, 20*time.Second, "it is not waited for")
+		assert.Less(t, took, 10*time.Second, "it is not waited for")
 		status, body = c.Do("POST", replicaPath+"/run", `{"message":"Hello"}`)
 		require.Equal(t, 200, status, body)
 		require.Contains(t, body, "You said: Hello")
@@ -141,7 +142,7 @@ func TestReplicasServeOneSession(t *testing.T) {
 		require.NotContains(t, body, "You said: Hello")
 
 		// A is killed in the middle of a run. B says so, and C goes on.
-		const input = `{"message":"steps 60 100ms","id":"in-3","invocationId":"i-3"}`
+		const input = `{"message":"steps 40 50ms","id":"in-3","invocationId":"i-3"}`
 		stream = a.begin(input)
 		runsIn(t, seen, "i-3")
 		for range 6 {
@@ -165,7 +166,7 @@ func TestReplicasServeOneSession(t *testing.T) {
 				calls = append(calls, e)
 			}
 		}
-		assert.Len(t, calls, 60, "no step was made twice, and none was left out")
+		assert.Len(t, calls, 40, "no step was made twice, and none was left out")
 		assert.Equal(t, "done", all[len(all)-1].Text())
 
 		// B has shown exactly the log.

@@ -304,7 +304,7 @@ func TestAReaderThatStopsIsCutOffAndTheRunGoesOn(t *testing.T) {
 
 // Whoever asks for a large answer and does not read it has the server keep it no longer than a stream.
 func TestAReaderThatStopsIsCutOffOnEveryRoute(t *testing.T) {
-	s := serve(t, flood, func(o *server.Options) { o.Limits.Patience = 2 * time.Second })
+	s := serve(t, flood, func(o *server.Options) { o.Limits.Patience = 500 * time.Millisecond })
 	// The log is not made by a request: the test itself may stop reading its answer for so long.
 	made, err := s.Sessions.Create(t.Context(), session.Key{App: "desk", User: "user", ID: "a"}, nil)
 	require.NoError(t, err)
@@ -337,7 +337,7 @@ func TestAReaderThatStopsIsCutOffOnEveryRoute(t *testing.T) {
 	}
 }
 
-// flood is an agent that says 20 MB in floodEvents events.
+// flood is an agent that says 12 MB in floodEvents events.
 func flood(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		text := strings.Repeat("flood ", 16<<10)
@@ -349,4 +349,4 @@ func flood(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
 	}
 }
 
-const floodEvents = 200
+const floodEvents = 120

@@ -48,22 +48,22 @@ type sessionBody struct {
 }
 
 // session returns it as a session.Session.
-func (s *sessionBody) session() (*session.Session, error) {
-	one := &session.Session{
-		Key:      session.Key{App: s.App, User: s.User, ID: s.ID},
-		Position: s.Position,
-		Created:  s.Created,
-		Updated:  s.Updated,
-		Holder:   s.Running,
+func (b *sessionBody) session() (*session.Session, error) {
+	s := &session.Session{
+		Key:      session.Key{App: b.App, User: b.User, ID: b.ID},
+		Position: b.Position,
+		Created:  b.Created,
+		Updated:  b.Updated,
+		Holder:   b.Running,
 	}
-	if s.State != nil {
-		v, err := session.DecodeValue(s.State)
+	if b.State != nil {
+		v, err := session.DecodeValue(b.State)
 		if err != nil {
 			return nil, fmt.Errorf("client: the session's state: %w", err)
 		}
-		one.State, _ = v.(map[string]any)
+		s.State, _ = v.(map[string]any)
 	}
-	return one, nil
+	return s, nil
 }
 
 // List yields a user's sessions. With a token, the user is the token's.

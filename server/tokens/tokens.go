@@ -117,20 +117,20 @@ func (f *File) read() error {
 	callers := map[string]server.Caller{}
 	var errs []error
 	for i, e := range all.Tokens {
-		at := func(key string) string { return fmt.Sprintf("tokens[%d]%s", i, key) }
+		keyPath := func(key string) string { return fmt.Sprintf("tokens[%d]%s", i, key) }
 		sum := strings.ToLower(e.SHA256)
 		_, notHex := hex.DecodeString(sum)
 		key := session.Key{App: "app", User: e.User, ID: "id"}
 		switch {
 		case notHex != nil || len(sum) != 2*sha256.Size:
-			errs = append(errs, file.Errorf(at(".sha256"), "sha256 is the SHA-256 sum of a token, 64 hexadecimal digits; \"runner serve token\" makes a token and its sum"))
+			errs = append(errs, file.Errorf(keyPath(".sha256"), "sha256 is the SHA-256 sum of a token, 64 hexadecimal digits; \"runner serve token\" makes a token and its sum"))
 		case e.User == "":
-			errs = append(errs, file.Errorf(at(""), "user is missing: whose sessions the token reaches"))
+			errs = append(errs, file.Errorf(keyPath(""), "user is missing: whose sessions the token reaches"))
 		case key.Check(false) != nil:
-			errs = append(errs, file.Errorf(at(".user"), "%w", key.Check(false)))
+			errs = append(errs, file.Errorf(keyPath(".user"), "%w", key.Check(false)))
 		default:
 			if _, twice := callers[sum]; twice {
-				errs = append(errs, file.Errorf(at(".sha256"), "another entry has the same token"))
+				errs = append(errs, file.Errorf(keyPath(".sha256"), "another entry has the same token"))
 			}
 		}
 		callers[sum] = server.Caller{User: e.User, Apps: e.Apps, Admin: e.Admin}

@@ -143,16 +143,16 @@ func (x *routes) rpc(w http.ResponseWriter, r *http.Request) {
 		x.refuse(c, &wire.Error{Code: wire.CodeVersionNotKnown, Message: "version " + version + " is not served: send the header " + wire.VersionHeader + ": " + wire.Version})
 		return
 	}
-	method := map[string]func(*rpcRequest) (any, error){
-		wire.SendMessage:          x.send,
-		wire.SendStreamingMessage: x.sendStreaming,
-		wire.GetTask:              x.getTask,
-		wire.ListTasks:            x.listTasks,
-		wire.CancelTask:           x.cancelTask,
-		wire.SubscribeToTask:      x.subscribe,
+	answer := map[string]method{
+		wire.SendMessage:          with(x.send),
+		wire.SendStreamingMessage: with(x.sendStreaming),
+		wire.GetTask:              x.ofTask(x.getTask),
+		wire.ListTasks:            with(x.listTasks),
+		wire.CancelTask:           x.ofTask(x.cancelTask),
+		wire.SubscribeToTask:      x.ofTask(x.subscribe),
 	}[q.Method]
 	switch {
-	case method != nil:
+	case answer != nil:
 	case strings.Contains(q.Method, "PushNotification"):
 		x.refuse(c, &wire.Error{Code: wire.CodeNoPush, Message: "push notifications are not served"})
 		return
@@ -163,7 +163,7 @@ func (x *routes) rpc(w http.ResponseWriter, r *http.Request) {
 		x.refuse(c, &wire.Error{Code: wire.CodeMethodNotFound, Message: "method not found"})
 		return
 	}
-	result, err := method(c)
+	result, err := answer(c)
 	switch {
 	case err == web.ErrLeft:
 	case err != nil:
@@ -219,10 +219,29 @@ func bad(message string) *wire.Error {
 	return &wire.Error{Code: wire.CodeInvalidParams, Message: message}
 }
 
-// decode reads the parameters of a method.
-func (c *rpcRequest) decode(to any) error {
-	if len(c.params) == 0 {
-		return nil
+// A method answers a request with a result, or with a stream if that is nil.
+type method func(*rpcRequest) (any, error)
+
+// with returns the method of a function that takes the request's parameters.
+func with[P any](h func(*rpcRequest, *P) (any, error)) method {
+	return func(c *rpcRequest) (any, error) {
+		params := new(P)
+		if len(c.params) > 0 {
+			if err := web.Unmarshal(c.params, params); err != nil {
+				return nil, err
+			}
+		}
+		return h(c, params)
 	}
-	return web.Unmarshal(c.params, to)
+}
+
+// ofTask returns the method of a function that takes a task which the parameters name.
+func (x *routes) ofTask(h func(*rpcRequest, taskID, *wire.TaskParams) (any, error)) method {
+	return with(func(c *rpcRequest, params *wire.TaskParams) (any, error) {
+		t, err := x.parse(c, params.ID)
+		if err != nil {
+			return nil, err
+		}
+		return h(c, t, params)
+	})
 }

@@ -16,12 +16,8 @@ import (
 )
 
 // send runs a message and answers with its task, once that has ended or waits for an answer, or at once.
-func (x *routes) send(c *rpcRequest) (any, error) {
-	var params wire.SendParams
-	if err := c.decode(&params); err != nil {
-		return nil, err
-	}
-	t, run, follower, err := x.start(c, &params)
+func (x *routes) send(c *rpcRequest, params *wire.SendParams) (any, error) {
+	t, run, follower, err := x.start(c, params)
 	if err != nil {
 		return nil, err
 	}
@@ -40,12 +36,8 @@ func (x *routes) send(c *rpcRequest) (any, error) {
 }
 
 // sendStreaming runs a message and answers with a stream of what its task does.
-func (x *routes) sendStreaming(c *rpcRequest) (any, error) {
-	var params wire.SendParams
-	if err := c.decode(&params); err != nil {
-		return nil, err
-	}
-	t, run, follower, err := x.start(c, &params)
+func (x *routes) sendStreaming(c *rpcRequest, params *wire.SendParams) (any, error) {
+	t, run, follower, err := x.start(c, params)
 	if err != nil {
 		return nil, err
 	}
@@ -196,15 +188,7 @@ func addAnswer(e *session.Event, waiting []sessions.WaitingCall, parts []wire.Pa
 }
 
 // cancelTask ends a task that works.
-func (x *routes) cancelTask(c *rpcRequest) (any, error) {
-	var params wire.TaskParams
-	if err := c.decode(&params); err != nil {
-		return nil, err
-	}
-	t, err := x.parse(c, params.ID)
-	if err != nil {
-		return nil, err
-	}
+func (x *routes) cancelTask(c *rpcRequest, t taskID, _ *wire.TaskParams) (any, error) {
 	task, err := x.task(c, t)
 	switch {
 	case err != nil:

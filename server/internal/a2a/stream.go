@@ -135,15 +135,7 @@ func (x *routes) broken(s *stream, err error) {
 }
 
 // subscribe answers with what a task does that works, whichever process runs it, or that waits for an answer.
-func (x *routes) subscribe(c *rpcRequest) (any, error) {
-	var params wire.TaskParams
-	if err := c.decode(&params); err != nil {
-		return nil, err
-	}
-	t, err := x.parse(c, params.ID)
-	if err != nil {
-		return nil, err
-	}
+func (x *routes) subscribe(c *rpcRequest, t taskID, _ *wire.TaskParams) (any, error) {
 	if run := x.Runs.Find(t.key, t.invocation); run != nil {
 		follower := run.Follow(0)
 		defer follower.Close()

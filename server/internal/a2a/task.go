@@ -267,15 +267,7 @@ func historyOf(t taskID, events []*session.Event) []wire.Message {
 	return list
 }
 
-func (x *routes) getTask(c *rpcRequest) (any, error) {
-	var params wire.TaskParams
-	if err := c.decode(&params); err != nil {
-		return nil, err
-	}
-	t, err := x.parse(c, params.ID)
-	if err != nil {
-		return nil, err
-	}
+func (x *routes) getTask(c *rpcRequest, t taskID, params *wire.TaskParams) (any, error) {
 	task, err := x.task(c, t)
 	if err != nil {
 		return nil, err
@@ -288,11 +280,7 @@ func (x *routes) getTask(c *rpcRequest) (any, error) {
 const listed = 200
 
 // listTasks lists tasks of the caller's, the newest first: those of one context, or of all.
-func (x *routes) listTasks(c *rpcRequest) (any, error) {
-	var params wire.ListParams
-	if err := c.decode(&params); err != nil {
-		return nil, err
-	}
+func (x *routes) listTasks(c *rpcRequest, params *wire.ListParams) (any, error) {
 	if params.PageSize == 0 {
 		params.PageSize = 50
 	}

@@ -10,9 +10,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/artifact"
-	"github.com/plughook/plughook/server/internal/apps"
 	"github.com/plughook/plughook/server/internal/web"
-	"github.com/plughook/plughook/session"
 )
 
 // artifactBody describes a version of an artifact. When it was made is not known later.
@@ -41,14 +39,10 @@ func describe(name string, version int64, p *genai.Part) artifactBody {
 var noArtifact = &web.Problem{Status: http.StatusNotFound, Code: "not_found", Message: "Artifact not found"}
 
 // listArtifacts lists the names of a session's artifacts and of its user's.
-func (x *routes) listArtifacts(w http.ResponseWriter, r *http.Request) error {
-	app, key, err := x.sessionOf(r)
-	if err != nil {
-		return err
-	}
+func (x *routes) listArtifacts(w http.ResponseWriter, r *sessionRequest) error {
 	names := []string{}
-	if app.Artifacts != nil {
-		list, err := app.Artifacts.List(r.Context(), key)
+	if r.app.Artifacts != nil {
+		list, err := r.app.Artifacts.List(r.Context(), r.key)
 		if err != nil {
 			return err
 		}
@@ -59,19 +53,15 @@ func (x *routes) listArtifacts(w http.ResponseWriter, r *http.Request) error {
 }
 
 // saveArtifact saves a version of an artifact. The session's log does not say so: no run has made it.
-func (x *routes) saveArtifact(w http.ResponseWriter, r *http.Request) error {
-	app, key, err := x.sessionOf(r)
+func (x *routes) saveArtifact(w http.ResponseWriter, r *sessionRequest) error {
+	b, err := readBody(w, r.Request, x.Limits.Upload)
 	if err != nil {
 		return err
 	}
-	b, err := readBody(w, r, x.Limits.Upload)
-	if err != nil {
-		return err
-	}
-	if app.Artifacts == nil {
+	if r.app.Artifacts == nil {
 		return web.Bad("the app keeps no artifacts")
 	}
-	if _, err := app.Sessions().Get(r.Context(), key); err != nil {
+	if _, err := r.app.Sessions().Get(r.Context(), r.key); err != nil {
 		return err
 	}
 	name := ""
@@ -92,7 +82,7 @@ func (x *routes) saveArtifact(w http.ResponseWriter, r *http.Request) error {
 	if part.FileData != nil {
 		return web.Bad("an artifact cannot refer to another file: send its contents, as inlineData")
 	}
-	version, err := app.Artifacts.Save(r.Context(), key, name, part)
+	version, err := r.app.Artifacts.Save(r.Context(), r.key, name, part)
 	if err != nil {
 		return err
 	}
@@ -111,17 +101,13 @@ func (x *routes) saveArtifact(w http.ResponseWriter, r *http.Request) error {
 //	…/artifacts/{name}/versions/metadata      the same of every version
 //
 // A name may have slashes.
-func (x *routes) getArtifact(w http.ResponseWriter, r *http.Request) error {
-	app, key, err := x.sessionOf(r)
-	if err != nil {
-		return err
-	}
-	if app.Artifacts == nil {
+func (x *routes) getArtifact(w http.ResponseWriter, r *sessionRequest) error {
+	if r.app.Artifacts == nil {
 		return noArtifact
 	}
 	name := r.PathValue("name")
 	if of, ok := strings.CutSuffix(name, "/versions"); ok {
-		versions, err := app.Artifacts.Versions(r.Context(), key, of)
+		versions, err := r.app.Artifacts.Versions(r.Context(), r.key, of)
 		if err != nil {
 			return known(err)
 		}
@@ -129,7 +115,7 @@ func (x *routes) getArtifact(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	if of, ok := strings.CutSuffix(name, "/versions/metadata"); ok {
-		return x.describeAll(w, r, app, key, of)
+		return x.describeAll(w, r, of)
 	}
 	about, metadata := strings.CutSuffix(name, "/metadata")
 	number := r.URL.Query().Get("version")
@@ -144,13 +130,13 @@ func (x *routes) getArtifact(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	part, err := app.Artifacts.Load(r.Context(), key, of, version)
+	part, err := r.app.Artifacts.Load(r.Context(), r.key, of, version)
 	if err != nil {
 		return known(err)
 	}
 	if metadata {
 		if version == artifact.Latest {
-			versions, err := app.Artifacts.Versions(r.Context(), key, of)
+			versions, err := r.app.Artifacts.Versions(r.Context(), r.key, of)
 			if err != nil || len(versions) == 0 {
 				return known(err)
 			}
@@ -168,14 +154,14 @@ func (x *routes) getArtifact(w http.ResponseWriter, r *http.Request) error {
 }
 
 // describeAll answers with what is known of every version of an artifact.
-func (x *routes) describeAll(w http.ResponseWriter, r *http.Request, app *apps.App, key session.Key, name string) error {
-	versions, err := app.Artifacts.Versions(r.Context(), key, name)
+func (x *routes) describeAll(w http.ResponseWriter, r *sessionRequest, name string) error {
+	versions, err := r.app.Artifacts.Versions(r.Context(), r.key, name)
 	if err != nil {
 		return known(err)
 	}
 	list := []artifactBody{}
 	for _, version := range versions {
-		part, err := app.Artifacts.Load(r.Context(), key, name, version)
+		part, err := r.app.Artifacts.Load(r.Context(), r.key, name, version)
 		if err != nil {
 			return known(err)
 		}
@@ -218,15 +204,11 @@ func inline(p *genai.Part) *genai.Part {
 }
 
 // deleteArtifact deletes an artifact with all its versions.
-func (x *routes) deleteArtifact(w http.ResponseWriter, r *http.Request) error {
-	app, key, err := x.sessionOf(r)
-	if err != nil {
-		return err
-	}
-	if app.Artifacts == nil {
+func (x *routes) deleteArtifact(w http.ResponseWriter, r *sessionRequest) error {
+	if r.app.Artifacts == nil {
 		return noArtifact
 	}
-	if err := app.Artifacts.Delete(r.Context(), key, r.PathValue("name")); err != nil {
+	if err := r.app.Artifacts.Delete(r.Context(), r.key, r.PathValue("name")); err != nil {
 		return err
 	}
 	web.WriteJSON(w, http.StatusOK, nil)

@@ -30,7 +30,7 @@ func (x *routes) registerDev(handle func(string, handler)) {
 		handle("GET "+dev+"/debug/trace/session/{session}", x.sessionTrace)
 		handle("GET "+app+"/debug/trace/{event}", x.eventTrace)
 		handle("GET "+app+"/debug/trace/session/{session}", x.sessionTrace)
-		handle("GET "+app+"/users/{user}/sessions/{session}/events/{event}/graph", x.eventGraph)
+		handle("GET "+app+"/users/{user}/sessions/{session}/events/{event}/graph", x.ofSession(x.eventGraph))
 		handle("GET "+app+"/build_graph", x.buildGraph)
 		handle("GET "+app+"/build_graph_image", x.graphImages)
 		handle("GET "+app+"/graph", x.graphImages)

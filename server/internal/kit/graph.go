@@ -103,21 +103,17 @@ func (x *routes) graphImages(w http.ResponseWriter, r *http.Request) error {
 }
 
 // eventGraph answers with a picture of an app's agents in which what an event is of stands out.
-func (x *routes) eventGraph(w http.ResponseWriter, r *http.Request) error {
-	app, key, err := x.sessionOf(r)
-	if err != nil {
-		return err
-	}
-	log, err := logOf(app, key)(r.Context(), 1<<62)
+func (x *routes) eventGraph(w http.ResponseWriter, r *sessionRequest) error {
+	log, err := logOf(r.app, r.key)(r.Context(), 1<<62)
 	if err != nil {
 		return err
 	}
 	i := slices.IndexFunc(log, func(e *session.Event) bool { return e.ID == r.PathValue("event") })
-	if i < 0 || agent.Find(app.Runner.Agent(), agent.Owner(log[i])) == nil {
+	if i < 0 || agent.Find(r.app.Runner.Agent(), agent.Owner(log[i])) == nil {
 		web.WriteJSON(w, http.StatusOK, map[string]string{})
 		return nil
 	}
-	web.WriteJSON(w, http.StatusOK, map[string]string{"dotSrc": dot(app.Runner.Agent(), log[i], true)})
+	web.WriteJSON(w, http.StatusOK, map[string]string{"dotSrc": dot(r.app.Runner.Agent(), log[i], true)})
 	return nil
 }
 

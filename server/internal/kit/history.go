@@ -35,15 +35,15 @@ type history struct {
 	// log reads the session's events up to a position. It is nil for a history that has taken in all of them.
 	log func(ctx context.Context, upTo int64) ([]*session.Event, error)
 
-	calls session.CallTracker
-	made  map[string][]*session.Call // the calls by their IDs, in the order of the log
-	said  string                     // the last text that was not the user's
-	times []float64                  // the time of each event in seconds, at its position less 1; empty as long as log is not nil
+	calls     session.CallTracker
+	callsByID map[string][]*session.Call // the calls by their IDs, in the order of the log
+	lastText  string                     // the last text that was not the user's
+	times     []float64                  // the time of each event in seconds, at its position less 1; empty as long as log is not nil
 }
 
 // newHistory returns a history that begins with a session's first event, or, with a log, somewhere in it.
 func newHistory(log func(ctx context.Context, upTo int64) ([]*session.Event, error)) *history {
-	return &history{log: log, made: map[string][]*session.Call{}}
+	return &history{log: log, callsByID: map[string][]*session.Call{}}
 }
 
 // logOf returns what reads a session's events for a history.
@@ -69,18 +69,18 @@ func (h *history) add(e *session.Event) {
 		h.times = append(h.times, seconds(e.Timestamp))
 	}
 	if e.Author != session.User && e.Text() != "" {
-		h.said = e.Text()
+		h.lastText = e.Text()
 	}
-	made, _ := h.calls.Add(e)
-	for _, c := range made {
-		h.made[c.ID] = append(h.made[c.ID], c)
+	added, _ := h.calls.Add(e)
+	for _, c := range added {
+		h.callsByID[c.ID] = append(h.callsByID[c.ID], c)
 	}
 }
 
 // call returns the call with an ID that an event holds, decides or defers: otherwise the latest with the ID, nil if
 // there is none.
 func (h *history) call(id string, e *session.Event) *session.Call {
-	calls := h.made[id]
+	calls := h.callsByID[id]
 	if len(calls) == 0 {
 		return nil
 	}
@@ -108,7 +108,7 @@ func (h *history) complete(ctx context.Context, e *session.Event) error {
 	}
 	h.log = nil
 	h.calls = session.CallTracker{}
-	h.made = map[string][]*session.Call{}
+	h.callsByID = map[string][]*session.Call{}
 	h.times = nil
 	for _, e := range log {
 		h.add(e)
@@ -157,7 +157,7 @@ func (h *history) encode(ctx context.Context, e *session.Event) (jsontext.Value,
 	if e.ErrorCode != "" {
 		text.Text = cmp.Or(e.ErrorMessage, e.ErrorCode)
 	}
-	if wire.Content == nil && text.Text != "" && (e.ErrorCode != "" || text.Text != h.said) {
+	if wire.Content == nil && text.Text != "" && (e.ErrorCode != "" || text.Text != h.lastText) {
 		if err := wire.say(genai.RoleModel, text); err != nil {
 			return nil, err
 		}
@@ -242,7 +242,7 @@ func (h *history) deferred(e *session.Event, wire *wireEvent) error {
 
 // answeredByAgent reports whether an agent answers a call, and waits for a human itself.
 func (h *history) answeredByAgent(c *session.Call) bool {
-	for _, calls := range h.made {
+	for _, calls := range h.callsByID {
 		for _, other := range calls {
 			if other.Waits() && c.Conversation(other.Event.Branch) {
 				return true

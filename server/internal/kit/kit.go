@@ -52,16 +52,16 @@ func Register(mux *http.ServeMux, core *web.Core, options Options) {
 
 	handle("GET "+all, x.listSessions)
 	handle("POST "+all, x.createSession)
-	handle("GET "+session, x.getSession)
+	handle("GET "+session, x.ofSession(x.getSession))
 	handle("POST "+session, x.createNamedSession)
-	handle("PATCH "+session, x.patchSession)
-	handle("DELETE "+session, x.deleteSession)
-	handle("POST "+session+"/rewind", x.rewind)
+	handle("PATCH "+session, x.ofSession(x.patchSession))
+	handle("DELETE "+session, x.ofSession(x.deleteSession))
+	handle("POST "+session+"/rewind", x.ofSession(x.rewind))
 
-	handle("GET "+session+"/artifacts", x.listArtifacts)
-	handle("POST "+session+"/artifacts", x.saveArtifact)
-	handle("GET "+session+"/artifacts/{name...}", x.getArtifact)
-	handle("DELETE "+session+"/artifacts/{name...}", x.deleteArtifact)
+	handle("GET "+session+"/artifacts", x.ofSession(x.listArtifacts))
+	handle("POST "+session+"/artifacts", x.ofSession(x.saveArtifact))
+	handle("GET "+session+"/artifacts/{name...}", x.ofSession(x.getArtifact))
+	handle("DELETE "+session+"/artifacts/{name...}", x.ofSession(x.deleteArtifact))
 
 	handle("PATCH /apps/{app}/users/{user}/memory", x.patchMemory)
 
@@ -84,18 +84,27 @@ func (x *routes) fail(w http.ResponseWriter, r *http.Request, err error) {
 	web.WriteProblem(w, p, map[string]string{"detail": p.Message, "error": p.Message})
 }
 
-// sessionOf returns the app and the session that a request's path names. The session need not exist.
-func (x *routes) sessionOf(r *http.Request) (*apps.App, session.Key, error) {
-	app, err := x.App(r, r.PathValue("app"))
-	if err != nil {
-		return nil, session.Key{}, err
+// A sessionRequest is a request whose path names a session. The session need not exist.
+type sessionRequest struct {
+	*http.Request
+	app *apps.App
+	key session.Key
+}
+
+// ofSession returns the handler of a route whose path names a session.
+func (x *routes) ofSession(h func(http.ResponseWriter, *sessionRequest) error) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		app, err := x.App(r, r.PathValue("app"))
+		if err != nil {
+			return err
+		}
+		key, err := x.Key(r, app, r.PathValue("user"), r.PathValue("session"), false)
+		if err != nil {
+			return err
+		}
+		x.recent.add(key)
+		return h(w, &sessionRequest{Request: r, app: app, key: key})
 	}
-	key, err := x.Key(r, app, r.PathValue("user"), r.PathValue("session"), false)
-	if err != nil {
-		return nil, session.Key{}, err
-	}
-	x.recent.add(key)
-	return app, key, nil
 }
 
 // patchMemory says that there is no memory: the kit keeps there what it remembers of sessions.

@@ -168,12 +168,8 @@ func (x *routes) create(w http.ResponseWriter, r *http.Request, id string, state
 }
 
 // getSession answers with a session and its events.
-func (x *routes) getSession(w http.ResponseWriter, r *http.Request) error {
-	app, key, err := x.sessionOf(r)
-	if err != nil {
-		return err
-	}
-	return x.answerSession(r.Context(), w, app, key)
+func (x *routes) getSession(w http.ResponseWriter, r *sessionRequest) error {
+	return x.answerSession(r.Context(), w, r.app, r.key)
 }
 
 // answerSession answers with a session and its events: all that were appended, also those that a summary stands
@@ -212,12 +208,8 @@ func (x *routes) answerSession(ctx context.Context, w http.ResponseWriter, app *
 }
 
 // patchSession changes a session's state.
-func (x *routes) patchSession(w http.ResponseWriter, r *http.Request) error {
-	app, key, err := x.sessionOf(r)
-	if err != nil {
-		return err
-	}
-	b, err := readBody(w, r, x.Limits.Body)
+func (x *routes) patchSession(w http.ResponseWriter, r *sessionRequest) error {
+	b, err := readBody(w, r.Request, x.Limits.Body)
 	if err != nil {
 		return err
 	}
@@ -226,20 +218,16 @@ func (x *routes) patchSession(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if len(delta) > 0 {
-		if _, err := x.PatchState(r.Context(), app, key, "", delta); err != nil {
+		if _, err := x.PatchState(r.Context(), r.app, r.key, "", delta); err != nil {
 			return err
 		}
 	}
-	return x.answerSession(r.Context(), w, app, key)
+	return x.answerSession(r.Context(), w, r.app, r.key)
 }
 
 // rewind takes back an invocation and everything after it.
-func (x *routes) rewind(w http.ResponseWriter, r *http.Request) error {
-	app, key, err := x.sessionOf(r)
-	if err != nil {
-		return err
-	}
-	b, err := readBody(w, r, x.Limits.Body)
+func (x *routes) rewind(w http.ResponseWriter, r *sessionRequest) error {
+	b, err := readBody(w, r.Request, x.Limits.Body)
 	if err != nil {
 		return err
 	}
@@ -250,7 +238,7 @@ func (x *routes) rewind(w http.ResponseWriter, r *http.Request) error {
 	if invocation == "" {
 		return web.Bad("rewindBeforeInvocationId is missing: the first invocation to take back")
 	}
-	_, err = x.Command(r.Context(), app, key, plugin.Rewind, map[string]any{"before": invocation}, "")
+	_, err = x.Command(r.Context(), r.app, r.key, plugin.Rewind, map[string]any{"before": invocation}, "")
 	var p *web.Problem
 	if errors.As(err, &p) && p.Code == web.CodeNotPossible {
 		return web.Bad(p.Message) // the kit knows no status 409 here
@@ -258,16 +246,12 @@ func (x *routes) rewind(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return x.answerSession(r.Context(), w, app, key)
+	return x.answerSession(r.Context(), w, r.app, r.key)
 }
 
 // deleteSession deletes a session and its files.
-func (x *routes) deleteSession(w http.ResponseWriter, r *http.Request) error {
-	app, key, err := x.sessionOf(r)
-	if err != nil {
-		return err
-	}
-	if err := x.Delete(r.Context(), app, key); err != nil {
+func (x *routes) deleteSession(w http.ResponseWriter, r *sessionRequest) error {
+	if err := x.Delete(r.Context(), r.app, r.key); err != nil {
 		return err
 	}
 	web.WriteJSON(w, http.StatusOK, nil)

@@ -57,16 +57,16 @@ func spansOf(key session.Key, log []*session.Event) []span {
 	}
 
 	spans := []span{}
-	said := "(no message)" // by the user, last
+	message := "(no message)" // the user's last one
 	for i, id := range ids {
 		t := &tracing{key: key, invocation: id, events: invocations[id]}
 		for _, e := range t.events {
 			if text := e.Text(); e.Author == session.User && text != "" {
-				said = text
+				message = text
 			}
 		}
 		if i >= len(ids)-tracedInvocations && slices.ContainsFunc(t.events, isModelCall) {
-			spans = append(spans, t.spans(said)...)
+			spans = append(spans, t.spans(message)...)
 		}
 	}
 	return spans
@@ -111,8 +111,8 @@ func (t *tracing) begin(name, thing, parent string, from, to *session.Event, att
 	t.list = append(t.list, s)
 }
 
-// spans returns the invocation's spans; said is the user's message that it is about.
-func (t *tracing) spans(said string) []span {
+// spans returns the invocation's spans; message is the user's message that it is about.
+func (t *tracing) spans(message string) []span {
 	first := t.events[0]
 	last := t.events[len(t.events)-1]
 	t.begin("invocation", "run", "", first, last, map[string]any{})
@@ -133,7 +133,7 @@ func (t *tracing) spans(said string) []span {
 			})
 		}
 		if isModelCall(e) {
-			t.begin("call_llm", "call "+e.ID, under, before, e, t.modelCall(i, said))
+			t.begin("call_llm", "call "+e.ID, under, before, e, t.modelCall(i, message))
 		}
 		for _, response := range e.FunctionResponses() {
 			t.tool(e, response, under)
@@ -182,7 +182,7 @@ func (t *tracing) tool(e *session.Event, response *genai.FunctionResponse, under
 
 // modelCall returns the attributes of the model call that event i has the answer of. Its request begins with a
 // text of the user: older pages name the trace by it.
-func (t *tracing) modelCall(i int, said string) map[string]any {
+func (t *tracing) modelCall(i int, message string) map[string]any {
 	e := t.events[i]
 	contents := []*wireContent{}
 	for _, earlier := range t.events[max(0, i-tracedContents):i] {
@@ -190,7 +190,7 @@ func (t *tracing) modelCall(i int, said string) map[string]any {
 			contents = append(contents, c)
 		}
 	}
-	user, err := contentOf(genai.NewContentFromText(said, genai.RoleUser))
+	user, err := contentOf(genai.NewContentFromText(message, genai.RoleUser))
 	if err == nil {
 		contents = slices.Insert(contents, 0, user)
 	}

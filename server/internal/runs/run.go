@@ -215,15 +215,15 @@ func (r *Run) leave(f *RunFollower) {
 
 // same reports whether an input says what the run's does: content, actions, metadata.
 func (r *Run) same(input *session.Event) bool {
-	said := func(e *session.Event) []byte {
+	effect := func(e *session.Event) []byte {
 		data, err := (&session.Event{Content: e.Content, Actions: e.Actions, CustomMetadata: e.CustomMetadata}).MarshalJSON()
 		if err != nil {
 			return nil
 		}
 		return data
 	}
-	was := said(r.request.Input)
-	return was != nil && bytes.Equal(was, said(input))
+	was := effect(r.request.Input)
+	return was != nil && bytes.Equal(was, effect(input))
 }
 
 // left takes in the session as the run leaves it.

@@ -65,7 +65,7 @@ func TestARunWithoutAnInputEndsAfterItsTimeToo(t *testing.T) {
 			return servertest.Echo(ctx, host)
 		}
 		return servertest.Waiting(goOn)(ctx, host)
-	}, func(o *server.Options) { o.Limits.Run = 3 * time.Second })
+	}, func(o *server.Options) { o.Limits.Run = time.Second })
 	status, _ := s.Do("POST", "/v1/apps/desk/sessions/ada/run", `{"message":"Hello there"}`)
 	require.Equal(t, 200, status)
 	status, body := s.Do("POST", "/v1/apps/desk/sessions/ada/run", `{}`)

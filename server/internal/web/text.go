@@ -16,8 +16,8 @@ func TextOf(e *session.Event) string {
 	if text != "" || !agent.WorkflowOutput(e) || strings.Contains(e.NodeInfo.Path, "/") || !agent.Sees("", e.Branch) {
 		return text
 	}
-	if said, ok := e.Output.(string); ok {
-		return said
+	if output, ok := e.Output.(string); ok {
+		return output
 	}
 	data, err := json.Marshal(e.Output, json.Deterministic(true))
 	if err != nil {
