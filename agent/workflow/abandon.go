@@ -35,8 +35,8 @@ func abandons(input *session.Event, began int64) (path string, ok bool) {
 }
 
 // abandon ends a run.
-func (g *graph) abandon(w *work, host *agent.Host, put func(*session.Event, error) bool, path string) {
-	s := &site{work: w, graph: g, host: host, yield: put, path: path}
+func (g *graph) abandon(w *invocation, host *agent.Host, put func(*session.Event, error) bool, path string) {
+	s := &task{invocation: w, graph: g, host: host, yield: put, path: path}
 	began := w.firstOf(path)
 	if began == nil || above(path) != "" || w.ended(path) != nil {
 		e := &session.Event{Author: g.Name(), Branch: host.Branch, ErrorCode: NodeGone,

@@ -23,9 +23,9 @@ func (a *agentNode) schemas() (input, output *jsonschema.Schema) { return nil, n
 // pathKey is the key of a context under which agents in a node find the path of its run.
 type pathKey struct{}
 
-func (a *agentNode) attempt(ctx context.Context, s *site) result {
-	own := s.host.At(s.node.Name + "@" + strings.ReplaceAll(s.path, ".", "%2E"))
-	waiting, answered := a.calls(own, s.work.began)
+func (a *agentNode) attempt(ctx context.Context, t *task) result {
+	own := t.host.At(t.node.Name + "@" + strings.ReplaceAll(t.path, ".", "%2E"))
+	waiting, answered := a.calls(own, t.invocation.began)
 	if waiting && !answered {
 		return result{outcome: waits}
 	}
@@ -35,20 +35,20 @@ func (a *agentNode) attempt(ctx context.Context, s *site) result {
 	request := a.request(own)
 	switch {
 	case request == nil:
-		e := s.event()
+		e := t.event()
 		e.Branch = own.Branch
-		e.Content = contentOf(s.input)
-		if !s.put(e) {
+		e.Content = contentOf(t.input)
+		if !t.put(e) {
 			return result{outcome: stopped}
 		}
 		if request = a.request(own); request == nil {
-			return s.withheld("the agent's input")
+			return t.withheld("the agent's input")
 		}
 	case !answered && a.leaf():
 		// An answer that a crash has left without the run's end is the answer.
 		if said := lastWord(own, request.Seq); said != nil && said.ErrorCode == "" && said.Content != nil && said.Content.Role == genai.RoleModel &&
 			len(said.FunctionCalls()) == 0 && !said.Interrupted {
-			return s.finish(ending{output: a.output(said)})
+			return t.finish(ending{output: a.output(said)})
 		}
 	}
 	if !answered {
@@ -69,36 +69,36 @@ func (a *agentNode) attempt(ctx context.Context, s *site) result {
 		}
 		if e.NodeInfo == nil {
 			stamped := *e
-			stamped.NodeInfo = &session.NodeInfo{Path: s.path}
+			stamped.NodeInfo = &session.NodeInfo{Path: t.path}
 			e = &stamped
 		}
-		more := s.yield(e, nil)
+		more := t.yield(e, nil)
 		ended = ended || !more
 		return more
 	}
 	_, err := safely(func() (bool, error) {
-		return agent.Run(context.WithValue(ctx, pathKey{}, s.path), a.agent, own, pass), nil
+		return agent.Run(context.WithValue(ctx, pathKey{}, t.path), a.agent, own, pass), nil
 	})
 	if err != nil {
 		failure = err
 	}
 	switch {
 	case failure != nil:
-		return s.failed(NodeFailed, failure)
+		return t.failed(NodeFailed, failure)
 	case ended, ctx.Err() != nil:
 		return result{outcome: stopped}
 	}
-	if waiting, _ := a.calls(own, s.work.began); waiting {
+	if waiting, _ := a.calls(own, t.invocation.began); waiting {
 		return result{outcome: waits}
 	}
 	said := lastWord(own, max(request.Seq, began))
 	switch {
 	case said == nil:
-		return s.failed(NodeFailed, fmt.Errorf("the agent %s has said nothing", a.agent.Name()))
+		return t.failed(NodeFailed, fmt.Errorf("the agent %s has said nothing", a.agent.Name()))
 	case said.ErrorCode != "" && len(said.FunctionResponses()) == 0:
-		return s.failed(NodeFailed, fmt.Errorf("the agent %s has failed: %s: %s", a.agent.Name(), said.ErrorCode, said.ErrorMessage+said.Text()))
+		return t.failed(NodeFailed, fmt.Errorf("the agent %s has failed: %s: %s", a.agent.Name(), said.ErrorCode, said.ErrorMessage+said.Text()))
 	}
-	return s.finish(ending{output: a.output(said)})
+	return t.finish(ending{output: a.output(said)})
 }
 
 // leaf reports whether the agent runs no others, so that what it says last is its answer.

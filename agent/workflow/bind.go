@@ -113,21 +113,21 @@ func (b *binding) input() *jsonschema.Schema {
 }
 
 // bind makes a function's parameters of the input and the state.
-func bind[In any](b *binding, s *site) (in In, err error) {
+func bind[In any](b *binding, t *task) (in In, err error) {
 	if b.fields == nil {
 		if b.whole.nothing {
 			return in, nil
 		}
-		if typed, ok := s.input.(In); ok && b.whole.fits == nil { // nothing to convert
+		if typed, ok := t.input.(In); ok && b.whole.fits == nil { // nothing to convert
 			return typed, nil
 		}
-		return in, b.whole.set(reflect.ValueOf(&in).Elem(), s.input)
+		return in, b.whole.set(reflect.ValueOf(&in).Elem(), t.input)
 	}
-	state := s.host.Now().State
+	state := t.host.Now().State
 	v := reflect.ValueOf(&in).Elem()
 	var wrong []error
 	for _, f := range b.fields {
-		value := s.input
+		value := t.input
 		if f.name != nodeInput {
 			value = state[f.name]
 		}
@@ -282,35 +282,36 @@ func open(s *jsonschema.Schema) {
 	open(s.AdditionalProperties)
 }
 
-// misfit says why no value of one schema fits another; "" if one may. at is where in the values.
-func misfit(output, input *jsonschema.Schema, at string) string {
+// misfit says why no value of one schema fits another; "" if one may. path is where in the values.
+func misfit(output, input *jsonschema.Schema, path string) string {
 	if output == nil || input == nil {
 		return ""
 	}
 	in := types(input)
 	out := types(output)
 	if len(in) > 0 && len(out) > 0 && !slices.ContainsFunc(out, func(t string) bool { return takes(in, t) }) {
-		return fmt.Sprintf("%s is of type %s, and must be of type %s", place(at), strings.Join(out, " or "), strings.Join(in, " or "))
+		return fmt.Sprintf("%s is of type %s, and must be of type %s", valueAt(path), strings.Join(out, " or "), strings.Join(in, " or "))
 	}
 	for _, name := range slices.Sorted(maps.Keys(input.Properties)) {
 		given, ok := output.Properties[name]
 		if !ok && len(output.Properties) > 0 && slices.Contains(input.Required, name) {
-			return fmt.Sprintf("%s has no %s", place(at), name)
+			return fmt.Sprintf("%s has no %s", valueAt(path), name)
 		}
 		if ok {
-			if why := misfit(given, input.Properties[name], at+"/"+name); why != "" {
+			if why := misfit(given, input.Properties[name], path+"/"+name); why != "" {
 				return why
 			}
 		}
 	}
-	return misfit(output.Items, input.Items, at+"/0")
+	return misfit(output.Items, input.Items, path+"/0")
 }
 
-func place(at string) string {
-	if at == "" {
+// valueAt names the value at a path, for an error.
+func valueAt(path string) string {
+	if path == "" {
 		return "it"
 	}
-	return at
+	return path
 }
 
 // types returns the types that a schema allows, null left out.

@@ -89,7 +89,7 @@ func (r *Run) do(ctx context.Context, n *Node, name string, in any, delegate boo
 	switch res.outcome {
 	case hasEnded:
 		c.err = agent.ErrEnded
-		if run := s.work.ended(s.path); run != nil { // else it was rewound
+		if run := s.invocation.ended(s.path); run != nil { // else it was rewound
 			c.output = run.Output
 			c.err = nil
 		}
@@ -114,13 +114,13 @@ func (r *Run) checkDo(n *Node, name string, delegate bool) error {
 	if err := n.check(); err != nil {
 		return err
 	}
-	if err := n.checkState(r.site.state); err != nil {
+	if err := n.checkState(r.task.state); err != nil {
 		return fmt.Errorf("Do: %w", err)
 	}
 	switch {
-	case r.site.graph.called[n.Name] != n && len(n.kind.agents()) > 0:
+	case r.task.graph.called[n.Name] != n && len(n.kind.agents()) > 0:
 		return fmt.Errorf("Do: the node %s is an agent or has one in it; list it in Graph.Children", n.Name)
-	case delegate && r.site.node.Once:
+	case delegate && r.task.node.Once:
 		return errors.New("Delegate: the output of a node with Once is its own; use Do")
 	case name != "" && (strings.Trim(name, "0123456789") == "" || strings.ContainsAny(name, "/@#")):
 		return fmt.Errorf("Do: the name %q of a run must not be a number, and not contain '/', '@' or '#'", name)
@@ -130,7 +130,7 @@ func (r *Run) checkDo(n *Node, name string, delegate bool) error {
 
 // child returns the child with that name, and the site where it is run. first says that this call of Do is the one that runs
 // it. It is an error to delegate to a second child.
-func (r *Run) child(n *Node, name string, input any, delegate bool) (s *site, c *child, first bool, err error) {
+func (r *Run) child(n *Node, name string, input any, delegate bool) (t *task, c *child, first bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.children == nil {
@@ -141,24 +141,24 @@ func (r *Run) child(n *Node, name string, input any, delegate bool) (s *site, c 
 		r.counts[n.Name]++
 		name = fmt.Sprint(r.counts[n.Name])
 	}
-	s = r.site.below(n, name, input)
+	t = r.task.below(n, name, input)
 	if delegate {
-		if r.delegate != "" && r.delegate != s.path {
+		if r.delegate != "" && r.delegate != t.path {
 			return nil, nil, false, fmt.Errorf("the output of this run is already that of %s; a run has one", r.delegate)
 		}
-		r.delegate = s.path
-		s.outputFor = append([]string{s.path}, r.site.outputFor...)
-		if r.site.outputFor == nil {
-			s.outputFor = append(s.outputFor, r.Path)
+		r.delegate = t.path
+		t.outputFor = append([]string{t.path}, r.task.outputFor...)
+		if r.task.outputFor == nil {
+			t.outputFor = append(t.outputFor, r.Path)
 		}
 	}
-	c = r.children[s.path]
+	c = r.children[t.path]
 	if c != nil {
-		return s, c, false, nil
+		return t, c, false, nil
 	}
 	c = &child{done: make(chan struct{})}
-	r.children[s.path] = c
-	return s, c, true, nil
+	r.children[t.path] = c
+	return t, c, true, nil
 }
 
 // plainInput returns what a node gets as input: a content as it is, or JSON values.

@@ -1,6 +1,7 @@
 package workflow_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -11,8 +12,8 @@ import (
 )
 
 // delegates is a node whose output is that of a child.
-func delegates(name string, child *node) *node {
-	return workflow.Func(name, func(ctx ctx, r *run, in any) (any, error) {
+func delegates(name string, child *workflow.Node) *workflow.Node {
+	return workflow.Func(name, func(ctx context.Context, r *workflow.Run, in any) (any, error) {
 		return workflow.Delegate[any](ctx, r, child, "", in)
 	})
 }
@@ -42,7 +43,7 @@ func TestDelegatedOutput(t *testing.T) {
 	require.Equal(t, []string{`p@1/c@1: ["yes"]`, "p@1: null", `next@1: ["yes"]`, `wf: ["yes"]`}, s.steps(g, answer("p@1/c@1#q", "yes")))
 
 	talker := workflow.Agent(says("talker", "hi"))
-	g, err := workflow.New(workflow.Graph{Name: "wf", Edges: chain(start, delegates("p", talker), takes("next")), Children: []*node{talker}})
+	g, err := workflow.New(workflow.Graph{Name: "wf", Edges: chain(start, delegates("p", talker), takes("next")), Children: []*workflow.Node{talker}})
 	require.NoError(t, err)
 	steps := newStage(t).steps(g, message("m"))
 	require.Equal(t, []string{`p@1/talker@1: "hi"`, "p@1: null", `next@1: "hi"`, `wf: "hi"`}, steps[2:])
@@ -52,7 +53,7 @@ func TestDelegatedOutput(t *testing.T) {
 func TestDelegatedOutputAfterACrash(t *testing.T) {
 	mode := "delegate"
 	child := gives("child", "of child")
-	p := workflow.Func("p", func(ctx ctx, r *run, in any) (string, error) {
+	p := workflow.Func("p", func(ctx context.Context, r *workflow.Run, in any) (string, error) {
 		if mode == "own" {
 			return "own", nil
 		}
@@ -81,8 +82,8 @@ func TestDelegatedOutputAfterACrash(t *testing.T) {
 // A run has one child whose output is its own; one that failed does not count.
 func TestOneDelegatedOutput(t *testing.T) {
 	a, b := gives("a", 1), gives("b", 2)
-	bad := workflow.Func("bad", func(ctx, *run, any) (int, error) { return 0, errors.New("no") })
-	p := workflow.Func("p", func(ctx ctx, r *run, _ any) (int, error) {
+	bad := workflow.Func("bad", func(context.Context, *workflow.Run, any) (int, error) { return 0, errors.New("no") })
+	p := workflow.Func("p", func(ctx context.Context, r *workflow.Run, _ any) (int, error) {
 		_, err := workflow.Delegate[int](ctx, r, bad, "", nil)
 		require.Error(t, err)
 		_, err = workflow.Delegate[int](ctx, r, a, "x", nil)
@@ -95,7 +96,7 @@ func TestOneDelegatedOutput(t *testing.T) {
 	})
 	require.Equal(t, []string{"p@1/bad@1: NODE_FAILED", "p@1/a@x: 1", "p@1: null", "wf: 1"}, newStage(t).steps(newGraph(t, chain(start, p)), message("m")))
 
-	once := workflow.Func("p", func(ctx ctx, r *run, _ any) (int, error) {
+	once := workflow.Func("p", func(ctx context.Context, r *workflow.Run, _ any) (int, error) {
 		return workflow.Delegate[int](ctx, r, a, "", nil)
 	})
 	once.Once = true
@@ -108,10 +109,10 @@ func TestOneDelegatedOutput(t *testing.T) {
 // that is not worth one, or too many. It is tried again once its caller has failed.
 func TestChildThatFailedStaysFailed(t *testing.T) {
 	tries := 0
-	child := workflow.Func("child", func(ctx, *run, any) (int, error) { tries++; return 0, errors.New("no") })
+	child := workflow.Func("child", func(context.Context, *workflow.Run, any) (int, error) { tries++; return 0, errors.New("no") })
 	child.Retry = workflow.Retry{Attempts: 5, If: func(error) bool { return false }}
 	strict := true
-	p := workflow.Func("p", func(ctx ctx, r *run, _ any) (string, error) {
+	p := workflow.Func("p", func(ctx context.Context, r *workflow.Run, _ any) (string, error) {
 		_, err := workflow.Do[int](ctx, r, child, "", nil)
 		var failed *workflow.Error
 		require.ErrorAs(t, err, &failed)

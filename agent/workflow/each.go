@@ -17,8 +17,8 @@ type join struct{}
 func (join) agents() []agent.Agent                       { return nil }
 func (join) schemas() (input, output *jsonschema.Schema) { return nil, nil }
 
-func (join) attempt(_ context.Context, s *site) result {
-	return s.finish(ending{output: s.input})
+func (join) attempt(_ context.Context, t *task) result {
+	return t.finish(ending{output: t.input})
 }
 
 // each is the kind of a node that Each makes.
@@ -30,16 +30,16 @@ type each struct {
 func (e *each) agents() []agent.Agent                       { return e.node.kind.agents() }
 func (e *each) schemas() (input, output *jsonschema.Schema) { return nil, nil }
 
-func (e *each) attempt(ctx context.Context, s *site) result {
+func (e *each) attempt(ctx context.Context, t *task) result {
 	var items []any
-	switch v := s.input.(type) {
+	switch v := t.input.(type) {
 	case nil:
 	case []any:
 		items = v
 	default:
 		items = []any{v}
 	}
-	path := func(i int) string { return s.path + "/" + e.node.Name + "@" + strconv.Itoa(i+1) }
+	path := func(i int) string { return t.path + "/" + e.node.Name + "@" + strconv.Itoa(i+1) }
 
 	// Run the items that have not ended.
 	running, cancel := context.WithCancel(ctx)
@@ -47,11 +47,11 @@ func (e *each) attempt(ctx context.Context, s *site) result {
 	var mu sync.Mutex
 	var failure *Error
 	waiting := false
-	at := 0
+	next := 0 // the first item that was not looked at
 	active := 0
 	part := func(i int) agent.Part {
 		return func(ctx context.Context, host *agent.Host, yield func(*session.Event, error) bool) {
-			item := s.below(e.node, strconv.Itoa(i+1), items[i])
+			item := t.below(e.node, strconv.Itoa(i+1), items[i])
 			item.host = host
 			item.yield = yield
 			res := item.run(ctx)
@@ -67,22 +67,22 @@ func (e *each) attempt(ctx context.Context, s *site) result {
 			}
 		}
 	}
-	next := func() []agent.Part {
+	start := func() []agent.Part {
 		mu.Lock()
 		defer mu.Unlock()
 		var parts []agent.Part
-		for ; at < len(items) && failure == nil && running.Err() == nil && (e.limit == 0 || active < e.limit); at++ {
-			if s.work.ended(path(at)) == nil {
+		for ; next < len(items) && failure == nil && running.Err() == nil && (e.limit == 0 || active < e.limit); next++ {
+			if t.invocation.ended(path(next)) == nil {
 				active++
-				parts = append(parts, part(at))
+				parts = append(parts, part(next))
 			}
 		}
 		return parts
 	}
-	more := agent.Schedule(running, s.host, s.yield, next)
+	more := agent.Schedule(running, t.host, t.yield, start)
 	switch {
 	case failure != nil && more && ctx.Err() == nil:
-		return s.failed(failure.Code, failure)
+		return t.failed(failure.Code, failure)
 	case !more || ctx.Err() != nil:
 		return result{outcome: stopped}
 	case waiting:
@@ -92,11 +92,11 @@ func (e *each) attempt(ctx context.Context, s *site) result {
 	// Their outputs, in order.
 	outputs := make([]any, len(items))
 	for i := range items {
-		run := s.work.ended(path(i))
+		run := t.invocation.ended(path(i))
 		if run == nil { // it was voided while others ran
 			return result{outcome: waits}
 		}
 		outputs[i] = run.Output
 	}
-	return s.finish(ending{output: outputs})
+	return t.finish(ending{output: outputs})
 }

@@ -20,7 +20,7 @@ import (
 // An execution is the work of one invocation on one run of a workflow.
 type execution struct {
 	*graph
-	site   *site
+	task   *task
 	cancel context.CancelFunc // of the nodes
 
 	// What the log says, as far as it was walked.
@@ -72,11 +72,11 @@ func (g *graph) schemas() (input, output *jsonschema.Schema) { return nil, nil }
 
 // attempt works on a run of the workflow until no node of it can go on. around is where the run is made:
 // as a node, or by itself.
-func (g *graph) attempt(ctx context.Context, around *site) result {
+func (g *graph) attempt(ctx context.Context, around *task) result {
 	own := *around
 	own.graph = g
 	own.state = inherit(g.State, around.state)
-	x := &execution{graph: g, site: &own}
+	x := &execution{graph: g, task: &own}
 	nodes, cancel := context.WithCancel(ctx)
 	defer cancel()
 	x.cancel = cancel
@@ -125,7 +125,7 @@ func (g *graph) attempt(ctx context.Context, around *site) result {
 
 // walk takes in the ends that are new in the log: what they trigger.
 func (x *execution) walk() {
-	ends, version := x.site.work.endsIn(x.site.path, x.walked)
+	ends, version := x.task.invocation.endsIn(x.task.path, x.walked)
 	if x.nodes == nil || version != x.version {
 		// The log was rewound, or is walked for the first time.
 		before := x.nodes
@@ -144,9 +144,9 @@ func (x *execution) walk() {
 		x.head = 0
 		x.outputs = nil
 		for _, e := range x.out[Start] {
-			x.trigger(e.To, trigger{input: x.site.input, by: Start.Name})
+			x.trigger(e.To, trigger{input: x.task.input, by: Start.Name})
 		}
-		ends, _ = x.site.work.endsIn(x.site.path, 0)
+		ends, _ = x.task.invocation.endsIn(x.task.path, 0)
 	}
 	for _, run := range ends {
 		x.walked++
@@ -174,7 +174,7 @@ func errGone(path string, known bool) error {
 
 // unknown returns an error that names a run in the log that the graph does not lead to.
 func (x *execution) unknown() error {
-	for _, path := range x.site.work.runsIn(x.site.path) {
+	for _, path := range x.task.invocation.runsIn(x.task.path) {
 		name, number := element(path)
 		p := x.nodes[name]
 		n, err := strconv.Atoi(number)
@@ -274,7 +274,7 @@ func (x *execution) next(ctx context.Context) []agent.Part {
 			continue
 		}
 		if most := cmp.Or(x.Runs, defaultRuns); p.ended >= most {
-			x.failure = &Error{Path: fmt.Sprintf("%s/%s@%d", x.site.path, p.node.Name, p.ended+1), Code: NodeLimit,
+			x.failure = &Error{Path: fmt.Sprintf("%s/%s@%d", x.task.path, p.node.Name, p.ended+1), Code: NodeLimit,
 				Err: fmt.Errorf("the node has run %d times, which is the most that Graph.Runs allows (runs: in a configuration); "+
 					"raise it and go on, or abandon the run", most)}
 			x.cancel()
@@ -290,8 +290,8 @@ func (x *execution) next(ctx context.Context) []agent.Part {
 // part returns the work on the next run of a node.
 func (x *execution) part(p *progress) agent.Part {
 	t := p.triggers[p.ended]
-	s := x.site.below(p.node, strconv.Itoa(p.ended+1), t.input)
-	s.by = t.by
+	s := x.task.below(p.node, strconv.Itoa(p.ended+1), t.input)
+	s.triggeredBy = t.by
 	s.predecessors = x.names[p.node]
 	return func(ctx context.Context, host *agent.Host, yield func(*session.Event, error) bool) {
 		s.host = host

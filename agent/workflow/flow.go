@@ -18,7 +18,7 @@ import (
 func (g *graph) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		inv := host.Now()
-		w := &work{key: inv.Key, began: host.Began}
+		w := &invocation{key: inv.Key, began: host.Began}
 		w.update(inv)
 		over := false
 		put := func(e *session.Event, err error) bool {
@@ -47,7 +47,7 @@ func (g *graph) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Ev
 				w.content = message.Content
 				input = message.Content
 			}
-			s := &site{work: w, graph: g, host: host, yield: put, path: path, input: input}
+			s := &task{invocation: w, graph: g, host: host, yield: put, path: path, input: input}
 			res := g.attempt(ctx, s)
 			if res.outcome == hasFailed && ctx.Err() == nil {
 				s.tell(res, true)
@@ -60,7 +60,7 @@ func (g *graph) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Ev
 // answered; or else, if the user has said something new, a new run; or else those that have not ended,
 // and one for a message that nobody has begun a run for. Only runs in the host's branch count, below
 // the run outer of a node that the workflow's agent is in.
-func (g *graph) pathsOf(w *work, host *agent.Host, outer string) []string {
+func (g *graph) pathsOf(w *invocation, host *agent.Host, outer string) []string {
 	inv := host.Now()
 
 	// Which runs are there?
@@ -124,8 +124,7 @@ func (g *graph) open(host *agent.Host) bool {
 
 // fresh returns the path of a new run. It has the name of the invocation that begins it, or of the call
 // that the workflow answers as an agent that is called like a tool.
-func (g *graph) fresh(w *work, host *agent.Host, outer, invocation string) string {
-	base := invocation
+func (g *graph) fresh(w *invocation, host *agent.Host, outer, base string) string {
 	if at := strings.LastIndexByte(host.Branch, '@'); at >= 0 && outer == "" {
 		base = host.Branch[at+1:]
 	}
@@ -146,7 +145,7 @@ func escaped(id string) string {
 }
 
 // inBranch reports whether a run was begun in the host's branch.
-func (g *graph) inBranch(w *work, host *agent.Host, path string) bool {
+func (g *graph) inBranch(w *invocation, host *agent.Host, path string) bool {
 	branch := w.firstOf(path).Branch
 	if !strings.HasPrefix(branch, host.Branch) {
 		return false

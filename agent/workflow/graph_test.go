@@ -23,40 +23,33 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-type (
-	ctx  = context.Context
-	run  = workflow.Run
-	node = workflow.Node
-	edge = workflow.Edge
-)
-
 var (
 	start = workflow.Start
 	chain = workflow.Chain
 )
 
 // gives is a node with an output, whatever its input.
-func gives[T any](name string, out T) *node {
-	return workflow.Func(name, func(ctx, *run, struct{}) (T, error) { return out, nil })
+func gives[T any](name string, out T) *workflow.Node {
+	return workflow.Func(name, func(context.Context, *workflow.Run, struct{}) (T, error) { return out, nil })
 }
 
 // takes is a node that hands its input on.
-func takes(name string) *node {
-	return workflow.Func(name, func(_ ctx, _ *run, in any) (any, error) { return in, nil })
+func takes(name string) *workflow.Node {
+	return workflow.Func(name, func(_ context.Context, _ *workflow.Run, in any) (any, error) { return in, nil })
 }
 
 // routes is a node that chooses a route.
-func routes(name string, route any) *node {
-	return workflow.Func(name, func(_ ctx, r *run, in any) (any, error) {
+func routes(name string, route any) *workflow.Node {
+	return workflow.Func(name, func(_ context.Context, r *workflow.Run, in any) (any, error) {
 		r.Route(route)
 		return in, nil
 	})
 }
 
 // notes is a node that notes its input.
-func notes(name string, to *[]any) *node {
+func notes(name string, to *[]any) *workflow.Node {
 	var mu sync.Mutex
-	return workflow.Func(name, func(_ ctx, _ *run, in any) (any, error) {
+	return workflow.Func(name, func(_ context.Context, _ *workflow.Run, in any) (any, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		*to = append(*to, in)
@@ -64,12 +57,12 @@ func notes(name string, to *[]any) *node {
 	})
 }
 
-func called(name string, n *node) *node {
+func called(name string, n *workflow.Node) *workflow.Node {
 	n.Name = name
 	return n
 }
 
-func newGraph(t *testing.T, edges ...[]edge) agent.Agent {
+func newGraph(t *testing.T, edges ...[]workflow.Edge) agent.Agent {
 	t.Helper()
 	g, err := workflow.New(workflow.Graph{Name: "wf", Edges: slices.Concat(edges...)})
 	require.NoError(t, err)
@@ -135,41 +128,41 @@ func message(id string) *session.Event {
 // Behaviours 1 to 8: what can be built.
 func TestGraphsThatAreRefused(t *testing.T) {
 	a, b, c := takes("a"), takes("b"), takes("c")
-	text := workflow.Func("text", func(ctx, *run, string) (string, error) { return "", nil })
-	number := workflow.Func("number", func(ctx, *run, int) (int, error) { return 0, nil })
+	text := workflow.Func("text", func(context.Context, *workflow.Run, string) (string, error) { return "", nil })
+	number := workflow.Func("number", func(context.Context, *workflow.Run, int) (int, error) { return 0, nil })
 	type full struct{ Name, Town string }
 	type part struct{ Name string }
-	town := workflow.Func("town", func(ctx, *run, full) (full, error) { return full{}, nil })
-	named := workflow.Func("named", func(ctx, *run, part) (part, error) { return part{}, nil })
+	town := workflow.Func("town", func(context.Context, *workflow.Run, full) (full, error) { return full{}, nil })
+	named := workflow.Func("named", func(context.Context, *workflow.Run, part) (part, error) { return part{}, nil })
 	for _, tt := range []struct {
 		name  string
-		edges []edge
+		edges []workflow.Edge
 		want  []string
 	}{
 		{"two nodes of one name", chain(start, a, gives("a", 1)), []string{`two nodes are named "a"`}},
 		{"also of another kind", chain(start, a, workflow.Join("a")), []string{`two nodes are named "a"`}},
-		{"no way from Start", append(chain(start, a), edge{From: b, To: a}), []string{"no way from Start leads to the node b"}},
-		{"an edge into Start", append(chain(start, a), edge{From: a, To: start}), []string{"no edge leads to Start"}},
-		{"a route out of Start", []edge{{From: start, To: a, Route: "x"}}, []string{"an edge from Start has no route"}},
-		{"a cycle without a route", append(chain(start, a, b, c), edge{From: c, To: b}), []string{"b → c → b are a cycle"}},
-		{"two defaults", append(chain(start, a), edge{From: a, To: b, Route: workflow.Default}, edge{From: a, To: c, Route: workflow.Default}), []string{"only one can"}},
-		{"a default in a list", append(chain(start, a), edge{From: a, To: b, Route: []any{"x", workflow.Default}}), []string{"a list of routes has Default in it"}},
-		{"an edge twice", append(chain(start, a, b), edge{From: a, To: b}), []string{"from a to b is there twice"}},
-		{"a route twice", append(chain(start, a), edge{From: a, To: b, Route: []any{"x", "y"}}, edge{From: a, To: b, Route: "y"}), []string{"is there twice"}},
-		{"a route that is none", append(chain(start, a), edge{From: a, To: b, Route: map[string]any{}}), []string{"must be a string, a number, a bool"}},
+		{"no way from Start", append(chain(start, a), workflow.Edge{From: b, To: a}), []string{"no way from Start leads to the node b"}},
+		{"an edge into Start", append(chain(start, a), workflow.Edge{From: a, To: start}), []string{"no edge leads to Start"}},
+		{"a route out of Start", []workflow.Edge{{From: start, To: a, Route: "x"}}, []string{"an edge from Start has no route"}},
+		{"a cycle without a route", append(chain(start, a, b, c), workflow.Edge{From: c, To: b}), []string{"b → c → b are a cycle"}},
+		{"two defaults", append(chain(start, a), workflow.Edge{From: a, To: b, Route: workflow.Default}, workflow.Edge{From: a, To: c, Route: workflow.Default}), []string{"only one can"}},
+		{"a default in a list", append(chain(start, a), workflow.Edge{From: a, To: b, Route: []any{"x", workflow.Default}}), []string{"a list of routes has Default in it"}},
+		{"an edge twice", append(chain(start, a, b), workflow.Edge{From: a, To: b}), []string{"from a to b is there twice"}},
+		{"a route twice", append(chain(start, a), workflow.Edge{From: a, To: b, Route: []any{"x", "y"}}, workflow.Edge{From: a, To: b, Route: "y"}), []string{"is there twice"}},
+		{"a route that is none", append(chain(start, a), workflow.Edge{From: a, To: b, Route: map[string]any{}}), []string{"must be a string, a number, a bool"}},
 		{"types that do not fit", chain(start, text, number), []string{"it is of type string, and must be of type integer"}},
 		{"objects that do not fit", chain(start, named, town), []string{"it has no Town"}},
-		{"a nil", []edge{{From: start}}, []string{"has no From or no To"}},
-		{"a node that nobody made", chain(start, &node{Name: "x"}), []string{"node x: it was not made by"}},
+		{"a nil", []workflow.Edge{{From: start}}, []string{"has no From or no To"}},
+		{"a node that nobody made", chain(start, &workflow.Node{Name: "x"}), []string{"node x: it was not made by"}},
 		{"a name with a slash", chain(start, takes("a/b")), []string{"must not be empty or START"}},
-		{"a parameter without a type in JSON", chain(start, a, workflow.Func("f", func(ctx, *run, struct {
+		{"a parameter without a type in JSON", chain(start, a, workflow.Func("f", func(context.Context, *workflow.Run, struct {
 			F func() `state:"f"`
 		}) (int, error) {
 			return 0, nil
 		})), []string{`node f: the parameter "f"`}},
 		{"nothing to run", chain(start, called("e", workflow.Each(nil, 0)), called("t", workflow.Tool(nil)), called("a", workflow.Agent(nil))), []string{
 			"it has no node to run", "the tool is nil", "the agent is nil"}},
-		{"everything at once", append(chain(start, a, gives("a", 1)), edge{From: b, To: start}), []string{`two nodes are named "a"`, "no edge leads to Start", "node b"}},
+		{"everything at once", append(chain(start, a, gives("a", 1)), workflow.Edge{From: b, To: start}), []string{`two nodes are named "a"`, "no edge leads to Start", "node b"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := workflow.New(workflow.Graph{Name: "wf", Edges: tt.edges})
@@ -178,7 +171,7 @@ func TestGraphsThatAreRefused(t *testing.T) {
 			}
 		})
 	}
-	_, err := workflow.New(workflow.Graph{Name: "wf", Edges: append(chain(start, a, b), edge{From: b, To: a, Route: "again"})})
+	_, err := workflow.New(workflow.Graph{Name: "wf", Edges: append(chain(start, a, b), workflow.Edge{From: b, To: a, Route: "again"})})
 	require.NoError(t, err, "a cycle with a route")
 	_, err = workflow.New(workflow.Graph{Name: "wf", Edges: chain(start, town, named)})
 	require.NoError(t, err, "an object with more than what is wanted")
@@ -188,7 +181,7 @@ func TestGraphsThatAreRefused(t *testing.T) {
 
 // Each graph, with what its runs do. The numbers are those of the behaviours of the Python kit.
 func TestGraphs(t *testing.T) {
-	inner := func(name string, edges ...[]edge) *node {
+	inner := func(name string, edges ...[]workflow.Edge) *workflow.Node {
 		g, err := workflow.New(workflow.Graph{Name: name, Edges: slices.Concat(edges...)})
 		require.NoError(t, err)
 		return workflow.Agent(g)
@@ -196,7 +189,7 @@ func TestGraphs(t *testing.T) {
 	x, y := gives("x", 1), gives("y", "two")
 	j := workflow.Join("j")
 	join := slices.Concat(chain(start, x, j), chain(start, y, j))
-	count := workflow.Func("count", func(_ ctx, r *run, in any) (any, error) {
+	count := workflow.Func("count", func(_ context.Context, r *workflow.Run, in any) (any, error) {
 		n, _ := r.Get("n").(float64)
 		r.Set("n", n+1)
 		if n < 2 {
@@ -207,7 +200,7 @@ func TestGraphs(t *testing.T) {
 	type person struct{ Name string }
 	for _, tt := range []struct {
 		name  string
-		edges []edge
+		edges []workflow.Edge
 		want  []string
 	}{
 		{"1 an empty graph", nil, []string{"wf: null"}},
@@ -218,11 +211,11 @@ func TestGraphs(t *testing.T) {
 			"a@1: 0", "b@1: 0", `c@1: ""`, `d@1: ""`, "e@1: []", "f@1: []", "g@1: false", "h@1: false", "wf: false"}},
 		{"11 no output", chain(start, gives("a", (*person)(nil)), takes("b")), []string{"a@1: null", "b@1: null", "wf: null"}},
 		{"12 structs become data", chain(start, gives("a", person{"Mina"}), takes("b")), []string{`a@1: {"Name":"Mina"}`, `b@1: {"Name":"Mina"}`, `wf: {"Name":"Mina"}`}},
-		{"22 data becomes structs", chain(start, gives("a", []map[string]any{{"Name": "Mina"}}), workflow.Func("b", func(_ ctx, _ *run, in []person) (string, error) { return in[0].Name, nil })), []string{
+		{"22 data becomes structs", chain(start, gives("a", []map[string]any{{"Name": "Mina"}}), workflow.Func("b", func(_ context.Context, _ *workflow.Run, in []person) (string, error) { return in[0].Name, nil })), []string{
 			`a@1: [{"Name":"Mina"}]`, `b@1: "Mina"`, `wf: "Mina"`}},
 		{"40 a join takes all, nulls too", slices.Concat(join, chain(start, gives("z", (*int)(nil)), j)), []string{
 			"x@1: 1", `y@1: "two"`, "z@1: null", `j@1: {"x":1,"y":"two","z":null}`, `wf: {"x":1,"y":"two","z":null}`}},
-		{"37 a loop", append(chain(start, count), edge{From: count, To: count, Route: "again"}), nil},
+		{"37 a loop", append(chain(start, count), workflow.Edge{From: count, To: count, Route: "again"}), nil},
 		{"43 workers", chain(start, gives("a", []int{3, 1}), workflow.Each(takes("w"), 1), takes("z")), []string{
 			"a@1: [3,1]", "w@1/w@1: 3", "w@1/w@2: 1", "w@1: [3,1]", "z@1: [3,1]", "wf: [3,1]"}},
 		{"43 one item", chain(start, gives("a", "one"), workflow.Each(takes("w"), 0)), []string{`a@1: "one"`, `w@1/w@1: "one"`, `w@1: ["one"]`, `wf: ["one"]`}},
@@ -240,7 +233,7 @@ func TestGraphs(t *testing.T) {
 	// 2: there is one way to write a graph, and Chain. 13: a function has one output by its type; 24: Go has no
 	// union types, an any takes all; 41: nodes at once share the branch, since an agent in a node has one of its
 	// own; 38: there is no gate, a Join is one. 74: the engine sets the author.
-	refused := append(chain(start, count), edge{From: count, To: count, Route: "again"})
+	refused := append(chain(start, count), workflow.Edge{From: count, To: count, Route: "again"})
 	require.Equal(t, []string{"count@1: 0 route again", "count@2: 1 route again", "count@3: 2"}, newStage(t).steps(newGraph(t, refused), message("m"))[:3])
 }
 
@@ -261,10 +254,10 @@ func TestRoutes(t *testing.T) {
 		{"none", "otherwise always"}, {nil, "otherwise always"}, {1, "otherwise always"}, {false, "otherwise always"},
 	} {
 		a := routes("a", tt.route)
-		end := func(name string) *node {
-			return workflow.Func(name, func(_ ctx, _ *run, in struct{}) (*int, error) { return nil, nil })
+		end := func(name string) *workflow.Node {
+			return workflow.Func(name, func(_ context.Context, _ *workflow.Run, in struct{}) (*int, error) { return nil, nil })
 		}
-		g := newGraph(t, chain(start, a), []edge{
+		g := newGraph(t, chain(start, a), []workflow.Edge{
 			{From: a, To: end("x"), Route: []string{"x", "y"}},
 			{From: a, To: end("two"), Route: 2},
 			{From: a, To: end("yes"), Route: true},
@@ -285,10 +278,10 @@ func TestRoutes(t *testing.T) {
 	}
 
 	// 36: a route without an output goes on; the input is null.
-	a := workflow.Func("a", func(_ ctx, r *run, _ struct{}) (*int, error) { r.Route("x"); return nil, nil })
+	a := workflow.Func("a", func(_ context.Context, r *workflow.Run, _ struct{}) (*int, error) { r.Route("x"); return nil, nil })
 	b := takes("b")
 	require.Equal(t, []string{"a@1: null route x", "b@1: null", "wf: null"},
-		newStage(t).steps(newGraph(t, chain(start, a), []edge{{From: a, To: b, Route: "x"}}), message("m")))
+		newStage(t).steps(newGraph(t, chain(start, a), []workflow.Edge{{From: a, To: b, Route: "x"}}), message("m")))
 
 	// A route that is none fails the node.
 	bad := routes("a", map[string]any{"x": 1})
@@ -299,7 +292,7 @@ func TestRoutes(t *testing.T) {
 func TestTwoTriggers(t *testing.T) {
 	var in []any
 	z := notes("z", &in)
-	end := workflow.Func("end", func(_ ctx, _ *run, _ any) (*int, error) { return nil, nil })
+	end := workflow.Func("end", func(_ context.Context, _ *workflow.Run, _ any) (*int, error) { return nil, nil })
 	g := newGraph(t, chain(start, gives("x", 1), z, end), chain(start, gives("y", 2), z))
 	newStage(t).steps(g, message("m"))
 	require.ElementsMatch(t, []any{1.0, 2.0}, in)
@@ -315,7 +308,7 @@ func TestTwoTriggers(t *testing.T) {
 // 14, 15, 29: messages come in order before the output, and are no input; state comes with the end.
 func TestMessages(t *testing.T) {
 	var said []any
-	a := workflow.Func("a", func(_ ctx, r *run, _ string) (string, error) {
+	a := workflow.Func("a", func(_ context.Context, r *workflow.Run, _ string) (string, error) {
 		r.Set("k", []byte("bytes")) // 16
 		r.Set("gone", nil)
 		if err := errors.Join(r.Say("one"), r.Say("two")); err != nil {
@@ -346,23 +339,25 @@ func TestParameters(t *testing.T) {
 		Maybe *int    `state:"maybe"`
 		Other string  // no parameter
 	}
-	sets := func(values map[string]any, out any) *node {
-		return workflow.Func("set", func(_ ctx, r *run, _ struct{}) (any, error) {
+	sets := func(values map[string]any, out any) *workflow.Node {
+		return workflow.Func("set", func(_ context.Context, r *workflow.Run, _ struct{}) (any, error) {
 			for k, v := range values {
 				r.Set(k, v)
 			}
 			return out, nil
 		})
 	}
-	take := workflow.Func("take", func(_ ctx, _ *run, in params) (string, error) { return fmt.Sprintf("%+v", in), nil })
-	whole := workflow.Func("whole", func(_ ctx, _ *run, in place) (string, error) { return in.Town, nil })
-	number := workflow.Func("number", func(_ ctx, _ *run, in int) (int, error) { return in, nil })
+	take := workflow.Func("take", func(_ context.Context, _ *workflow.Run, in params) (string, error) {
+		return fmt.Sprintf("%+v", in), nil
+	})
+	whole := workflow.Func("whole", func(_ context.Context, _ *workflow.Run, in place) (string, error) { return in.Town, nil })
+	number := workflow.Func("number", func(_ context.Context, _ *workflow.Run, in int) (int, error) { return in, nil })
 	many := map[string]any{"tone": "kind", "more": []place{{"Oslo"}}}
 	for _, tt := range []struct {
 		name  string
 		state map[string]any
 		out   any
-		node  *node
+		node  *workflow.Node
 		want  string
 	}{
 		{"19 input and state", many, 3, take, "{In:3 Tone:kind More:[{Town:Oslo}] Maybe:<nil> Other:}"},
@@ -395,8 +390,8 @@ func TestParameters(t *testing.T) {
 	input := session.Message("Hello, ")
 	input.Content.Parts = append(input.Content.Parts, &genai.Part{Text: "you"}, &genai.Part{InlineData: &genai.Blob{MIMEType: "x/y", Data: []byte{1}}})
 	var parts int
-	text := workflow.Func("text", func(_ ctx, r *run, in string) (string, error) { return in, nil })
-	content := workflow.Func("content", func(_ ctx, r *run, in *genai.Content) (*int, error) {
+	text := workflow.Func("text", func(_ context.Context, r *workflow.Run, in string) (string, error) { return in, nil })
+	content := workflow.Func("content", func(_ context.Context, r *workflow.Run, in *genai.Content) (*int, error) {
 		parts = len(in.Parts)
 		require.Equal(t, in, r.UserContent)
 		return nil, nil
@@ -412,14 +407,14 @@ func TestInputOfANode(t *testing.T) {
 	// It is made of the output before and the state, also where that would not fit the node.
 	words := gives("words", []string{"a", "b"})
 	words.OutputKey = "words"
-	count := workflow.Func("count", func(_ ctx, _ *run, n int) (int, error) { return n, nil })
+	count := workflow.Func("count", func(_ context.Context, _ *workflow.Run, n int) (int, error) { return n, nil })
 	count.Input = func(input any, state map[string]any) (any, error) {
 		return len(input.([]any)) + len(state["words"].([]any)), nil
 	}
 	require.Equal(t, "count@1: 4", newStage(t).steps(newGraph(t, chain(start, words, count)), message("m"))[1])
 
 	// Of each item, too.
-	double := workflow.Func("double", func(_ ctx, _ *run, s string) (string, error) { return s, nil })
+	double := workflow.Func("double", func(_ context.Context, _ *workflow.Run, s string) (string, error) { return s, nil })
 	double.Input = func(input any, _ map[string]any) (any, error) { return fmt.Sprint(input, input), nil }
 	require.Contains(t, newStage(t).steps(newGraph(t, chain(start, words, workflow.Each(double, 0))), message("m")), `double@1: ["aa","bb"]`)
 
@@ -435,7 +430,7 @@ func TestInputOfANode(t *testing.T) {
 }
 
 func TestStateOfGraphInGraph(t *testing.T) {
-	in, err := workflow.New(workflow.Graph{Name: "in", Edges: chain(start, workflow.Func("w", func(_ ctx, r *run, _ struct{}) (*int, error) {
+	in, err := workflow.New(workflow.Graph{Name: "in", Edges: chain(start, workflow.Func("w", func(_ context.Context, r *workflow.Run, _ struct{}) (*int, error) {
 		r.Set("k", "v")
 		return nil, nil
 	}))})
@@ -443,7 +438,9 @@ func TestStateOfGraphInGraph(t *testing.T) {
 	type param struct {
 		K string `state:"k"`
 	}
-	read := workflow.Func("read", func(_ ctx, r *run, in param) (string, error) { return in.K + fmt.Sprint(r.Get("k")), nil })
+	read := workflow.Func("read", func(_ context.Context, r *workflow.Run, in param) (string, error) {
+		return in.K + fmt.Sprint(r.Get("k")), nil
+	})
 	require.Equal(t, []string{"in@1/w@1: null", "in@1: null", `read@1: "vv"`, `wf: "vv"`},
 		newStage(t).steps(newGraph(t, chain(start, workflow.Agent(in), read)), message("m")))
 }
@@ -451,8 +448,8 @@ func TestStateOfGraphInGraph(t *testing.T) {
 // What a node is told of its run.
 func TestWhatARunKnows(t *testing.T) {
 	j := workflow.Join("j")
-	var seen *run
-	z := workflow.Func("z", func(ctx ctx, r *run, _ struct{}) (*int, error) {
+	var seen *workflow.Run
+	z := workflow.Func("z", func(ctx context.Context, r *workflow.Run, _ struct{}) (*int, error) {
 		seen = r
 		version, err := r.Save(ctx, "file", &genai.Part{Text: "x"})
 		require.NoError(t, err)
@@ -481,9 +478,9 @@ func TestWhatARunKnows(t *testing.T) {
 func TestNodesAtOnce(t *testing.T) {
 	for limit, want := range map[int]int32{0: 4, 2: 2, 1: 1} {
 		var now, most atomic.Int32
-		var edges [][]edge
+		var edges [][]workflow.Edge
 		for i := range 4 {
-			edges = append(edges, chain(start, workflow.Func(fmt.Sprint("n", i), func(ctx, *run, struct{}) (*int, error) {
+			edges = append(edges, chain(start, workflow.Func(fmt.Sprint("n", i), func(context.Context, *workflow.Run, struct{}) (*int, error) {
 				n := now.Add(1)
 				for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
 				}
@@ -503,7 +500,7 @@ func TestNodesAtOnce(t *testing.T) {
 
 	// Workers have a limit of their own.
 	var now, most atomic.Int32
-	w := workflow.Func("w", func(ctx, *run, int) (int, error) {
+	w := workflow.Func("w", func(context.Context, *workflow.Run, int) (int, error) {
 		most.Store(max(most.Load(), now.Add(1)))
 		time.Sleep(2 * time.Millisecond)
 		now.Add(-1)
@@ -515,8 +512,8 @@ func TestNodesAtOnce(t *testing.T) {
 
 // 45, 56 to 61: attempts, failures and time-outs.
 func TestRetry(t *testing.T) {
-	flaky := func(name string, fails int) *node {
-		return workflow.Func(name, func(_ ctx, r *run, _ any) (int, error) {
+	flaky := func(name string, fails int) *workflow.Node {
+		return workflow.Func(name, func(_ context.Context, r *workflow.Run, _ any) (int, error) {
 			if r.Attempt <= fails {
 				r.Set("lost", r.Attempt)
 				return 0, fmt.Errorf("attempt %d", r.Attempt)
@@ -543,7 +540,7 @@ func TestRetry(t *testing.T) {
 
 	// 57: only some errors; a panic is one.
 	only := errors.New("only this")
-	c := workflow.Func("c", func(_ ctx, r *run, _ any) (int, error) {
+	c := workflow.Func("c", func(_ context.Context, r *workflow.Run, _ any) (int, error) {
 		if r.Attempt == 1 {
 			return 0, fmt.Errorf("wrapped: %w", only)
 		}
@@ -563,14 +560,14 @@ func TestRetry(t *testing.T) {
 	require.GreaterOrEqual(t, time.Since(began), 50*time.Millisecond)
 
 	// 61: time-outs fail, and are retried; a fast node is not hit.
-	e := workflow.Func("e", func(ctx ctx, r *run, _ any) (int, error) {
+	e := workflow.Func("e", func(ctx context.Context, r *workflow.Run, _ any) (int, error) {
 		if r.Attempt == 1 {
 			<-ctx.Done()
 			return 0, ctx.Err()
 		}
 		return 7, nil
 	})
-	e.Timeout = time.Second
+	e.Timeout = 100 * time.Millisecond
 	e.Retry.Attempts = 2
 	require.Equal(t, []string{"e@1: NODE_TIMEOUT", "e@1: 7", "wf: 7"}, newStage(t).steps(newGraph(t, chain(start, e)), message("m")))
 	e.Retry.Attempts = 0
@@ -588,15 +585,15 @@ func TestRetry(t *testing.T) {
 // 60, 45: a failure cancels those that run; what ended stays.
 func TestFailureCancels(t *testing.T) {
 	quick := make(chan struct{})
-	fail := workflow.Func("fail", func(ctx, *run, any) (int, error) { <-quick; return 0, errors.New("no") })
-	slow := workflow.Func("slow", func(ctx ctx, r *run, _ any) (int, error) {
+	fail := workflow.Func("fail", func(context.Context, *workflow.Run, any) (int, error) { <-quick; return 0, errors.New("no") })
+	slow := workflow.Func("slow", func(ctx context.Context, r *workflow.Run, _ any) (int, error) {
 		if r.Invocation().ID != "m" {
 			return 1, nil
 		}
 		<-ctx.Done()
 		return 0, ctx.Err()
 	})
-	fast := workflow.Func("fast", func(ctx, *run, any) (*int, error) { defer close(quick); return nil, nil })
+	fast := workflow.Func("fast", func(context.Context, *workflow.Run, any) (*int, error) { defer close(quick); return nil, nil })
 	j := workflow.Join("j")
 	g := newGraph(t, chain(start, fail, j), chain(start, slow, j), chain(start, fast, j))
 	s := newStage(t)
@@ -604,7 +601,7 @@ func TestFailureCancels(t *testing.T) {
 	require.ElementsMatch(t, []string{"fast@1: null", "fail@1: NODE_FAILED", "wf: NODE_FAILED"}, steps)
 	require.NotContains(t, s.steps(g, nil), "fast@1: null", "it has ended")
 
-	w := workflow.Func("w", func(ctx ctx, r *run, in int) (int, error) {
+	w := workflow.Func("w", func(ctx context.Context, r *workflow.Run, in int) (int, error) {
 		if in == 1 {
 			return 0, errors.New("no")
 		}
@@ -619,7 +616,7 @@ func TestFailureCancels(t *testing.T) {
 func TestStuckJoin(t *testing.T) {
 	a, j := routes("a", "left"), workflow.Join("j")
 	l, r := takes("l"), takes("r")
-	g := newGraph(t, chain(start, a), []edge{{From: a, To: l, Route: "left"}, {From: a, To: r, Route: "right"}}, chain(l, j), chain(r, j))
+	g := newGraph(t, chain(start, a), []workflow.Edge{{From: a, To: l, Route: "left"}, {From: a, To: r, Route: "right"}}, chain(l, j), chain(r, j))
 	events, err := newStage(t).events(g, message("m"))
 	require.NoError(t, err)
 	last := events[len(events)-1]
@@ -629,7 +626,7 @@ func TestStuckJoin(t *testing.T) {
 
 func TestLoopWithoutEnd(t *testing.T) {
 	a := routes("a", "again")
-	g, err := workflow.New(workflow.Graph{Name: "wf", Runs: 3, Edges: append(chain(start, a), edge{From: a, To: a, Route: "again"})})
+	g, err := workflow.New(workflow.Graph{Name: "wf", Runs: 3, Edges: append(chain(start, a), workflow.Edge{From: a, To: a, Route: "again"})})
 	require.NoError(t, err)
 	steps := newStage(t).steps(g, message("m"))
 	require.Equal(t, "wf: NODE_LIMIT", steps[len(steps)-1])
@@ -640,7 +637,7 @@ func TestLoopWithoutEnd(t *testing.T) {
 func TestPluginsAndEnds(t *testing.T) {
 	on := true
 	at := func(path string, out plugin.Outcome) *plugin.Plugin {
-		return &plugin.Plugin{Name: "p", OnEvent: func(_ ctx, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+		return &plugin.Plugin{Name: "p", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
 			if !on || e.NodeInfo == nil || e.NodeInfo.Path != "wf@m/"+path || !e.NodeInfo.Ended {
 				return plugin.Outcome{}, nil
 			}
@@ -664,7 +661,7 @@ func TestPluginsAndEnds(t *testing.T) {
 	on = true
 
 	// Who withholds all that a workflow says leaves the run as it is.
-	mute := &plugin.Plugin{Name: "p", OnEvent: func(_ ctx, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+	mute := &plugin.Plugin{Name: "p", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
 		return plugin.Outcome{Withhold: on && e.NodeInfo != nil}, nil
 	}}
 	s = newStage(t, mute)

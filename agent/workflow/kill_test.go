@@ -54,17 +54,17 @@ func openStore(ctx context.Context, where string) (session.Service, error) {
 }
 
 // twenty is a workflow of 20 nodes: a fan-out with a join, a graph in the graph, workers, a child, a loop and
-// a node that fails at first. Each takes a few milliseconds.
-func twenty(wrong func(string)) agent.Agent {
+// a node that fails at first. Each takes up to longest.
+func twenty(longest time.Duration, wrong func(string)) agent.Agent {
 	names := 0
-	step := func() *node {
+	step := func() *workflow.Node {
 		names++
-		return workflow.Func(fmt.Sprint("n", names), func(ctx ctx, r *run, in any) (any, error) {
+		return workflow.Func(fmt.Sprint("n", names), func(ctx context.Context, r *workflow.Run, in any) (any, error) {
 			if own := session.NewWorkflowRuns(r.Invocation().Live).Run(r.Path); own != nil && own.Ended() {
 				wrong(r.Path + " has ended, and runs again")
 			}
 			select {
-			case <-time.After(rand.N(6 * time.Millisecond)):
+			case <-time.After(rand.N(longest)):
 			case <-ctx.Done():
 				return nil, context.Cause(ctx)
 			}
@@ -80,17 +80,17 @@ func twenty(wrong func(string)) agent.Agent {
 	in := workflow.Agent(must(workflow.New(workflow.Graph{Name: "in", Edges: chain(start, step(), step(), step())})))
 	split, join := step(), workflow.Join("join")
 	child := step()
-	does := workflow.Func("does", func(ctx ctx, r *run, in any) (any, error) {
+	does := workflow.Func("does", func(ctx context.Context, r *workflow.Run, in any) (any, error) {
 		return workflow.Delegate[any](ctx, r, child, "", in)
 	})
-	fails := workflow.Func("fails", func(_ ctx, r *run, in any) (any, error) {
+	fails := workflow.Func("fails", func(_ context.Context, r *workflow.Run, in any) (any, error) {
 		if r.Attempt == 1 {
 			return nil, errors.New("at first")
 		}
 		return in, nil
 	})
 	fails.Retry.Attempts = 1000 // what is killed on the way to its end does not count as one
-	loop := workflow.Func("loop", func(_ ctx, r *run, in any) (any, error) {
+	loop := workflow.Func("loop", func(_ context.Context, r *workflow.Run, in any) (any, error) {
 		n, _ := r.Get("rounds").(float64)
 		r.Set("rounds", n+1)
 		if n < 2 {
@@ -103,7 +103,7 @@ func twenty(wrong func(string)) agent.Agent {
 		chain(start, step(), split, step(), step(), join),
 		chain(split, step(), join), chain(split, in, join),
 		chain(join, does, workflow.Each(step(), 2), fails, step(), loop),
-		[]edge{{From: loop, To: loop, Route: "again"}, {From: loop, To: last, Route: workflow.Default}},
+		[]workflow.Edge{{From: loop, To: loop, Route: "again"}, {From: loop, To: last, Route: workflow.Default}},
 		chain(last, step(), step()))
 	return must(workflow.New(workflow.Graph{Name: "wf", Edges: edges}))
 }
@@ -133,7 +133,7 @@ func workOn(where string) error {
 		return err
 	}
 	defer svc.Close()
-	root := twenty(func(what string) { fmt.Println("wrong", what) })
+	root := twenty(6*time.Millisecond, func(what string) { fmt.Println("wrong", what) })
 	r, err := runner.New(runner.Options{Agent: root, Sessions: &impatient{Service: svc}})
 	if err != nil {
 		return err
@@ -225,7 +225,7 @@ func startWorker(t *testing.T, where string) *worker {
 
 // A crash at each append, before and after it is done, leaves what the next invocation goes on with to the same ends.
 func TestACrashAtEachAppend(t *testing.T) {
-	root := twenty(func(what string) { t.Error(what) })
+	root := twenty(time.Millisecond, func(what string) { t.Error(what) })
 	whole := newStage(t)
 	events, err := whole.events(root, message("mon"))
 	require.NoError(t, err)
@@ -249,7 +249,7 @@ func TestACrashAtEachAppend(t *testing.T) {
 	}
 }
 
-// Two processes compete for the runs of a workflow of 20 nodes and are killed (SIGKILL) in the middle of runs, 10
+// Two processes compete for the runs of a workflow of 20 nodes and are killed (SIGKILL) in the middle of runs, 4
 // times (see contract.Times). In the end each node has ended once, with what it ends with where nobody is killed.
 func TestKilledProcesses(t *testing.T) {
 	if testing.Short() {
@@ -262,7 +262,7 @@ func TestKilledProcesses(t *testing.T) {
 func killProcesses(t *testing.T, where string) {
 	want := nodeEnds(t, func() []*session.Event {
 		s := newStage(t)
-		events, err := s.events(twenty(func(string) {}), message("mon"))
+		events, err := s.events(twenty(time.Millisecond, func(string) {}), message("mon"))
 		require.NoError(t, err)
 		return events
 	}())
@@ -299,11 +299,12 @@ func killProcesses(t *testing.T, where string) {
 		}
 		return n
 	}
-	more(24)
+	const sessions = 8 // so many have a run that has not ended, as long as there are kills
+	more(sessions)
 	workers := []*worker{startWorker(t, where), startWorker(t, where)}
 	kills := 0
 	others := 0
-	for kills < contract.Times(10) {
+	for kills < contract.Times(4) {
 		i := rand.N(2)
 		w := workers[i]
 		for begun := false; !begun; { // there is always something left to do
@@ -311,7 +312,7 @@ func killProcesses(t *testing.T, where string) {
 			case <-w.begun:
 				begun = true
 			case <-time.After(100 * time.Millisecond):
-				more(24 - open())
+				more(sessions - open())
 			}
 		}
 		time.Sleep(rand.N(80 * time.Millisecond))
@@ -325,7 +326,7 @@ func killProcesses(t *testing.T, where string) {
 		}
 		workers[i] = startWorker(t, where)
 
-		more(24 - open())
+		more(sessions - open())
 	}
 
 	// The workers that are left end what there is.

@@ -52,7 +52,7 @@ type Node struct {
 // A kind is what nodes do.
 type kind interface {
 	// attempt makes one attempt of a run.
-	attempt(ctx context.Context, s *site) result
+	attempt(ctx context.Context, s *task) result
 	// agents returns the agents in it.
 	agents() []agent.Agent
 	// schemas returns those of its input and its output, nil where anything fits or it is not known.
@@ -123,7 +123,7 @@ func Func[In, Out any](name string, f func(ctx context.Context, r *Run, in In) (
 	if out, err := schemaOf(reflect.TypeFor[Out]()); err == nil {
 		k.output = out
 	}
-	k.bind = func(s *site) (func(context.Context, *Run) (any, error), error) {
+	k.bind = func(s *task) (func(context.Context, *Run) (any, error), error) {
 		in, err := bind[In](b, s)
 		return func(ctx context.Context, r *Run) (any, error) { return f(ctx, r, in) }, err
 	}

@@ -1,6 +1,7 @@
 package workflow_test
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"io"
@@ -27,29 +28,29 @@ func TestPictures(t *testing.T) {
 	inner, err := workflow.New(workflow.Graph{Name: "inner", Edges: chain(start, gives("first", 1), asker[string]("approve", "q"))})
 	require.NoError(t, err)
 	var tries atomic.Int32
-	flaky := workflow.Func("flaky", func(_ ctx, _ *run, _ any) ([]int, error) {
+	flaky := workflow.Func("flaky", func(_ context.Context, _ *workflow.Run, _ any) ([]int, error) {
 		if tries.Add(1) == 1 {
 			return nil, errors.New("down")
 		}
 		return []int{1, 2}, nil
 	})
 	flaky.Retry.Attempts = 2
-	count := workflow.Func("count", func(_ ctx, r *run, in any) (any, error) {
+	count := workflow.Func("count", func(_ context.Context, r *workflow.Run, in any) (any, error) {
 		if !strings.HasSuffix(r.Path, "@3") {
 			r.Route("again")
 		}
 		return in, nil
 	})
-	broken := workflow.Func("broken", func(ctx, *run, any) (any, error) { return nil, errors.New("broken") })
+	broken := workflow.Func("broken", func(context.Context, *workflow.Run, any) (any, error) { return nil, errors.New("broken") })
 	broken.Retry.Attempts = 3
 	send := workflow.Tool(&tool.Tool{
 		Declaration: &genai.FunctionDeclaration{Name: "send"},
-		Run:         func(ctx, *tool.Call) (map[string]any, error) { return nil, nil },
+		Run:         func(context.Context, *tool.Call) (map[string]any, error) { return nil, nil },
 	})
 	each := workflow.Each(takes("item"), 0)
 	in := workflow.Agent(inner)
 	both := workflow.Join("both")
-	g, err := workflow.New(workflow.Graph{Name: "wf", Limit: 1, Edges: []edge{
+	g, err := workflow.New(workflow.Graph{Name: "wf", Limit: 1, Edges: []workflow.Edge{
 		{From: start, To: in},
 		{From: start, To: flaky},
 		{From: flaky, To: each},

@@ -84,29 +84,29 @@ func (r *Run) ask(name, message string, schema any, read func(any) error) error 
 	if name == "" || strings.Contains(name, "#") {
 		return fmt.Errorf("workflow: the name %q of a question must not be empty, and not contain '#'", name)
 	}
-	if r.site.node.Once {
+	if r.task.node.Once {
 		return errors.New("workflow: a node with Once cannot ask; ask in a node before it")
 	}
-	return r.site.ask(r.Path+"#"+name, message, schema, read)
+	return r.task.ask(r.Path+"#"+name, message, schema, read)
 }
 
 // ask is Run.ask for a question whose call has the ID base. After an answer that read refuses, the question is asked again
 // with another call, whose ID is base with a number behind it.
-func (s *site) ask(base, message string, schema any, read func(any) error) error {
+func (t *task) ask(base, message string, schema any, read func(any) error) error {
 	id := base
 	said := message
 	for n := 2; ; n++ {
 		// Is the question in the log?
-		c := s.work.callOf(id)
+		c := t.invocation.callOf(id)
 		if c == nil {
-			e, err := s.question(id, said, schema)
+			e, err := t.question(id, said, schema)
 			if err != nil {
 				return err
 			}
-			if !s.put(e) {
+			if !t.put(e) {
 				return agent.ErrEnded
 			}
-			c = s.work.callOf(id)
+			c = t.invocation.callOf(id)
 		}
 		switch {
 		case c == nil:
@@ -158,7 +158,7 @@ func answers(response map[string]any) []any {
 }
 
 // question returns the event that asks: a long-running call of session.AskTool.
-func (s *site) question(id, message string, schema any) (*session.Event, error) {
+func (t *task) question(id, message string, schema any) (*session.Event, error) {
 	args := map[string]any{"interruptId": id, "message": message}
 	data, err := json.Marshal(schema)
 	if err != nil {
@@ -171,7 +171,7 @@ func (s *site) question(id, message string, schema any) (*session.Event, error) 
 	if value != nil {
 		args["response_schema"] = value
 	}
-	e := s.event()
+	e := t.event()
 	e.Content = &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{
 		FunctionCall: &genai.FunctionCall{ID: id, Name: session.AskTool, Args: args},
 	}}}

@@ -18,23 +18,23 @@ import (
 // Each round of a loop is a run of its own whose input is the output before it, and a join in the loop takes the
 // ends of its round.
 func TestRoundsOfALoop(t *testing.T) {
-	head := workflow.Func("head", func(_ ctx, _ *run, in any) (string, error) {
+	head := workflow.Func("head", func(_ context.Context, _ *workflow.Run, in any) (string, error) {
 		if both, ok := in.(map[string]any); ok {
 			return fmt.Sprint(both["l"], both["r"], "."), nil
 		}
 		return "hello.", nil
 	})
-	side := func(name string) *node {
-		return workflow.Func(name, func(_ ctx, _ *run, in string) (string, error) { return name + in, nil })
+	side := func(name string) *workflow.Node {
+		return workflow.Func(name, func(_ context.Context, _ *workflow.Run, in string) (string, error) { return name + in, nil })
 	}
 	l, r, j := side("l"), side("r"), workflow.Join("j")
-	j2 := workflow.Func("tail", func(_ ctx, r *run, in any) (any, error) {
+	j2 := workflow.Func("tail", func(_ context.Context, r *workflow.Run, in any) (any, error) {
 		if r.Path == "wf@m/tail@1" {
 			r.Route("again")
 		}
 		return in, nil
 	})
-	g := newGraph(t, chain(start, head, l, j, j2), chain(head, r, j), []edge{{From: j2, To: head, Route: "again"}})
+	g := newGraph(t, chain(start, head, l, j, j2), chain(head, r, j), []workflow.Edge{{From: j2, To: head, Route: "again"}})
 	want := []string{
 		`head@1: "hello."`, `l@1: "lhello."`, `r@1: "rhello."`, `j@1: {"l":"lhello.","r":"rhello."}`,
 		`tail@1: {"l":"lhello.","r":"rhello."} route again`,
@@ -48,7 +48,7 @@ func TestRoundsOfALoop(t *testing.T) {
 // A slow branch does not hold the others: here it waits for the end of a longer one.
 func TestBranchesDoNotWaitForEachOther(t *testing.T) {
 	over := make(chan struct{})
-	slow := workflow.Func("slow", func(ctx ctx, _ *run, _ any) (*int, error) {
+	slow := workflow.Func("slow", func(ctx context.Context, _ *workflow.Run, _ any) (*int, error) {
 		select {
 		case <-over:
 			return nil, nil
@@ -56,7 +56,7 @@ func TestBranchesDoNotWaitForEachOther(t *testing.T) {
 			return nil, context.Cause(ctx)
 		}
 	})
-	last := workflow.Func("last", func(ctx, *run, any) (*int, error) { close(over); return nil, nil })
+	last := workflow.Func("last", func(context.Context, *workflow.Run, any) (*int, error) { close(over); return nil, nil })
 	g := newGraph(t, chain(start, slow), chain(start, takes("a"), takes("b"), last))
 	steps := newStage(t).steps(g, message("m"))
 	require.Equal(t, []string{"last@1: null", "slow@1: null", "wf: null"}, steps[2:])
@@ -66,7 +66,7 @@ func TestBranchesDoNotWaitForEachOther(t *testing.T) {
 // do not count.
 func TestLimitOfWorkersAfterAResume(t *testing.T) {
 	var now, most atomic.Int32
-	w := workflow.Func("w", func(ctx ctx, r *run, in int) (int, error) {
+	w := workflow.Func("w", func(ctx context.Context, r *workflow.Run, in int) (int, error) {
 		word, err := workflow.Ask[int](ctx, r, "q", "?")
 		if err != nil {
 			return 0, err
@@ -95,9 +95,9 @@ func TestLimitOfWorkersAfterAResume(t *testing.T) {
 
 // Children of one name under two parents are two runs.
 func TestOneChildOfTwoParents(t *testing.T) {
-	child := workflow.Func("child", func(_ ctx, _ *run, in string) (string, error) { return "child of " + in, nil })
-	parent := func(name string) *node {
-		return workflow.Func(name, func(ctx ctx, r *run, _ any) (string, error) {
+	child := workflow.Func("child", func(_ context.Context, _ *workflow.Run, in string) (string, error) { return "child of " + in, nil })
+	parent := func(name string) *workflow.Node {
+		return workflow.Func(name, func(ctx context.Context, r *workflow.Run, _ any) (string, error) {
 			return workflow.Do[string](ctx, r, child, "c", name)
 		})
 	}
@@ -115,7 +115,7 @@ func TestARunIsTheSameAfterAResume(t *testing.T) {
 		Before         []string
 	}
 	var all []seen
-	a := workflow.Func("a", func(ctx ctx, r *run, in any) (string, error) {
+	a := workflow.Func("a", func(ctx context.Context, r *workflow.Run, in any) (string, error) {
 		all = append(all, seen{r.Path, r.TriggeredBy, r.UserContent.Parts[0].Text, in, r.Predecessors})
 		word, err := workflow.Ask[string](ctx, r, "q", "?")
 		if err == nil && r.Attempt == 1 {
@@ -136,7 +136,7 @@ func TestARunIsTheSameAfterAResume(t *testing.T) {
 
 // What an agent in a node says while it speaks reaches the caller, and is not stored, nor is its state.
 func TestPartialEvents(t *testing.T) {
-	speaks := does("speaks", func(_ ctx, _ *agent.Host, yield func(*session.Event, error) bool) {
+	speaks := does("speaks", func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
 		part := session.Reply("he")
 		part.Partial = true
 		part.Actions.StateDelta = map[string]any{"k": 1}
@@ -164,7 +164,7 @@ func TestPartialEvents(t *testing.T) {
 func TestOneRouteToSeveralNodes(t *testing.T) {
 	a, j := routes("a", "x"), workflow.Join("j")
 	b, c := takes("b"), takes("c")
-	g := newGraph(t, chain(start, a), []edge{{From: a, To: b, Route: "x"}, {From: a, To: c, Route: "x"}}, chain(b, j), chain(c, j))
+	g := newGraph(t, chain(start, a), []workflow.Edge{{From: a, To: b, Route: "x"}, {From: a, To: c, Route: "x"}}, chain(b, j), chain(c, j))
 	steps := newStage(t).steps(g, message("m"))
 	require.Equal(t, []string{`j@1: {"b":"hello","c":"hello"}`, `wf: {"b":"hello","c":"hello"}`}, steps[3:])
 }
@@ -176,7 +176,9 @@ func TestInputBehindAJoin(t *testing.T) {
 		X int    `json:"x"`
 		Y string `json:"y"`
 	}
-	sum := workflow.Func("sum", func(_ ctx, _ *run, in inputs) (string, error) { return fmt.Sprint(in.X, in.Y), nil })
+	sum := workflow.Func("sum", func(_ context.Context, _ *workflow.Run, in inputs) (string, error) {
+		return fmt.Sprint(in.X, in.Y), nil
+	})
 	for want, y := range map[string]any{"wf: \"1two\"": "two", "wf: NODE_INPUT": 2} {
 		steps := newStage(t).steps(newGraph(t, chain(start, gives("x", 1), j, sum), chain(start, gives("y", y), j)), message("m"))
 		require.Equal(t, want, steps[len(steps)-1])

@@ -35,7 +35,7 @@ type Run struct {
 	// route. A failed attempt has none, nor one that waits.
 	Actions session.Actions
 
-	site     *site
+	task     *task
 	mu       sync.Mutex
 	said     int               // how many events of the run this attempt has said, or found in the log
 	counts   map[string]int    // by the name of a node, how often Do was called for it without a name
@@ -44,20 +44,20 @@ type Run struct {
 }
 
 // newRun returns what the function of a node gets.
-func (s *site) newRun(attempt int) *Run {
+func (t *task) newRun(attempt int) *Run {
 	return &Run{
-		Path:         s.path,
+		Path:         t.path,
 		Attempt:      attempt,
-		TriggeredBy:  s.by,
-		Predecessors: slices.Clip(s.predecessors),
-		Session:      s.work.key,
-		UserContent:  s.work.content,
-		site:         s,
+		TriggeredBy:  t.triggeredBy,
+		Predecessors: slices.Clip(t.predecessors),
+		Session:      t.invocation.key,
+		UserContent:  t.invocation.content,
+		task:         t,
 	}
 }
 
 // Invocation returns the invocation as it is now. What this attempt sets is not in its state; see Get.
-func (r *Run) Invocation() *session.Invocation { return r.site.host.Now() }
+func (r *Run) Invocation() *session.Invocation { return r.task.host.Now() }
 
 // Get returns the value of a state key: what this attempt has set or else what the session has, nil if
 // neither has one.
@@ -65,7 +65,7 @@ func (r *Run) Get(key string) any {
 	if v, ok := r.Actions.StateDelta[key]; ok {
 		return v
 	}
-	return r.site.host.Now().State[key]
+	return r.task.host.Now().State[key]
 }
 
 // Set sets a state key to a JSON value, with the run's end; nil deletes it.
@@ -81,7 +81,7 @@ func (r *Run) Route(route any) { r.Actions.Route = route }
 
 // Save keeps a file of the session, and notes its version in the log with the run's end.
 func (r *Run) Save(ctx context.Context, name string, data *genai.Part) (version int64, err error) {
-	artifacts := r.site.graph.Artifacts
+	artifacts := r.task.graph.Artifacts
 	if artifacts == nil {
 		return 0, errors.New("workflow: there is no artifact service; set Graph.Artifacts")
 	}
@@ -103,17 +103,17 @@ func (r *Run) Save(ctx context.Context, name string, data *genai.Part) (version 
 func (r *Run) Say(text string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	said := r.site.work.saidBy(r.Path)
+	said := r.task.invocation.saidBy(r.Path)
 	if r.said < len(said) && said[r.said].Text() == text {
 		r.said++
 		return nil
 	}
-	e := r.site.event()
+	e := r.task.event()
 	e.Content = genai.NewContentFromText(text, genai.RoleModel)
-	if !r.site.put(e) {
+	if !r.task.put(e) {
 		return agent.ErrEnded
 	}
-	r.said = len(r.site.work.saidBy(r.Path))
+	r.said = len(r.task.invocation.saidBy(r.Path))
 	return nil
 }
 
@@ -121,18 +121,18 @@ func (r *Run) Say(text string) error {
 // with their errors joined. They may use Ask, Do and Say.
 func (r *Run) Together(ctx context.Context, functions ...func(ctx context.Context) error) error {
 	errs := make([]error, len(functions)+1)
-	own := r.site
-	defer func() { r.site = own }()
+	own := r.task
+	defer func() { r.task = own }()
 	var parts []agent.Part
 	for i, f := range functions {
 		parts = append(parts, func(ctx context.Context, host *agent.Host, yield func(*session.Event, error) bool) {
 			// Any part's host and yield serve all of them; those of the caller are for its goroutine.
 			r.mu.Lock()
-			if r.site == own {
+			if r.task == own {
 				shared := *own
 				shared.host = host
 				shared.yield = yield
-				r.site = &shared
+				r.task = &shared
 			}
 			r.mu.Unlock()
 			_, errs[i] = safely(func() (any, error) { return nil, f(ctx) })

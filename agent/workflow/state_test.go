@@ -1,6 +1,7 @@
 package workflow_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,8 +16,8 @@ type letterState struct {
 }
 
 // sets is a node that sets a state key.
-func sets(name, key string, value any) *node {
-	return workflow.Func(name, func(_ ctx, r *run, _ struct{}) (*int, error) {
+func sets(name, key string, value any) *workflow.Node {
+	return workflow.Func(name, func(_ context.Context, r *workflow.Run, _ struct{}) (*int, error) {
 		r.Set(key, value)
 		return nil, nil
 	})
@@ -55,19 +56,19 @@ func TestStateIsInherited(t *testing.T) {
 	type other struct{ Other string }
 	own := sets("own", "Other", "x")
 	own.State = workflow.StateOf[other]()
-	inner := func(state *workflow.State) *node {
+	inner := func(state *workflow.State) *workflow.Node {
 		g, err := workflow.New(workflow.Graph{Name: "in", State: state, Edges: chain(start, sets("a", "Other", "x"))})
 		require.NoError(t, err)
 		return workflow.Agent(g)
 	}
 	worker := sets("w", "Other", "x")
-	child := workflow.Func("p", func(ctx ctx, r *run, _ any) (any, error) {
+	child := workflow.Func("p", func(ctx context.Context, r *workflow.Run, _ any) (any, error) {
 		return workflow.Do[any](ctx, r, sets("c", "Other", "x"), "", nil)
 	})
 	agrees := inner(nil)
 	agrees.State = workflow.StateOf[other]()
 	for name, tt := range map[string]struct {
-		node *node
+		node *workflow.Node
 		fits bool
 	}{
 		"the node's own":              {own, true},
@@ -86,8 +87,8 @@ func TestStateIsInherited(t *testing.T) {
 
 // What reads and writes the state must fit it when the graph is built.
 func TestStateIsCheckedWhenAGraphIsBuilt(t *testing.T) {
-	reads := func(name string) *node {
-		return workflow.Func(name, func(ctx, *run, struct {
+	reads := func(name string) *workflow.Node {
+		return workflow.Func(name, func(context.Context, *workflow.Run, struct {
 			Tone int    `state:"tone"`
 			Gone string `state:"gone,omitempty"`
 			App  string `state:"app:x"`
@@ -107,7 +108,7 @@ func TestStateIsCheckedWhenAGraphIsBuilt(t *testing.T) {
 		Name:     "wf",
 		State:    workflow.StateOf[letterState](),
 		Edges:    chain(start, reads("a"), keyed, lost, workflow.Each(called("w", reads("w")), 0), workflow.Agent(in)),
-		Children: []*node{listed},
+		Children: []*workflow.Node{listed},
 	})
 	for _, want := range []string{
 		`node a: the state key "tone": it is of type string, and must be of type integer`,

@@ -1,0 +1,272 @@
+package workflow
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"time"
+
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/session"
+)
+
+// An invocation is what the tasks of one invocation share.
+type invocation struct {
+	ledger
+	key     session.Key
+	began   int64          // the position of the log when the invocation began
+	content *genai.Content // the message that the workflow began with
+}
+
+// A task is the work of one invocation on one run of a node, or of a workflow by itself.
+type task struct {
+	invocation   *invocation
+	graph        *graph // the workflow that the node is in, the innermost
+	host         *agent.Host
+	yield        func(*session.Event, error) bool
+	node         *Node
+	path         string
+	input        any // a JSON value, or the content that the workflow began with
+	triggeredBy  string
+	predecessors []string
+	state        *State   // what the node may set, nil if that is anything
+	outputFor    []string // the runs whose output this run's is, too (see NodeInfo.OutputFor); nil if it is its own alone
+}
+
+// below returns the task of a run within the run: run is its number or its name.
+func (t *task) below(n *Node, run string, input any) *task {
+	return &task{
+		invocation: t.invocation,
+		graph:      t.graph,
+		host:       t.host,
+		yield:      t.yield,
+		node:       n,
+		path:       t.path + "/" + n.Name + "@" + run,
+		input:      input,
+		state:      inherit(n.State, t.state),
+	}
+}
+
+// An outcome is how the work on a run has ended.
+type outcome int
+
+const (
+	hasEnded  outcome = iota // its end is in the log
+	hasFailed                // it has failed, and is not tried again now
+	waits                    // it waits for an answer
+	stopped                  // the invocation has ended, or a plugin has rewound the session
+)
+
+// A result is the outcome of the work on a run, or of an attempt.
+type result struct {
+	outcome outcome
+	err     *Error // if it has failed
+	final   bool   // it is not worth another attempt
+	// response answers the call that has failed, in the event that says so; nil if there is none.
+	response *genai.Content
+}
+
+// event returns an event of the run.
+func (t *task) event() *session.Event {
+	return &session.Event{
+		Author:   t.graph.Name(),
+		Branch:   t.host.Branch,
+		NodeInfo: &session.NodeInfo{Path: t.path},
+	}
+}
+
+// put yields an event. The ledger has taken in what became of it when put returns. It reports whether
+// the invocation goes on.
+func (t *task) put(e *session.Event) bool { return t.yield(e, nil) }
+
+// failed returns the result of an attempt that has failed.
+func (t *task) failed(code string, err error) result {
+	return result{outcome: hasFailed, err: &Error{Path: t.path, Code: code, Err: err}}
+}
+
+// failedForGood is failed for what is not worth another attempt.
+func (t *task) failedForGood(code string, err error) result {
+	res := t.failed(code, err)
+	res.final = true
+	return res
+}
+
+// withheld returns the result of an attempt of which a plugin has withheld an event that must be in the log.
+func (t *task) withheld(what string) result {
+	return t.failedForGood(NodeWithheld, fmt.Errorf("a plugin has withheld %s", what))
+}
+
+// run works on a run of a node until it has ended, waits, or has failed as often as it may.
+func (t *task) run(ctx context.Context) result {
+	if t.invocation.ended(t.path) != nil {
+		return result{outcome: hasEnded}
+	}
+	attempts := max(1, t.node.Retry.Attempts)
+	_, before, last := t.invocation.failures(t.path)
+	if before >= attempts || before > 0 && last.NodeInfo.Final {
+		return result{outcome: hasFailed, err: &Error{Path: t.path, Code: last.ErrorCode, Err: errors.New(last.ErrorMessage)}}
+	}
+	for failed := before + 1; ; failed++ {
+		res := t.limited(ctx)
+		if res.outcome != hasFailed {
+			return res
+		}
+		if ctx.Err() != nil && res.response == nil { // it was cancelled, which is no failure of its own
+			return result{outcome: stopped}
+		}
+		retry := t.node.Retry
+		final := res.final || failed >= attempts || retry.If != nil && !retry.If(res.err)
+		if !t.tell(res, final) {
+			return result{outcome: stopped}
+		}
+		if final {
+			return res
+		}
+		if d := retry.delay(failed); d > 0 {
+			timer := time.NewTimer(d)
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+			}
+			timer.Stop()
+		}
+		if ctx.Err() != nil {
+			return result{outcome: stopped}
+		}
+	}
+}
+
+// tell puts the failure of an attempt into the log: final says that no other one follows.
+func (t *task) tell(res result, final bool) bool {
+	e := t.event()
+	e.NodeInfo.Final = final
+	e.ErrorCode = res.err.Code
+	e.ErrorMessage = res.err.Err.Error()
+	e.Content = res.response
+	return t.put(e)
+}
+
+// limited makes one attempt, within its time.
+func (t *task) limited(ctx context.Context) result {
+	if t.node.Input != nil {
+		made, err := safely(func() (any, error) { return t.node.Input(t.input, t.host.Now().State) })
+		if err == nil {
+			made, err = plainInput(made)
+		}
+		if err != nil {
+			res := t.failed(NodeInput, err)
+			res.final = true
+			return res
+		}
+		given := *t
+		given.input = made
+		t = &given
+	}
+	if t.node.Timeout == 0 {
+		return t.node.kind.attempt(ctx, t)
+	}
+	slow := fmt.Errorf("it did not finish within %s", t.node.Timeout)
+	limited, cancel := context.WithTimeoutCause(ctx, t.node.Timeout, slow)
+	defer cancel()
+	res := t.node.kind.attempt(limited, t)
+	late := context.Cause(limited) == slow && ctx.Err() == nil
+	if !late || res.outcome == hasEnded || res.outcome == waits {
+		return res
+	}
+	if res.outcome == stopped {
+		return t.failed(NodeTimeout, slow)
+	}
+	if res.err != nil && res.err.Path == t.path {
+		res.err = &Error{Path: t.path, Code: NodeTimeout, Err: fmt.Errorf("%w: %w", slow, res.err.Err)}
+	}
+	return res
+}
+
+// An ending is what a run ends with.
+type ending struct {
+	output  any // any value
+	actions session.Actions
+	content *genai.Content
+	of      string // the path of the run whose output is that of this one, "" for none
+}
+
+// finish puts the end of the run into the log.
+func (t *task) finish(end ending) result {
+	e, err := t.ending(end)
+	if err != nil {
+		return t.failed(NodeFailed, err)
+	}
+	before := t.invocation.foldedAnew()
+	goesOn := t.put(e)
+	switch {
+	case t.invocation.ended(t.path) != nil:
+		return result{outcome: hasEnded}
+	case !goesOn, t.invocation.foldedAnew() != before: // it was rewound, or compacted
+		return result{outcome: stopped}
+	}
+	return t.withheld("the event that ends the run")
+}
+
+// ending returns the event that ends the run.
+func (t *task) ending(end ending) (*session.Event, error) {
+	e := t.event()
+	e.NodeInfo.Ended = true
+	e.NodeInfo.OutputFor = t.outputFor
+	e.Content = end.content
+	e.Actions = end.actions
+
+	// The output, or whose it is.
+	value, err := plain(end.output)
+	if err != nil {
+		return nil, fmt.Errorf("the output: %w", err)
+	}
+	e.Output = value
+	if end.of != "" {
+		e.NodeInfo.OutputOf = end.of
+		e.Output = nil
+	}
+
+	// The state.
+	if t.node != nil && t.node.OutputKey != "" && value != nil {
+		delta := map[string]any{t.node.OutputKey: value}
+		maps.Copy(delta, end.actions.StateDelta)
+		e.Actions.StateDelta = delta
+	}
+	for key, v := range e.Actions.StateDelta {
+		if key == "" {
+			return nil, errors.New("it has set a state key without a name")
+		}
+		switch v.(type) {
+		case nil, string, bool, float64:
+			continue
+		}
+		if _, err := json.Marshal(v); err != nil {
+			return nil, fmt.Errorf("it has set the state key %q to a value that JSON does not have: %w", key, err)
+		}
+	}
+	if err := t.state.check(e.Actions.StateDelta); err != nil {
+		return nil, err
+	}
+
+	// The route.
+	if end.actions.Route == Default {
+		return nil, errors.New("it has chosen Default, which is the route of an edge and nobody's to choose")
+	}
+	e.Actions.Route, err = plainRoute(end.actions.Route)
+	return e, err
+}
+
+// safely calls a function. A panic becomes an error.
+func safely[T any](f func() (T, error)) (out T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return f()
+}
