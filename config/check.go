@@ -12,7 +12,6 @@ import (
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/agent/llm"
 	"github.com/plughook/plughook/plugin"
-	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/yamlfile"
 )
 
@@ -133,7 +132,7 @@ func (c *file) uncheckedSummaries() (warnings []string) {
 func (c *file) deafTriggers() (warnings []string) {
 	for i := range c.Plugins {
 		if k := c.Plugins[i].Compaction; k != nil {
-			warnings = append(warnings, compaction.Advise(k.Config)...)
+			warnings = append(warnings, k.Config.Warnings()...)
 		}
 	}
 	return warnings

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/yamlfile"
 )
 
@@ -45,7 +44,7 @@ type mcpConfig struct {
 // need no entry.
 const (
 	exitLoop = "exit_loop"
-	recall   = compaction.RecallName
+	recall   = "recall"
 )
 
 var (

@@ -53,7 +53,7 @@ func (p *program) planCompaction(ctx context.Context, svc session.Service, c *co
 	if err != nil {
 		return exit.Store.As(err)
 	}
-	plan, err := compaction.Preview(ctx, settings, inv, instructions)
+	plan, err := settings.Preview(ctx, inv, instructions)
 	if err != nil {
 		return exit.Usage.As(err)
 	}
@@ -69,10 +69,10 @@ func (p *program) planCompaction(ctx context.Context, svc session.Service, c *co
 		Summary:     plan.Summary,
 		Pinned:      plan.Pinned,
 		Text:        plan.Draft.After,
-		Stays:       plan.Positions(func(f compaction.Fate) string { return f.Stays }),
-		Cleared:     gaveWay(plan, compaction.Cleared),
-		Hidden:      gaveWay(plan, compaction.Hidden),
-		Lines:       gaveWay(plan, compaction.FirstLines),
+		Stays:       plan.StaysBy(),
+		Cleared:     plan.GaveWayBy("cleared"),
+		Hidden:      plan.GaveWayBy("hidden"),
+		Lines:       plan.GaveWayBy("lines"),
 	}
 	if plan.Draft.Before != "" && plan.Draft.After != "" {
 		said.Added, said.Left = plan.Draft.Differences()
@@ -81,7 +81,8 @@ func (p *program) planCompaction(ctx context.Context, svc session.Service, c *co
 		if err != nil {
 			return exit.Store.As(err)
 		}
-		if cost, ok := compaction.Spent(e); ok {
+		if note, ok := e.CustomMetadata[compaction.Name].(map[string]any); ok && e.Actions.Compaction != nil {
+			cost, _ := note["cost"].(float64)
 			said.Summaries++
 			said.Cost += cost
 		}
@@ -98,16 +99,6 @@ func (p *program) planCompaction(ctx context.Context, svc session.Service, c *co
 	_, err = fmt.Fprintf(p.Out, "%s\n%s", p.Style().Bold(eventtext.Printable(key.String())),
 		eventtext.Printable(said.String()))
 	return err
-}
-
-// gaveWay returns the positions of the events of which a prompt has less, in that form, by the reason.
-func gaveWay(p *compaction.Plan, form compaction.Form) map[string][]int64 {
-	return p.Positions(func(f compaction.Fate) string {
-		if f.Form != form {
-			return ""
-		}
-		return f.GaveWay
-	})
 }
 
 // reasons says in words why a prompt has less of an event.

@@ -77,7 +77,7 @@ func (s *viewed) fit(ctx context.Context) (text string, why string, err error) {
 	if err != nil {
 		return "", "", exit.Store.As(err)
 	}
-	e, plan, err := compaction.Compact(ctx, s.settings, inv)
+	e, plan, err := s.settings.Compact(ctx, inv)
 	switch {
 	case err != nil:
 		return "", "", exit.Usage.As(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/compaction"
+	"github.com/plughook/plughook/plugins/compaction/internal/meter"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
 )
@@ -235,7 +236,7 @@ func TestReportsFromBeforeAClearing(t *testing.T) {
 		}
 		sum := 500 // instruction and tools
 		for _, c := range req.Contents {
-			sum += compaction.Tokens(c)
+			sum += meter.Tokens(c)
 		}
 		r.UsageMetadata = &genai.GenerateContentResponseUsageMetadata{PromptTokenCount: int32(sum)}
 		return r, nil
@@ -321,13 +322,12 @@ func TestPinsAreBounded(t *testing.T) {
 		inv.Live = append(inv.Live, e)
 		inv.Position = e.Seq
 	}
-	plan, err := compaction.Preview(ctx, c, inv, "")
+	plan, err := c.Preview(ctx, inv, "")
 	require.NoError(t, err)
 	require.Empty(t, plan.Declined, plan.Why)
 	require.Equal(t, 200, plan.Pinned)
-	forms := plan.Positions(func(f compaction.Fate) string { return fmt.Sprint(f.Form, " ", f.Stays, f.GaveWay) })
-	require.Len(t, forms["lines tokens"], 7)
-	require.Len(t, forms["whole pinned"], 3)
+	require.Len(t, plan.GaveWayBy(meter.FirstLines)["tokens"], 7)
+	require.Len(t, plan.StaysBy()["pinned"], 3)
 	require.Contains(t, plan.Draft.After, "Kept in part")
 	require.Contains(t, plan.Draft.After, "26–26 note 25")
 }

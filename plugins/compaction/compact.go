@@ -12,12 +12,14 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/plugins/compaction/internal/extract"
+	"github.com/plughook/plughook/plugins/compaction/internal/meter"
+	"github.com/plughook/plughook/plugins/compaction/internal/plan"
 	"github.com/plughook/plughook/session"
 )
 
 // make returns the event with the compaction that a task asks for, nil if it is declined.
-func (k *compactor) make(ctx context.Context, inv *session.Invocation, t task) (*session.Event, *Plan, error) {
-	p := k.plan(k.meter(inv.Live), inv, t)
+func (k *compactor) make(ctx context.Context, inv *session.Invocation, t plan.Task) (*session.Event, *Plan, error) {
+	p := plan.Make(k.settings, k.meter(inv.Live), inv, t)
 	if p.Declined != "" {
 		return nil, &p, nil
 	}
@@ -26,22 +28,22 @@ func (k *compactor) make(ctx context.Context, inv *session.Invocation, t task) (
 	// written offline, which is fast; the other one will find that the log has moved on.
 	if k.begin(inv.Key) {
 		defer k.end(inv.Key)
-	} else if t.limit > 0 {
-		t.offline = true
+	} else if t.Limit > 0 {
+		t.Offline = true
 	} else {
-		p.decline(declineBusy, "another compaction of the session is being made")
+		p.Decline(plan.DeclineBusy, "another compaction of the session is being made")
 		return nil, &p, nil
 	}
-	if t.background && k.isPending(inv) {
-		p.decline(declineBusy, "another compaction of the session is about to be appended")
+	if t.Background && k.isPending(inv) {
+		p.Decline(plan.DeclineBusy, "another compaction of the session is about to be appended")
 		return nil, &p, nil
 	}
 
-	m := p.meter
-	if p.clears() {
+	m := p.Meter
+	if p.Clears() {
 		p.After = p.Kept
 		e := k.clearEvent(ctx, m, inv, &p)
-		if t.background {
+		if t.Background {
 			k.setPending(inv, e)
 		}
 		return e, &p, nil
@@ -60,45 +62,36 @@ func (k *compactor) make(ctx context.Context, inv *session.Invocation, t task) (
 		ID:      fmt.Sprintf("%s:%d:%d", Name, inv.Frontier, p.Through),
 		Actions: session.Actions{Compaction: c, TransferToAgent: lastSpeaker(inv.Live, p.Through)},
 	}
-	n := &note{
-		Trigger:    t.trigger,
+	n := &meter.Note{
+		Trigger:    t.Trigger,
 		Before:     p.Before,
 		Events:     len(p.Covered),
 		Generation: 1,
-		Factor:     m.reported,
-		Beside:     int(float64(m.beside) / m.scale),
-		Lessons:    m.lessons,
 	}
-	if m.lessons > 0 {
-		n.Scale = m.scale
-	}
-	if t.refused > 0 && k.Count == nil {
-		n.Scale = m.lesson(t.refused, k.Window, t.message)
-		n.Lessons++
-	}
-	if before := headNote(inv.Live); before != nil {
+	m.Remember(n, t.Refused, k.Window, t.Message)
+	if before := meter.HeadNote(inv.Live); before != nil {
 		n.Generation = before.Generation + 1
 	}
-	maps.DeleteFunc(m.cleared.saved, func(at place, _ bool) bool { return p.Fates[at.seq].Stays == "" })
+	maps.DeleteFunc(m.Cleared.Saved, func(part meter.Part, _ bool) bool { return p.Fates[part.Seq].Stays == "" })
 	err := k.writeSections(ctx, m, inv, t, &p, e, n)
 	if err != nil {
-		p.decline(declineFailed, "%v", err)
+		p.Decline(plan.DeclineFailed, "%v", err)
 		return nil, &p, context.Cause(ctx)
 	}
 
 	// Decline after all if the summary is too long to save enough.
-	summary := m.content(c.Content)
+	summary := m.Content(c.Content)
 	n.After = p.Kept + summary
-	saved := min(p.Before-n.After, p.replaced-summary)
-	if saved <= 0 || t.limit == 0 && saved < p.minGain {
-		p.decline(declineGain, "the summary would leave %d of %d tokens; it must save %d (min_gain)", n.After, p.Before, p.minGain)
+	saved := min(p.Before-n.After, p.Replaced-summary)
+	if saved <= 0 || t.Limit == 0 && saved < p.MinGain {
+		p.Decline(plan.DeclineGain, "the summary would leave %d of %d tokens; it must save %d (min_gain)", n.After, p.Before, p.MinGain)
 		return nil, &p, nil
 	}
-	k.save(ctx, inv, m.cleared, e)
-	m.cleared.write(n, func(seq int64) bool { return p.Fates[seq].Stays != "" })
-	e.CustomMetadata = map[string]any{noteKey: n.value()}
+	k.save(ctx, inv, m.Cleared, e)
+	m.Cleared.Write(n, func(seq int64) bool { return p.Fates[seq].Stays != "" })
+	e.CustomMetadata = n.Metadata()
 	p.After = n.After
-	if t.background {
+	if t.Background {
 		k.setPending(inv, e)
 	}
 	return e, &p, nil
@@ -106,13 +99,13 @@ func (k *compactor) make(ctx context.Context, inv *session.Invocation, t task) (
 
 // writeSections writes the summary of each branch into an event and its note. Each gets a share of Plan.Summary, in
 // proportion to what it summarizes.
-func (k *compactor) writeSections(ctx context.Context, m meter, inv *session.Invocation, t task, p *Plan, e *session.Event, n *note) error {
+func (k *compactor) writeSections(ctx context.Context, m meter.Meter, inv *session.Invocation, t plan.Task, p *Plan, e *session.Event, n *meter.Note) error {
 	// One deadline for the Summarizer's work on all sections.
 	asking := ctx
 	if k.Summarizer == nil {
-		t.offline = true
+		t.Offline = true
 	}
-	if !t.offline {
+	if !t.Offline {
 		var cancel context.CancelFunc
 		asking, cancel = context.WithTimeout(ctx, k.patience(ctx))
 		defer cancel()
@@ -120,7 +113,7 @@ func (k *compactor) writeSections(ctx context.Context, m meter, inv *session.Inv
 
 	c := e.Actions.Compaction
 	sections := sectionsOf(inv.Live, p.Covered)
-	for branch, lines := range p.lines {
+	for branch, lines := range p.FirstLines {
 		if s := sections[branch]; s != nil {
 			s.pins = append(s.pins, lines...)
 		}
@@ -133,9 +126,9 @@ func (k *compactor) writeSections(ctx context.Context, m meter, inv *session.Inv
 		if left > s.size {
 			budget = int(float64(room) * float64(s.size) / float64(left))
 		}
-		pins := drawPins(s.pins, min(budget/4, max(k.Keep.Tokens/2, smallest)), m.text)
+		pins := plan.DrawFirstLines(s.pins, min(budget/4, max(k.Keep.Tokens/2, plan.Smallest)), m.Text)
 		if pins != "" {
-			budget -= m.text(pins + apart)
+			budget -= m.Text(pins + apart)
 		}
 		w, err := k.write(ctx, asking, m, s, budget, t, inv.Key)
 		if err != nil {
@@ -144,7 +137,7 @@ func (k *compactor) writeSections(ctx context.Context, m meter, inv *session.Inv
 		if pins != "" {
 			w.Text = pins + apart + w.Text
 		}
-		room = max(0, room-m.text(w.Text))
+		room = max(0, room-m.Text(w.Text))
 		left -= s.size
 		c.Content.Parts = append(c.Content.Parts, &genai.Part{Text: w.Text})
 		c.Branches = append(c.Branches, branch)
@@ -183,14 +176,14 @@ func sectionsOf(live, covered []*session.Event) map[string]*section {
 	of("")
 	if len(live) > 0 && live[0].Marker() {
 		c := live[0].Actions.Compaction
-		n := headNote(live)
+		n := meter.HeadNote(live)
 		for i, p := range partsOf(c.Content) {
 			branch := ""
 			if i < len(c.Branches) {
 				branch = c.Branches[i]
 			}
 			s := of(branch)
-			pins, text := splitPins(p.Text)
+			pins, text := plan.SplitFirstLines(p.Text)
 			s.pins = append(s.pins, pins...)
 			s.prior = strings.TrimPrefix(s.prior+"\n"+text, "\n")
 			if n != nil && i < len(n.Sections) {
@@ -212,11 +205,11 @@ func sectionsOf(live, covered []*session.Event) map[string]*section {
 }
 
 // weigh fills in the sizes of sections and returns their sum.
-func weigh(m meter, sections map[string]*section) (sum int) {
+func weigh(m meter.Meter, sections map[string]*section) (sum int) {
 	for _, s := range sections {
-		s.size = m.text(s.prior)
+		s.size = m.Text(s.prior)
 		for _, e := range s.events {
-			s.size += m.event(e)
+			s.size += m.Event(e)
 		}
 		sum += s.size
 	}
@@ -238,32 +231,32 @@ const ledgerShare = 4
 
 // write writes the summary of a section, within a budget. It asks the Summarizer until the context asking is done, and
 // then writes the summary offline.
-func (k *compactor) write(ctx, asking context.Context, m meter, s *section, budget int, t task, key session.Key) (written, error) {
+func (k *compactor) write(ctx, asking context.Context, m meter.Meter, s *section, budget int, t plan.Task, key session.Key) (written, error) {
 	// The state of the offline summary goes on in any case, since it has the ledger too.
 	stored, _ := json.Marshal(s.state) // it was read from JSON
 	state := extract.Resume(stored, s.prior)
-	if t.instructions != "" || k.Instructions != "" {
-		state.Stress(k.Instructions + " " + t.instructions)
+	if t.Instructions != "" || k.Instructions != "" {
+		state.Stress(k.Instructions + " " + t.Instructions)
 	}
 	state.Add(s.events)
 
 	w := written{by: "offline"}
 	isEmpty := len(s.events) == 0 && s.prior == ""
-	if !t.offline && !isEmpty && budget >= smallest/4 {
+	if !t.Offline && !isEmpty && budget >= plan.Smallest/4 {
 		prose, _ := extract.Split(s.prior)
 		sum, err := k.ask(asking, key, &Request{
 			Prior:        prose,
 			Events:       s.events,
 			Budget:       budget - budget/ledgerShare,
-			Count:        m.text,
-			Instructions: strings.TrimSpace(k.Instructions + "\n" + t.instructions),
+			Count:        m.Text,
+			Instructions: strings.TrimSpace(k.Instructions + "\n" + t.Instructions),
 		})
 		if err == nil {
-			ledger := state.Ledger(budget-m.text(sum.Text), m.text)
+			ledger := state.Ledger(budget-m.Text(sum.Text), m.Text)
 			w.Summary = *sum
 			w.Text = strings.TrimSpace(sum.Text + "\n\n" + ledger)
 			w.by = cmp.Or(sum.Model, "summarizer")
-			w.state = jsonOf(state)
+			w.state = meter.AsJSON(state)
 			return w, nil
 		}
 		if ctx.Err() != nil {
@@ -272,21 +265,9 @@ func (k *compactor) write(ctx, asking context.Context, m meter, s *section, budg
 		w.Usage = sum.Usage // failed attempts cost too
 		w.Cost = sum.Cost
 	}
-	w.Text = state.Text(budget, m.text)
-	w.state = jsonOf(state)
+	w.Text = state.Text(budget, m.Text)
+	w.state = meter.AsJSON(state)
 	return w, nil
-}
-
-// jsonOf returns a value as a program reads it from JSON.
-func jsonOf(v any) (plain any) {
-	data, err := json.Marshal(v)
-	if err == nil {
-		err = json.Unmarshal(data, &plain)
-	}
-	if err != nil {
-		panic(fmt.Sprintf("compaction: a value of numbers and hashes is JSON: %v", err))
-	}
-	return plain
 }
 
 func partsOf(c *genai.Content) []*genai.Part {

@@ -45,14 +45,14 @@ import (
 
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/compaction/internal/meter"
+	"github.com/plughook/plughook/plugins/compaction/internal/plan"
 	"github.com/plughook/plughook/session"
 )
 
 const (
 	// Name is the name of the plugin.
-	Name = "compaction"
-	// RecallName is the name of the tool that Recall returns.
-	RecallName = "recall"
+	Name = meter.PluginName
 	// TooLong is the ErrorCode of the event in place of a model's answer, if the prompt does not fit into
 	// Config.Budget even after a compaction.
 	TooLong = "PROMPT_TOO_LONG"
@@ -103,9 +103,6 @@ type compactor struct {
 	Config
 	metrics *metrics
 
-	// measureTextOnly leaves out the words that a prompt puts around a summary, as Text does.
-	measureTextOnly bool
-
 	mu        sync.Mutex
 	busy      map[session.Key]bool    // a summary is being made
 	pending   map[session.Key]pending // a summary or a clearing was made in the background, and is not appended yet
@@ -143,7 +140,7 @@ func (k *compactor) beforeRun(ctx context.Context, inv *session.Invocation) (plu
 	if !k.idle(inv) {
 		return plugin.Outcome{}, nil
 	}
-	out, _, err := k.compact(ctx, inv, task{trigger: "idle", running: true})
+	out, _, err := k.compact(ctx, inv, plan.Task{Trigger: "idle", Running: true})
 	return out, err
 }
 
@@ -160,7 +157,7 @@ func (k *compactor) now(ctx context.Context, inv *session.Invocation, c session.
 		why := "The command " + nowCommand + " takes one argument: instructions, a text."
 		return refuse("INVALID_ARGUMENT", why, why), nil
 	}
-	t := task{trigger: "command", instructions: instructions, running: hasMessage}
+	t := plan.Task{Trigger: "command", Instructions: instructions, Running: hasMessage}
 	out, p, err := k.compact(ctx, inv, t)
 	if err != nil {
 		return out, err
@@ -175,15 +172,15 @@ func (k *compactor) now(ctx context.Context, inv *session.Invocation, c session.
 // beforeModel keeps the prompt within the budget.
 func (k *compactor) beforeModel(ctx context.Context, inv *session.Invocation, req *model.Request) (plugin.Outcome, error) {
 	m := k.meter(inv.Live)
-	m.cleared.apply(req, inv.Live)
-	contents, fixed := m.request(req)
-	t := task{
-		trigger:           "budget",
-		running:           true,
-		branch:            req.Branch,
-		limit:             k.Budget,
-		fixedTokens:       fixed,
-		attributionTokens: max(0, contents-m.view(inv.Live, req.Branch)),
+	m.Cleared.Apply(req, inv.Live)
+	contents, fixed := m.Request(req)
+	t := plan.Task{
+		Trigger:           "budget",
+		Running:           true,
+		Branch:            req.Branch,
+		Limit:             k.Budget,
+		FixedTokens:       fixed,
+		AttributionTokens: max(0, contents-m.View(inv.Live, req.Branch)),
 	}
 
 	k.mu.Lock()
@@ -193,15 +190,15 @@ func (k *compactor) beforeModel(ctx context.Context, inv *session.Invocation, re
 	// A prompt that fits is compacted only if a trigger asks for a summary and the caller waits anyway.
 	fits := contents+fixed <= k.Budget
 	if fits {
-		due := k.due(m, inv.Live, req.Branch)
-		if !k.Foreground || due.trigger == "" || due.trigger == triggerClear {
+		due := k.settings.Due(m, inv.Live, req.Branch)
+		if !k.Foreground || due.Trigger == "" || due.Trigger == plan.TriggerClear {
 			return plugin.Outcome{}, nil
 		}
-		t.trigger = due.trigger
-		t.clear = due.clear
-		t.limit = 0
+		t.Trigger = due.Trigger
+		t.Clear = due.Clear
+		t.Limit = 0
 	} else if k.Clear.Trigger > 0 {
-		t.clear = contents + fixed - k.Budget + 1
+		t.Clear = contents + fixed - k.Budget + 1
 	}
 
 	// A prompt that does not fit is not sent.
@@ -234,21 +231,21 @@ func (k *compactor) onEvent(ctx context.Context, inv *session.Invocation, e *ses
 	// The provider counts tokens differently. So the limit is half of the view that it refused; or, if too much of
 	// the view must stay for that, nine tenths.
 	m := k.meter(inv.Live)
-	size := m.view(inv.Live, e.Branch)
+	size := m.View(inv.Live, e.Branch)
 	k.mu.Lock()
 	refused, known := k.sent[sentBy{inv.ID, e.Branch}]
 	k.mu.Unlock()
 	if !known {
-		refused = size + m.beside
+		refused = size + m.Beside
 	}
 	for _, limit := range []int{min(k.Budget, size/2), size * 9 / 10} {
-		t := task{
-			trigger: "too long",
-			running: true,
-			branch:  e.Branch,
-			limit:   limit,
-			refused: refused,
-			message: e.ErrorMessage,
+		t := plan.Task{
+			Trigger: "too long",
+			Running: true,
+			Branch:  e.Branch,
+			Limit:   limit,
+			Refused: refused,
+			Message: e.ErrorMessage,
 		}
 		out, _, err := k.compact(ctx, inv, t)
 		if err != nil {
@@ -260,6 +257,15 @@ func (k *compactor) onEvent(ctx context.Context, inv *session.Invocation, e *ses
 		}
 	}
 	return plugin.Outcome{}, nil
+}
+
+// meter returns the Meter for a live view.
+func (k *compactor) meter(live []*session.Event) meter.Meter {
+	o := meter.Options{Count: k.Count, TextOnly: k.settings.TextOnly}
+	if k.Artifacts != nil {
+		o.SaveFrom = k.Clear.Artifacts
+	}
+	return meter.New(o, live)
 }
 
 // mayRetry reports whether the plugin compacts once more because the provider says that the prompt is too long.
@@ -279,11 +285,11 @@ func (k *compactor) afterRun(ctx context.Context, inv *session.Invocation, _ plu
 	if k.isPending(inv) || justRewound(inv) {
 		return plugin.Outcome{}, nil
 	}
-	t := k.due(k.meter(inv.Live), inv.Live, "")
-	if t.trigger == "" {
+	t := k.settings.Due(k.meter(inv.Live), inv.Live, "")
+	if t.Trigger == "" {
 		return plugin.Outcome{}, nil
 	}
-	t.background = !k.Foreground
+	t.Background = !k.Foreground
 	out, _, err := k.compact(ctx, inv, t)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return plugin.Outcome{Reason: err.Error()}, nil // the caller has the answer already, so nothing may fail
@@ -299,16 +305,16 @@ func justRewound(inv *session.Invocation) bool {
 
 // compact returns the outcome with the compaction that a task asks for, or with the reason why there is none. The Plan
 // is not nil.
-func (k *compactor) compact(ctx context.Context, inv *session.Invocation, t task) (plugin.Outcome, *Plan, error) {
+func (k *compactor) compact(ctx context.Context, inv *session.Invocation, t plan.Task) (plugin.Outcome, *Plan, error) {
 	e, p, err := k.make(ctx, inv, t)
-	if err == nil && e == nil && t.trigger == triggerClear {
+	if err == nil && e == nil && t.Trigger == plan.TriggerClear {
 		return plugin.Outcome{}, p, nil // it is asked for after each invocation, so this is no news
 	}
 	k.report(ctx, inv, p, e)
 	if err != nil {
 		return plugin.Outcome{}, p, err
 	}
-	out := plugin.Outcome{Reason: p.reason()}
+	out := plugin.Outcome{Reason: p.Reason()}
 	if e != nil {
 		out.Emit = []*session.Event{e}
 	}

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/artifact"
+	"github.com/plughook/plughook/plugins/compaction/internal/plan"
 	"github.com/plughook/plughook/session"
 )
 
@@ -50,19 +51,15 @@ type Config struct {
 	// the conversation.
 	Log *slog.Logger `yaml:"-" json:"-"`
 
-	// scales says which of the sizes were not set, so that they scale with the view.
-	scales struct{ summary, tail, minGain bool }
+	// settings are what plans follow; complete sets them.
+	settings plan.Settings
 }
 
-// Keep names events that stay as they are, up to Tokens. If they have more, the summary has the first lines of the oldest.
-type Keep struct {
-	Authors []string `yaml:"authors" json:"authors,omitempty" jsonschema:"authors whose events stay, such as plugin/notes"`
-	Tools   []string `yaml:"tools" json:"tools,omitempty" jsonschema:"tools whose calls stay, with their responses"`
-	Events  []string `yaml:"events" json:"events,omitempty" jsonschema:"ids of events that stay"`
-	Tokens  int      `yaml:"tokens" json:"tokens,omitempty" jsonschema:"tokens of all events that keep names; if they have more, the summary has only the first lines of the oldest; a sixteenth of trigger if not set and keep names any"`
-}
-
-func (k Keep) any() bool { return len(k.Authors)+len(k.Tools)+len(k.Events) > 0 }
+// Keep names events that stay as they are; Clear says which results of tools are cleared.
+type (
+	Keep  = plan.Keep
+	Clear = plan.Clear
+)
 
 // complete returns the configuration with its defaults, or an error if it is invalid.
 func (c Config) complete() (Config, error) {
@@ -100,11 +97,12 @@ func (c Config) complete() (Config, error) {
 		c.Trigger = share
 	}
 	c.Trigger = cmp.Or(c.Trigger, c.Budget*3/4)
-	c.scales.summary = c.Summary == 0
-	c.scales.tail = c.Tail == 0
-	c.scales.minGain = c.MinGain == 0
-	c.Summary, c.Tail, c.MinGain = c.sizes(c.Trigger)
-	if c.Keep.any() {
+	c.settings = plan.Settings{Trigger: c.Trigger, Summary: c.Summary, Tail: c.Tail, MinGain: c.MinGain}
+	c.settings.Scales.Summary = c.Summary == 0
+	c.settings.Scales.Tail = c.Tail == 0
+	c.settings.Scales.MinGain = c.MinGain == 0
+	c.Summary, c.Tail, c.MinGain = c.settings.Sizes(c.Trigger)
+	if c.Keep.Any() {
 		c.Keep.Tokens = cmp.Or(c.Keep.Tokens, c.Trigger/16)
 	}
 	c.Clear.Keep = cmp.Or(c.Clear.Keep, 3)
@@ -114,38 +112,21 @@ func (c Config) complete() (Config, error) {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
+	c.settings.Budget = c.Budget
+	c.settings.Events = c.Events
+	c.settings.Invocations = c.Invocations
+	c.settings.Summary = c.Summary
+	c.settings.Tail = c.Tail
+	c.settings.MinGain = c.MinGain
+	c.settings.Keep = c.Keep
+	c.settings.Clear = c.Clear
 	return c, c.check()
 }
 
-// sizes returns how many tokens the summary and the tail of a view with so many tokens may have, and how many a compaction
-// must save. A size that was not set is a share of the view, or of Trigger if the view is larger.
-func (c *Config) sizes(view int) (summary, tail, minGain int) {
-	view = min(view, c.Trigger)
-	summary = c.Summary
-	if c.scales.summary {
-		summary = min(view/4, largestSummary)
-	}
-	tail = c.Tail
-	if c.scales.tail {
-		tail = view / 8
-	}
-	minGain = c.MinGain
-	if c.scales.minGain {
-		minGain = max(view/10, min(smallest, c.Trigger/10))
-	}
-	return summary, tail, minGain
-}
-
-// largestSummary is the most tokens that a summary has by default.
-const largestSummary = 8192
-
-// smallest is the least number of tokens that a prompt may be limited to.
-const smallest = 64
-
 // check returns an error, with the calculation, if a compaction could not bring the view below its trigger.
 func (c Config) check() error {
-	if c.Trigger < smallest {
-		return fmt.Errorf("compaction: trigger is %d tokens; it must be at least %d", c.Trigger, smallest)
+	if c.Trigger < plan.Smallest {
+		return fmt.Errorf("compaction: trigger is %d tokens; it must be at least %d", c.Trigger, plan.Smallest)
 	}
 	var errs []error
 	if c.Budget > c.Window {
@@ -168,22 +149,22 @@ func (c Config) check() error {
 	return errors.Join(errs...)
 }
 
-// Tokens that an event and an invocation seldom exceed, for Advise.
+// Tokens that an event and an invocation seldom exceed, for Warnings.
 const (
 	usualEvent      = 250
 	usualInvocation = 1000
 )
 
-// Advise returns what is allowed in a valid configuration and may not be meant: triggers that never ask for a compaction,
+// Warnings returns what is allowed in a valid configuration and may not be meant: triggers that never ask for a compaction,
 // or whose compactions never happen, and keys that do nothing without another one.
-func Advise(c Config) (advice []string) {
+func (c Config) Warnings() (warnings []string) {
 	set := c
 	c, err := c.complete()
 	if err != nil {
 		return nil
 	}
 	say := func(format string, args ...any) {
-		advice = append(advice, "compaction: "+fmt.Sprintf(format, args...))
+		warnings = append(warnings, "compaction: "+fmt.Sprintf(format, args...))
 	}
 
 	// Triggers that another one forestalls.
@@ -202,7 +183,7 @@ func Advise(c Config) (advice []string) {
 	if set.Clear.Trigger == 0 && (set.Clear.Keep > 0 || set.Clear.Min > 0 || len(set.Clear.Except) > 0) {
 		say("clear.trigger is not set, so the old results that clear describes are never looked for")
 	}
-	if set.Keep.Tokens > 0 && !set.Keep.any() {
+	if set.Keep.Tokens > 0 && !set.Keep.Any() {
 		say("keep.tokens %d bounds nothing: keep names no authors, tools or events", set.Keep.Tokens)
 	}
 
@@ -221,11 +202,11 @@ func Advise(c Config) (advice []string) {
 		for seq := range int64(by.n) {
 			inv.Live = append(inv.Live, &session.Event{Seq: seq + 1, Content: &genai.Content{}})
 		}
-		p := k.plan(k.meter(inv.Live), inv, task{trigger: by.name})
+		p := plan.Make(k.settings, k.meter(inv.Live), inv, plan.Task{Trigger: by.name})
 		if by.n > 0 && p.Declined != "" {
 			say("%s %d starts no compaction yet if each of the %s has %d tokens: %s; sizes that are not set scale with the view",
 				by.name, by.n, by.name, by.usual, p.Why)
 		}
 	}
-	return advice
+	return warnings
 }

@@ -20,14 +20,14 @@ type planJSON struct {
 	Text     string             `json:"text,omitzero"` // of the summary, as it would be without a model
 }
 
-// dryRun says what the command Now would do to a session in a store: see Preview.
+// dryRun says what the command Now would do to a session in a store: see Config.Preview.
 func (c Config) dryRun(ctx context.Context, sessions session.Reader, key session.Key, command session.Command) (any, error) {
 	inv, err := session.Snapshot(ctx, sessions, key)
 	if err != nil {
 		return nil, err
 	}
 	instructions, _ := command.Args["instructions"].(string)
-	plan, err := Preview(ctx, c, inv, instructions)
+	plan, err := c.Preview(ctx, inv, instructions)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (c Config) dryRun(ctx context.Context, sessions session.Reader, key session
 		Kept:     plan.Kept,
 		Summary:  plan.Summary,
 		Text:     plan.Draft.After,
-		Stays:    plan.Positions(func(f Fate) string { return f.Stays }),
+		Stays:    plan.StaysBy(),
 	}
 	if plan.Declined == "" {
 		body.Through = plan.Through

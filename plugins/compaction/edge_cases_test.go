@@ -16,6 +16,7 @@ import (
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/compaction"
+	"github.com/plughook/plughook/plugins/compaction/internal/meter"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
 )
@@ -25,7 +26,7 @@ func reporting(beside *int) *speaker {
 	return &speaker{answer: func(n int, req *model.Request) (*model.Response, error) {
 		sum := *beside
 		for _, c := range req.Contents {
-			sum += compaction.Tokens(c)
+			sum += meter.Tokens(c)
 		}
 		r := said("answer %d %s", n, strings.Repeat("word ", 60))
 		r.UsageMetadata = &genai.GenerateContentResponseUsageMetadata{PromptTokenCount: int32(sum)}

@@ -66,7 +66,7 @@ func called(id, name string, args map[string]any) *model.Response {
 
 // viewTokens returns the tokens of a live view, as the plugin counts them.
 func viewTokens(t require.TestingT, c compaction.Config, live []*session.Event) int {
-	plan, err := compaction.Preview(ctx, c, &session.Invocation{Key: key, Live: live}, "")
+	plan, err := c.Preview(ctx, &session.Invocation{Key: key, Live: live}, "")
 	require.NoError(t, err)
 	return plan.Before
 }

@@ -92,7 +92,7 @@ func TestOtherKitsOpenCallsStay(t *testing.T) {
 		}
 		covered := map[*session.Event]bool{}
 		c := compaction.Config{Window: 400, Budget: 300, Trigger: 300, Summary: 40, Tail: 30, MinGain: 20, Log: slog.New(slog.DiscardHandler), Count: tokens}
-		plan, err := compaction.Preview(ctx, c, inv, "")
+		plan, err := c.Preview(ctx, inv, "")
 		require.NoError(t, err)
 		require.Empty(t, plan.Declined, plan.Why)
 		for _, e := range plan.Covered {

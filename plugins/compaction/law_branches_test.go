@@ -291,7 +291,7 @@ func TestWhatIsSaidOfACallGoesWithIt(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			events := append([]*session.Event{long(1, session.User)}, c.events...)
 			events = append(events, long(8, session.User), long(9, "agent"))
-			plan, err := compaction.Preview(ctx, small(), &session.Invocation{Live: events, Position: 9}, "")
+			plan, err := small().Preview(ctx, &session.Invocation{Live: events, Position: 9}, "")
 			require.NoError(t, err)
 			require.Empty(t, plan.Declined)
 			require.Equal(t, c.keep, plan.Keep)

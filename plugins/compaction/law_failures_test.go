@@ -19,6 +19,7 @@ import (
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/compaction"
+	"github.com/plughook/plughook/plugins/compaction/internal/meter"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
@@ -57,7 +58,7 @@ func TestTheBoundHoldsInEveryConfiguration(t *testing.T) {
 		}
 		count := c.Count
 		if count == nil {
-			count = compaction.Tokens
+			count = meter.Tokens
 		}
 		m := &speaker{}
 		m.answer = func(n int, req *model.Request) (*model.Response, error) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugins/compaction"
+	"github.com/plughook/plughook/plugins/compaction/internal/meter"
 )
 
 // A provider that reports no usage counts otherwise than we do, or takes less than the configuration says. It refuses a
@@ -26,7 +27,7 @@ func TestARefusedPromptTeachesTheCounter(t *testing.T) {
 		m := &speaker{answer: func(n int, req *model.Request) (*model.Response, error) {
 			size := 0
 			for _, c := range append([]*genai.Content{req.Config.SystemInstruction}, req.Contents...) {
-				size += compaction.Tokens(c)
+				size += meter.Tokens(c)
 			}
 			if size <= ours && refused > 0 {
 				most = max(most, size)

@@ -22,6 +22,7 @@ import (
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/compaction"
+	"github.com/plughook/plughook/plugins/compaction/internal/meter"
 	"github.com/plughook/plughook/plugins/rewind"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
@@ -199,13 +200,13 @@ func (p *scripted) answer(n int, req *model.Request) (*model.Response, error) {
 	require.NoError(p.t, err)
 	p.shown = string(data)
 	require.NoError(p.t, grammar(req.Contents))
-	size := compaction.Tokens(req.Config.SystemInstruction)
+	size := meter.Tokens(req.Config.SystemInstruction)
 	for _, c := range req.Contents {
-		size += compaction.Tokens(c)
+		size += meter.Tokens(c)
 	}
 	tools, err := json.Marshal(req.Config.Tools)
 	require.NoError(p.t, err)
-	size += compaction.Tokens(genai.NewContentFromText(string(tools), genai.RoleUser))
+	size += meter.Tokens(genai.NewContentFromText(string(tools), genai.RoleUser))
 	p.Most = max(p.Most, size)
 	counts := int(p.drama.counts * float64(size))
 	if p.drama.takes > 0 && counts > p.drama.takes {
@@ -405,7 +406,7 @@ func (p *scripted) recall(args map[string]any) *recollection {
 	s, err := p.store.Get(ctx, p.key)
 	require.NoError(p.t, err)
 	response, err := compaction.Recall(p.store).Run(ctx, &tool.Call{
-		Name:       compaction.RecallName,
+		Name:       meter.RecallName,
 		Args:       args,
 		Invocation: &session.Invocation{Key: p.key, Position: s.Position},
 	})

@@ -16,6 +16,7 @@ import (
 	"github.com/plughook/plughook/agent/llm"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/compaction"
+	"github.com/plughook/plughook/plugins/compaction/internal/meter"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/sqlite"
@@ -41,7 +42,7 @@ func TestAPromptStaysInItsBound(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			count := c.config.Count
 			if count == nil {
-				count = compaction.Tokens
+				count = meter.Tokens
 			}
 			m := echo(20)
 			s := stage(t, c.config, m)

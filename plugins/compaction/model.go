@@ -110,7 +110,7 @@ func (m *Model) checkFor(c Config) error {
 	}
 	k := compactor{Config: c}
 	count := k.meter(nil)
-	_, err := m.room(&Request{Instructions: c.Instructions, Budget: c.Summary, Count: count.text})
+	_, err := m.room(&Request{Instructions: c.Instructions, Budget: c.Summary, Count: count.Text})
 	return err
 }
 

@@ -97,7 +97,7 @@ func (p *play) fill() chan<- string {
 	p.t.Helper()
 	for {
 		p.say("question %s", strings.Repeat("why ", 85))
-		plan, err := compaction.Preview(ctx, p.config, &session.Invocation{Key: key, Live: p.live()}, "")
+		plan, err := p.config.Preview(ctx, &session.Invocation{Key: key, Live: p.live()}, "")
 		require.NoError(p.t, err)
 		if plan.Trigger != "" {
 			return <-p.asked

@@ -40,14 +40,14 @@ type counters struct {
 	sums map[string]int64
 }
 
-func (c *counters) Meter(string, ...metric.MeterOption) metric.Meter { return &meter{of: c} }
+func (c *counters) Meter(string, ...metric.MeterOption) metric.Meter { return &otelMeter{of: c} }
 
-type meter struct {
+type otelMeter struct {
 	noop.Meter
 	of *counters
 }
 
-func (m *meter) Int64Counter(name string, _ ...metric.Int64CounterOption) (metric.Int64Counter, error) {
+func (m *otelMeter) Int64Counter(name string, _ ...metric.Int64CounterOption) (metric.Int64Counter, error) {
 	return &counter{of: m.of, name: name}, nil
 }
 

@@ -11,6 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/plughook/plughook/plugins/compaction"
+	"github.com/plughook/plughook/plugins/compaction/internal/meter"
+	"github.com/plughook/plughook/plugins/compaction/internal/plan"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/session/store"
@@ -48,16 +50,16 @@ func TestTheTailAndTheGoalGiveWay(t *testing.T) {
 		s, err := svc.Get(ctx, key)
 		require.NoError(t, err)
 		inv.Position, inv.Frontier = s.Position, s.Frontier
-		e, plan, err := compaction.Compact(ctx, c, inv)
+		e, planned, err := c.Compact(ctx, inv)
 		require.NoError(t, err)
 		if e == nil {
-			require.Nil(t, plan, "%v", plan)
+			require.Nil(t, planned, "%v", planned)
 			require.LessOrEqual(t, size(inv.Live), c.Budget)
 			continue
 		}
 		e.Author, e.InvocationID = session.PluginPrefix+compaction.Name, inv.ID
 		put(e)
-		stays = append(stays, reasons(plan))
+		stays = append(stays, reasons(planned))
 		var live []*session.Event
 		for e, err := range svc.Read(ctx, key, session.Selection{Live: true}) {
 			require.NoError(t, err)
@@ -97,11 +99,11 @@ func TestStays(t *testing.T) {
 	for i, e := range live {
 		e.Seq = int64(i) + 1
 	}
-	plan, err := compaction.Preview(ctx, c, &session.Invocation{Key: key, Live: live, Position: int64(len(live))}, "")
+	planned, err := c.Preview(ctx, &session.Invocation{Key: key, Live: live, Position: int64(len(live))}, "")
 	require.NoError(t, err)
-	require.Empty(t, plan.Declined, plan.Why)
-	require.Equal(t, map[int64]string{1: "goal", 2: "pinned", 40: "tail", 41: "tail", 42: "tail"}, reasons(plan))
-	require.Len(t, plan.Covered, 37)
+	require.Empty(t, planned.Declined, planned.Why)
+	require.Equal(t, map[int64]string{1: "goal", 2: "pinned", 40: "tail", 41: "tail", 42: "tail"}, reasons(planned))
+	require.Len(t, planned.Covered, 37)
 }
 
 // The first message stays, too, if Config.Keep names it and more than Keep.Tokens.
@@ -115,11 +117,11 @@ func TestTheGoalDoesNotGiveWayAsAPin(t *testing.T) {
 		e.Seq = inv.Position
 		inv.Live = append(inv.Live, e)
 	}
-	plan, err := compaction.Preview(ctx, c, inv, "")
+	planned, err := c.Preview(ctx, inv, "")
 	require.NoError(t, err)
-	require.Empty(t, plan.Declined, plan.Why)
-	require.Equal(t, compaction.Fate{Form: compaction.Whole, Stays: "goal"}, plan.Fates[1])
-	require.Equal(t, compaction.Fate{Form: compaction.FirstLines, GaveWay: "tokens"}, plan.Fates[3])
+	require.Empty(t, planned.Declined, planned.Why)
+	require.Equal(t, plan.Fate{Form: meter.Whole, Stays: "goal"}, planned.Fates[1])
+	require.Equal(t, plan.Fate{Form: meter.FirstLines, GaveWay: "tokens"}, planned.Fates[3])
 }
 
 // A plan says of each event what becomes of it, and the compaction covers just those that do not stay, whatever is in the
@@ -165,42 +167,42 @@ func TestAPlanSaysOfEachEventWhatBecomesOfIt(t *testing.T) {
 			Log:     slog.New(slog.DiscardHandler),
 			Count:   tokens,
 		}
-		plan, err := compaction.Preview(ctx, c, inv, "")
+		planned, err := c.Preview(ctx, inv, "")
 		require.NoError(t, err)
 		if rapid.Bool().Draw(t, "limit") {
-			_, limited, err := compaction.Compact(ctx, c, inv)
+			_, limited, err := c.Compact(ctx, inv)
 			require.NoError(t, err)
 			if limited != nil {
-				plan = limited
+				planned = limited
 			}
 		}
-		require.Len(t, plan.Fates, len(inv.Live))
+		require.Len(t, planned.Fates, len(inv.Live))
 		var covered, kept []int64
 		for _, e := range inv.Live {
-			f := plan.Fates[e.Seq]
+			f := planned.Fates[e.Seq]
 			switch f.Form {
-			case compaction.Whole:
+			case meter.Whole:
 				require.NotEmpty(t, f.Stays)
 				require.Empty(t, f.GaveWay)
-			case compaction.Cleared, compaction.Hidden:
+			case meter.InPart, meter.Hidden:
 				require.NotEmpty(t, f.Stays)
 				require.NotEmpty(t, f.GaveWay)
-			case compaction.FirstLines:
+			case meter.FirstLines:
 				require.Empty(t, f.Stays)
 				require.NotEmpty(t, f.GaveWay)
 			default:
-				require.Equal(t, compaction.Fate{Form: compaction.Summarized, GaveWay: f.GaveWay}, f)
+				require.Equal(t, plan.Fate{Form: meter.Summarized, GaveWay: f.GaveWay}, f)
 			}
 			switch {
 			case f.Stays == "":
 				require.False(t, open[e.Seq], "a call of event %d waits", e.Seq)
 				covered = append(covered, e.Seq)
-			case e.Seq <= plan.Through:
+			case e.Seq <= planned.Through:
 				kept = append(kept, e.Seq)
 			}
 		}
-		require.Equal(t, covered, seqs(plan.Covered))
-		require.Equal(t, kept, plan.Keep)
+		require.Equal(t, covered, seqs(planned.Covered))
+		require.Equal(t, kept, planned.Keep)
 	})
 }
 
@@ -225,14 +227,14 @@ func TestAWorkflowThatHasNotEndedStays(t *testing.T) {
 		e.Seq = int64(i) + 1
 	}
 	last := int64(len(live))
-	plan, err := compaction.Preview(ctx, small(), &session.Invocation{Key: key, Live: live, Position: last}, "")
+	planned, err := small().Preview(ctx, &session.Invocation{Key: key, Live: live, Position: last}, "")
 	require.NoError(t, err)
-	require.Empty(t, plan.Declined, plan.Why)
+	require.Empty(t, planned.Declined, planned.Why)
 	require.Equal(t, map[int64]string{1: "goal", 4: "workflow", 5: "workflow", 6: "workflow", 7: "workflow",
-		last - 2: "tail", last - 1: "tail", last: "tail"}, reasons(plan))
+		last - 2: "tail", last - 1: "tail", last: "tail"}, reasons(planned))
 	compacted := &session.Event{Actions: session.Actions{Compaction: &session.Compaction{
-		Through: plan.Through,
-		Keep:    plan.Keep,
+		Through: planned.Through,
+		Keep:    planned.Keep,
 		Content: session.Message("so far").Content,
 	}}}
 	require.NoError(t, store.CheckCompaction(live, 0, last+1, compacted))
@@ -240,7 +242,7 @@ func TestAWorkflowThatHasNotEndedStays(t *testing.T) {
 
 // The difference of two summaries names sentences and values, and not the rows that they are in.
 func TestDifferencesNameWhatIsNew(t *testing.T) {
-	added, left := compaction.SummaryDraft{
+	added, left := plan.Draft{
 		Before: "[4 May 2026]\nuser: I like tea; I have a cat\n\nValues:\npay(): id 3, amount 5\nsaid: A-1, B-2",
 		After:  "Kept in part; recall reads the whole, from the first position to the last:\n1–2 note: a, b\n\n[5 May 2026]\nu: I have a cat.  It is old.\n\nValues:\npay(): id 4, amount 5\nsaid: B-2, C-3",
 	}.Differences()
@@ -278,15 +280,15 @@ func TestAPreviewNamesTheNextClearing(t *testing.T) {
 		{name: "no summary can be made", trigger: 50_000, clear: 2000, events: 7, gain: 20_000, want: 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			plan, err := compaction.Preview(ctx, compaction.Config{
+			planned, err := compaction.Config{
 				Window:  100_000,
 				Trigger: c.trigger,
 				Events:  c.events,
 				MinGain: c.gain,
 				Clear:   compaction.Clear{Trigger: c.clear, Keep: 1},
-			}, inv, "")
+			}.Preview(ctx, inv, "")
 			require.NoError(t, err)
-			require.Equal(t, c.want, plan.ClearedNext)
+			require.Equal(t, c.want, planned.ClearedNext)
 		})
 	}
 }
@@ -305,12 +307,12 @@ func TestAShortViewLeavesTheSummaryItsSize(t *testing.T) {
 		inv.Live = append(inv.Live, e)
 	}
 	c := compaction.Config{Window: 100_000, Log: slog.New(slog.DiscardHandler), Count: tokens}
-	plan, err := compaction.Preview(ctx, c, inv, "")
+	planned, err := c.Preview(ctx, inv, "")
 	require.NoError(t, err)
-	require.Equal(t, before, plan.Summary, "in a view of %d", plan.Before)
+	require.Equal(t, before, planned.Summary, "in a view of %d", planned.Before)
 
 	c.Summary = 100
-	plan, err = compaction.Preview(ctx, c, inv, "")
+	planned, err = c.Preview(ctx, inv, "")
 	require.NoError(t, err)
-	require.Equal(t, c.Summary, plan.Summary)
+	require.Equal(t, c.Summary, planned.Summary)
 }

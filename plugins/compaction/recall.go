@@ -12,6 +12,7 @@ import (
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/plugins/compaction/internal/extract"
+	"github.com/plughook/plughook/plugins/compaction/internal/meter"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
 )
@@ -61,7 +62,7 @@ type recalledEvent struct {
 // thoughts. An answer has at most 20 events and 12,000 characters. The passages that match best are chosen first, as far
 // as there is room, and are then shown in the order of the conversation.
 func Recall(sessions session.Service) *tool.Tool {
-	t, err := tool.New(RecallName, "Reads earlier parts of this conversation, word for word, of which you are only shown a summary. "+
+	t, err := tool.New(meter.RecallName, "Reads earlier parts of this conversation, word for word, of which you are only shown a summary. "+
 		"Use it before you say or do something that depends on an exact wording, value or result which the summary leaves out. Give words to look for, or positions.",
 		func(ctx context.Context, call *tool.Call, q recallQuery) (*recalled, error) {
 			if q.Words == "" && q.From == 0 && q.To == 0 {
@@ -92,10 +93,10 @@ func (r *recaller) answer(ctx context.Context) (*recalled, error) {
 	r.last = r.call.Invocation.Position
 
 	// First, find out which events a summary stands for, and which are cleared.
-	notes := map[*session.Event]*note{}
+	notes := map[*session.Event]*meter.Note{}
 	err := r.read(ctx, 0, func(e *session.Event) bool {
 		r.statuses.Add(e)
-		if n := noteOf(e); n != nil && len(n.Cleared)+len(n.Hidden) > 0 {
+		if n := meter.NoteOf(e); n != nil && len(n.Cleared)+len(n.Hidden) > 0 {
 			notes[e] = n
 		}
 		return true

@@ -70,21 +70,9 @@ func (s *search) page(seq int64, text string) span {
 	if seq == s.query.From {
 		skip = s.query.Skip
 	}
-	from := prefix(text, skip)
-	to := from + prefix(text[from:], most)
+	from := extract.Prefix(text, skip)
+	to := from + extract.Prefix(text[from:], most)
 	return span{from: from, to: to, runes: utf8.RuneCountInString(text[from:to])}
-}
-
-// prefix returns how many bytes the first characters of a text have.
-func prefix(text string, characters int) int {
-	n := 0
-	for i := range text {
-		if n == characters {
-			return i
-		}
-		n++
-	}
-	return len(text)
 }
 
 // best returns by position what to show of the chosen events, the spans of each ascending; and the positions of events
@@ -142,9 +130,9 @@ const passageSize = 500
 func passagesOf(text string) (list []span) {
 	for from := 0; from < len(text); {
 		to := len(text)
-		far := prefix(text[from:], 2*passageSize)
+		far := extract.Prefix(text[from:], 2*passageSize)
 		if from+far < len(text) {
-			near := prefix(text[from:], passageSize)
+			near := extract.Prefix(text[from:], passageSize)
 			to = from + near + cutAt(text[from+near:from+far])
 		}
 		list = append(list, span{from: from, to: to, runes: utf8.RuneCountInString(text[from:to])})

@@ -17,6 +17,7 @@ import (
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/compaction"
+	"github.com/plughook/plughook/plugins/compaction/internal/meter"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/memory"
@@ -49,7 +50,7 @@ func ask(t require.TestingT, svc session.Service, branch string, args map[string
 	check, err := recall.Check()
 	require.NoError(t, err)
 	require.NoError(t, check(ctx, args))
-	resp, err := recall.Run(ctx, &tool.Call{Name: compaction.RecallName, Args: args, Branch: branch, Invocation: &session.Invocation{Key: s.Key, Position: s.Position}})
+	resp, err := recall.Run(ctx, &tool.Call{Name: meter.RecallName, Args: args, Branch: branch, Invocation: &session.Invocation{Key: s.Key, Position: s.Position}})
 	if err != nil {
 		return nil, err
 	}
@@ -275,7 +276,7 @@ func TestRecallAfterRedaction(t *testing.T) {
 	}}
 	m := &speaker{answer: func(n int, req *model.Request) (*model.Response, error) {
 		if n == 9 {
-			return called("r", compaction.RecallName, map[string]any{"words": "card"}), nil
+			return called("r", meter.RecallName, map[string]any{"words": "card"}), nil
 		}
 		return said("answer %d %s", n, strings.Repeat("word ", 60)), nil
 	}}

@@ -20,7 +20,7 @@ func TestATriggerByNumberCompactsInAnyWindow(t *testing.T) {
 			Window:      rapid.IntRange(1000, 2_000_000).Draw(t, "window"),
 			Invocations: rapid.IntRange(3, 40).Draw(t, "invocations"),
 		}
-		require.Empty(t, compaction.Advise(c))
+		require.Empty(t, c.Warnings())
 		inv := &session.Invocation{Key: key}
 		r := rand.New(rand.NewPCG(1, rapid.Uint64().Draw(t, "seed")))
 		for i, e := range talk(r, c.Invocations) {
@@ -29,7 +29,7 @@ func TestATriggerByNumberCompactsInAnyWindow(t *testing.T) {
 			inv.Live = append(inv.Live, e)
 			inv.Position = e.Seq
 		}
-		plan, err := compaction.Preview(ctx, c, inv, "")
+		plan, err := c.Preview(ctx, inv, "")
 		require.NoError(t, err)
 		require.NotEmpty(t, plan.Trigger)
 		require.Empty(t, plan.Declined, plan.Why)
@@ -54,7 +54,7 @@ func TestAdvise(t *testing.T) {
 		{compaction.Config{Keep: compaction.Keep{Tokens: 2000}}, "keep.tokens 2000 bounds nothing"},
 		{compaction.Config{Events: 10, Tail: 9000}, ""}, // the tail leaves room for half a summary
 	} {
-		got := compaction.Advise(c.config)
+		got := c.config.Warnings()
 		if c.want == "" {
 			require.Empty(t, got)
 			continue

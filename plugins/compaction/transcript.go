@@ -87,14 +87,6 @@ func transcript(lines []line) string {
 	return b.String()
 }
 
-// breaks matches everything that a reader could take for the end of a line.
-var breaks = regexp.MustCompile("\r\n|[\n\r\v\f\x1c-\x1e\u0085\u2028\u2029]")
-
-// oneLine returns a text as one line of valid UTF-8.
-func oneLine(s string) string {
-	return breaks.ReplaceAllLiteralString(strings.ToValidUTF8(s, "\uFFFD"), "⏎")
-}
-
 // plainName matches names of authors that cannot be mistaken for another part of a line. Whoever uses it bounds their length,
 // since a regular expression that counts letters of all scripts takes milliseconds to compile.
 var plainName = regexp.MustCompile(`^[\pL\pN_./@-]+$`)
@@ -114,14 +106,14 @@ func lineOf(e *session.Event) (l line, ok bool) {
 	var said []string
 	if e.Content != nil {
 		for _, p := range e.Content.Parts {
-			text := oneLine(partText(p))
+			text := extract.OneLine(partText(p))
 			if text != "" {
 				said = append(said, text)
 			}
 		}
 	}
 	if e.ErrorCode != "" {
-		said = append(said, oneLine(fmt.Sprintf("(failed: %s %s)", e.ErrorCode, e.ErrorMessage)))
+		said = append(said, extract.OneLine(fmt.Sprintf("(failed: %s %s)", e.ErrorCode, e.ErrorMessage)))
 	}
 	if len(said) == 0 {
 		return line{}, false

@@ -87,7 +87,7 @@ func (d *Demo) long(ctx context.Context, dir string) (err error) {
 		if len(live) == 1 {
 			events = "1 event"
 		}
-		plan, err := compaction.Preview(ctx, settings, &session.Invocation{
+		plan, err := settings.Preview(ctx, &session.Invocation{
 			Key:      longKey,
 			Live:     live,
 			State:    s.State,

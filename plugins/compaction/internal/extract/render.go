@@ -1,10 +1,10 @@
 package extract
 
 import (
-	"bytes"
-	"encoding/json"
+	"regexp"
 	"strings"
 
+	"github.com/plughook/plughook/internal/told"
 	"github.com/plughook/plughook/session"
 )
 
@@ -28,10 +28,10 @@ func Render(e *session.Event) string {
 		case p == nil || p.Thought:
 		case p.FunctionCall != nil:
 			flush()
-			lines = append(lines, p.FunctionCall.Name+" "+compact(p.FunctionCall.Args))
+			lines = append(lines, p.FunctionCall.Name+" "+told.JSON(p.FunctionCall.Args))
 		case p.FunctionResponse != nil:
 			flush()
-			lines = append(lines, p.FunctionResponse.Name+" "+compact(p.FunctionResponse.Response))
+			lines = append(lines, p.FunctionResponse.Name+" "+told.JSON(p.FunctionResponse.Response))
 		default:
 			text.WriteString(p.Text)
 		}
@@ -40,16 +40,20 @@ func Render(e *session.Event) string {
 	return valid(strings.Join(lines, "\n"))
 }
 
-// compact returns the JSON of an object, "{}" if it has none.
-func compact(v map[string]any) string {
-	if len(v) == 0 {
-		return "{}"
+// breaks matches everything that a reader could take for the end of a line.
+var breaks = regexp.MustCompile("\r\n|[\n\r\v\f\x1c-\x1e\u0085\u2028\u2029]")
+
+// OneLine returns a text as one line of valid UTF-8.
+func OneLine(text string) string { return breaks.ReplaceAllLiteralString(valid(text), "⏎") }
+
+// Prefix returns how many bytes the first characters of a text have.
+func Prefix(text string, characters int) int {
+	n := 0
+	for i := range text {
+		if n == characters {
+			return i
+		}
+		n++
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return "{}" // a value that no log can hold
-	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return len(text)
 }

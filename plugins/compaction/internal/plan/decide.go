@@ -1,4 +1,4 @@
-package compaction
+package plan
 
 import (
 	"cmp"
@@ -6,16 +6,33 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/plugins/compaction/internal/groups"
+	"github.com/plughook/plughook/plugins/compaction/internal/meter"
 	"github.com/plughook/plughook/session"
 )
 
+// A group is events that stay or go together.
+type group struct {
+	*groups.Group
+	pinned bool   // Config.Keep names an event in it, and it need not stay otherwise
+	goal   bool   // it has the first message of the session, which is short
+	stays  string // why it stays, "" if it does not; see Fate.Stays
+	gave   string // why it last gave way, "" if it has not; see Fate.GaveWay
+}
+
+// A result is a part of a group's event that can be cleared.
+type result struct {
+	meter.Result
+	group *group
+}
+
 // A decision is a Plan in the making. The type Plan says what is decided in which order; here is a method for each step.
 type decision struct {
-	k   *compactor
+	s   *Settings
 	inv *session.Invocation
-	t   task
-	p   Plan  // Kept is always up to date with the groups that stay
-	m   meter // counts what is cleared so far as it is then
+	t   Task
+	p   Plan        // Kept is always up to date with the groups that stay
+	m   meter.Meter // counts what is cleared so far as it is then
 
 	groups  []*group                         // the one with the oldest last event first
 	answers map[*genai.FunctionResponse]bool // the responses that count as the answers to their calls
@@ -24,86 +41,91 @@ type decision struct {
 	gave    map[int64]string                 // by position: why a result or a call gave way
 }
 
-// plan decides what a task does to the live view. It counts the attribution tokens as fixed first. If nothing fits then, it
-// counts them as part of the events, so that they disappear with the events that are covered.
-func (k *compactor) plan(m meter, inv *session.Invocation, t task) Plan {
-	if t.summaryFirst {
+// Make decides what a task does to the live view of an invocation. It counts the attribution tokens as fixed first. If
+// nothing fits then, it counts them as part of the events, so that they disappear with the events that are covered.
+func Make(s Settings, m meter.Meter, inv *session.Invocation, t Task) Plan {
+	if t.SummaryFirst {
 		summarize := t
-		summarize.summaryFirst = false
-		summarize.clear = 0
-		p := k.plan(m, inv, summarize)
+		summarize.SummaryFirst = false
+		summarize.Clear = 0
+		p := Make(s, m, inv, summarize)
 		if p.Declined == "" {
 			return p
 		}
 		clearOnly := t
-		clearOnly.trigger = triggerClear
-		cleared := k.decide(m, inv, clearOnly)
+		clearOnly.Trigger = TriggerClear
+		cleared := s.decide(m, inv, clearOnly)
 		if cleared.Declined == "" {
 			return cleared
 		}
 		return p
 	}
 	fixed := t
-	fixed.fixedTokens += t.attributionTokens
-	fixed.attributionTokens = 0
-	p := k.decide(m, inv, fixed)
-	if p.Declined == "" || t.attributionTokens == 0 || t.limit == 0 {
+	fixed.FixedTokens += t.AttributionTokens
+	fixed.AttributionTokens = 0
+	p := s.decide(m, inv, fixed)
+	if p.Declined == "" || t.AttributionTokens == 0 || t.Limit == 0 {
 		return p
 	}
-	shared := k.decide(m, inv, t)
+	shared := s.decide(m, inv, t)
 	if shared.Declined == "" {
 		return shared
 	}
 	return p
 }
 
-func (k *compactor) decide(m meter, inv *session.Invocation, t task) Plan {
+// decide decides it in the steps that the comment of Plan has.
+func (s *Settings) decide(m meter.Meter, inv *session.Invocation, t Task) Plan {
 	// The summary before, which heads the view, is always covered.
 	events := inv.Live
 	if len(events) > 0 && events[0].Marker() {
 		events = events[1:]
 	}
-	groups, answers := grouped(events)
-	slices.SortStableFunc(groups, func(a, b *group) int { return cmp.Compare(a.newest(), b.newest()) })
+	list, answers := groups.Of(events)
+	ordered := make([]*group, len(list))
+	for i, g := range list {
+		ordered[i] = &group{Group: g}
+	}
+	slices.SortStableFunc(ordered, func(a, b *group) int { return cmp.Compare(a.Newest(), b.Newest()) })
 
 	d := &decision{
-		k:       k,
+		s:       s,
 		inv:     inv,
 		t:       t,
-		m:       m.copy(),
-		groups:  groups,
+		m:       m.Copy(),
+		groups:  ordered,
 		answers: answers,
-		view:    m.view(inv.Live, t.branch),
+		view:    m.View(inv.Live, t.Branch),
 		gave:    map[int64]string{},
 	}
 	d.p = Plan{
-		Trigger: t.trigger,
-		Before:  d.view + t.attributionTokens + t.fixedTokens,
-		Kept:    t.fixedTokens + m.head,
-		minGain: 1,
+		Trigger: t.Trigger,
+		Before:  d.view + t.AttributionTokens + t.FixedTokens,
+		Kept:    t.FixedTokens + m.Head,
+		MinGain: 1,
 	}
 	if d.clearOld() {
 		return d.p
 	}
 
-	summary := k.Summary
-	tail := k.Tail
-	d.room = t.limit
-	if t.limit == 0 {
-		summary, tail, d.p.minGain = k.sizes(d.p.Before)
-		d.room = d.p.Before - max(1, d.p.minGain)
+	summary := s.Summary
+	tail := s.Tail
+	d.room = t.Limit
+	if t.Limit == 0 {
+		summary, tail, d.p.MinGain = s.Sizes(d.p.Before)
+		d.room = d.p.Before - max(1, d.p.MinGain)
 	}
 	d.stayIfNeeded()
 	d.boundPins()
 	d.stayAsTail(tail, summary)
-	if t.limit > 0 {
+	if t.Limit > 0 {
 		d.makeRoom()
 	}
 
 	// The summary gets the rest of the room. In a view that is short beside the summary before, a share of it would lose
 	// most of that.
-	if t.limit == 0 && k.scales.summary {
-		summary = max(summary, min(k.Summary, d.m.heading(inv.Live)-d.m.head))
+	if t.Limit == 0 && s.Scales.Summary {
+		summary = max(summary, min(s.Summary, d.m.Heading(inv.Live)-d.m.Head))
 	}
 	d.p.Summary = max(0, min(summary, d.room-d.p.Kept))
 	d.settle()
@@ -114,7 +136,7 @@ func (k *compactor) decide(m meter, inv *session.Invocation, t task) Plan {
 // size returns the tokens that a group has in the prompt. Attribution tokens are spread over the events by size. What
 // other branches work on is not in the prompt.
 func (d *decision) size(g *group) int {
-	return d.m.seen(g, d.t.branch) * (d.view + d.t.attributionTokens) / max(1, d.view)
+	return d.m.View(g.Events, d.t.Branch) * (d.view + d.t.AttributionTokens) / max(1, d.view)
 }
 
 // change does something to a group, and keeps Kept up to date.
@@ -144,26 +166,26 @@ func (d *decision) giveWay(g *group, why string) {
 // clear clears results or arguments.
 func (d *decision) clear(why string, results ...result) {
 	for _, r := range results {
-		d.change(r.group, func() { d.m.clear(r) })
-		d.gave[r.seq] = why
-		d.p.cleared++
+		d.change(r.group, func() { d.m.Clear(r.Result) })
+		d.gave[r.Seq] = why
+		d.p.Cleared++
 	}
 }
 
 // settle writes down what becomes of each event. All groups that do not stay are covered.
 func (d *decision) settle() {
-	d.p.meter = d.m
+	d.p.Meter = d.m
 	d.p.Fates = map[int64]Fate{}
-	d.p.lines = map[string][]string{}
-	d.p.replaced = d.view - d.m.head
+	d.p.FirstLines = map[string][]string{}
+	d.p.Replaced = d.view - d.m.Head
 	for _, g := range d.groups {
 		if g.stays != "" {
-			d.p.replaced -= d.m.seen(g, d.t.branch)
+			d.p.Replaced -= d.m.View(g.Events, d.t.Branch)
 		} else if g.pinned {
-			branch := g.events[0].Branch
-			d.p.lines[branch] = append(d.p.lines[branch], d.k.firstLines(g))
+			branch := g.Events[0].Branch
+			d.p.FirstLines[branch] = append(d.p.FirstLines[branch], d.s.firstLines(g))
 		}
-		for _, e := range g.events {
+		for _, e := range g.Events {
 			d.p.Fates[e.Seq] = d.fate(g, e)
 			if g.stays == "" {
 				d.p.Covered = append(d.p.Covered, e)
@@ -187,16 +209,16 @@ func (d *decision) settle() {
 
 // fate returns what becomes of an event in a group.
 func (d *decision) fate(g *group, e *session.Event) Fate {
-	f := Fate{Form: Whole, Stays: g.stays, GaveWay: g.gave}
+	f := Fate{Form: meter.Whole, Stays: g.stays, GaveWay: g.gave}
 	switch {
 	case g.stays == "" && g.pinned:
-		f.Form = FirstLines
+		f.Form = meter.FirstLines
 	case g.stays == "":
-		f.Form = Summarized
+		f.Form = meter.Summarized
 	default:
-		f.Form = d.m.cleared.form(e)
+		f.Form = d.m.Cleared.Form(e)
 		f.GaveWay = ""
-		if f.Form != Whole {
+		if f.Form != meter.Whole {
 			f.GaveWay = cmp.Or(d.gave[e.Seq], gaveBefore)
 		}
 	}
@@ -205,27 +227,27 @@ func (d *decision) fate(g *group, e *session.Event) Fate {
 
 // declineIfFutile declines a plan that is not worth to be carried out.
 func (d *decision) declineIfFutile() {
-	heading := d.m.heading(d.inv.Live)
-	minSummary := min(d.k.Summary, smallest/4)
-	limit := d.t.limit
+	heading := d.m.Heading(d.inv.Live)
+	minSummary := min(d.s.Summary, Smallest/4)
+	limit := d.t.Limit
 	if len(d.p.Covered) == 0 {
-		d.p.Kept += max(0, heading-d.m.head) // the summary stays
+		d.p.Kept += max(0, heading-d.m.Head) // the summary stays
 	}
 	switch {
-	case len(d.p.Covered) == 0 && limit > 0 && d.t.refused == 0 && d.p.Kept <= d.room && d.p.cleared+d.p.hidden > 0:
+	case len(d.p.Covered) == 0 && limit > 0 && d.t.Refused == 0 && d.p.Kept <= d.room && d.p.Cleared+d.p.Hidden > 0:
 		// Clearing is enough. A prompt that the provider has refused is only sent again after a compaction.
 	case len(d.p.Covered) == 0:
-		d.p.decline(declineNothing, "all events stay (%d tokens); there is nothing to summarize", d.p.Before)
-	case limit == 0 && d.p.Before <= d.p.minGain:
-		d.p.decline(declineGain, "too short (%d tokens); a summary must save %d (min_gain)", d.p.Before, d.p.minGain)
+		d.p.Decline(DeclineNothing, "all events stay (%d tokens); there is nothing to summarize", d.p.Before)
+	case limit == 0 && d.p.Before <= d.p.MinGain:
+		d.p.Decline(DeclineGain, "too short (%d tokens); a summary must save %d (min_gain)", d.p.Before, d.p.MinGain)
 	case limit > 0 && d.p.Kept > d.room:
-		d.p.decline(declineGain, "the events that stay have %d tokens, and there is room for %d", d.p.Kept, d.room)
-	case limit > 0 && !d.k.measureTextOnly && d.p.Summary < d.k.Summary/4 && heading > d.p.Summary:
+		d.p.Decline(DeclineGain, "the events that stay have %d tokens, and there is room for %d", d.p.Kept, d.room)
+	case limit > 0 && !d.s.TextOnly && d.p.Summary < d.s.Summary/4 && heading > d.p.Summary:
 		// Shortening the summary this much would lose nearly everything.
-		d.p.decline(declineGain, "the events that stay have %d tokens; that leaves %d for the summary, which has %d now",
+		d.p.Decline(DeclineGain, "the events that stay have %d tokens; that leaves %d for the summary, which has %d now",
 			d.p.Kept, d.p.Summary, heading)
 	case limit == 0 && d.p.Summary < minSummary:
-		d.p.decline(declineGain, "%d of %d tokens stay; a summary of the others cannot save %d (min_gain)",
-			d.p.Kept, d.p.Before, d.p.minGain)
+		d.p.Decline(DeclineGain, "%d of %d tokens stay; a summary of the others cannot save %d (min_gain)",
+			d.p.Kept, d.p.Before, d.p.MinGain)
 	}
 }

@@ -1,4 +1,4 @@
-package compaction
+package plan
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/plugins/compaction/internal/extract"
+	"github.com/plughook/plughook/plugins/compaction/internal/meter"
 	"github.com/plughook/plughook/session"
 )
 
@@ -15,32 +16,32 @@ import (
 // has the first line of each group of events, so that the model knows what it can read with the tool recall.
 
 // kept returns an event with only what Config.Keep names in it: of several calls in one event, those of the named tools.
-func (k *compactor) kept(e *session.Event) *session.Event {
-	if k.namesWhole(e) || e.Content == nil || len(e.FunctionCalls())+len(e.FunctionResponses()) == 0 {
+func (s *Settings) kept(e *session.Event) *session.Event {
+	if s.namesWhole(e) || e.Content == nil || len(e.FunctionCalls())+len(e.FunctionResponses()) == 0 {
 		return e
 	}
 	some := e.Clone()
 	some.Content.Parts = slices.DeleteFunc(some.Content.Parts, func(p *genai.Part) bool {
-		return p != nil && (p.FunctionCall != nil && !slices.Contains(k.Keep.Tools, p.FunctionCall.Name) ||
-			p.FunctionResponse != nil && !slices.Contains(k.Keep.Tools, p.FunctionResponse.Name))
+		return p != nil && (p.FunctionCall != nil && !slices.Contains(s.Keep.Tools, p.FunctionCall.Name) ||
+			p.FunctionResponse != nil && !slices.Contains(s.Keep.Tools, p.FunctionResponse.Name))
 	})
 	return some
 }
 
 // firstLines returns one line about a group: its first and last position, and the beginning of what Config.Keep names in it.
-func (k *compactor) firstLines(g *group) string {
-	first := g.events[0].Seq
+func (s *Settings) firstLines(g *group) string {
+	first := g.Events[0].Seq
 	last := first
 	var said []string
-	for _, e := range g.events {
+	for _, e := range g.Events {
 		first = min(first, e.Seq)
 		last = max(last, e.Seq)
-		if text := oneLine(extract.Render(k.kept(e))); text != "" {
+		if text := extract.OneLine(extract.Render(s.kept(e))); text != "" {
 			said = append(said, text)
 		}
 	}
 	text := strings.Join(said, " → ")
-	end := prefix(text, lineText)
+	end := extract.Prefix(text, lineText)
 	if end < len(text) {
 		text = text[:end] + "…"
 	}
@@ -50,12 +51,12 @@ func (k *compactor) firstLines(g *group) string {
 // lineText is how many characters of a group its line has.
 const lineText = 160
 
-// pinsHeader begins the part of a summary that has these lines.
-const pinsHeader = "Kept in part; " + RecallName + " reads the whole, from the first position to the last:"
+// firstLinesHeader begins the part of a summary that has these lines.
+const firstLinesHeader = "Kept in part; " + meter.RecallName + " reads the whole, from the first position to the last:"
 
-// splitPins cuts a section of a summary into these lines and the rest.
-func splitPins(text string) (lines []string, rest string) {
-	body, ok := strings.CutPrefix(text, pinsHeader+"\n")
+// SplitFirstLines cuts a section of a summary into these lines and the rest.
+func SplitFirstLines(text string) (lines []string, rest string) {
+	body, ok := strings.CutPrefix(text, firstLinesHeader+"\n")
 	if !ok {
 		return nil, text
 	}
@@ -63,10 +64,10 @@ func splitPins(text string) (lines []string, rest string) {
 	return strings.Split(block, "\n"), rest
 }
 
-// drawPins returns the part of a summary with the latest of these lines, as many as fit into a budget of tokens.
-func drawPins(lines []string, budget int, count func(string) int) string {
+// DrawFirstLines returns the part of a summary with the latest of these lines, as many as fit into a budget of tokens.
+func DrawFirstLines(lines []string, budget int, count func(string) int) string {
 	for len(lines) > 0 {
-		text := pinsHeader + "\n" + strings.Join(lines, "\n")
+		text := firstLinesHeader + "\n" + strings.Join(lines, "\n")
 		if count(text) <= budget {
 			return text
 		}

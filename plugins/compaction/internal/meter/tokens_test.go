@@ -1,4 +1,4 @@
-package compaction_test
+package meter_test
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
-	"github.com/plughook/plughook/plugins/compaction"
+	"github.com/plughook/plughook/plugins/compaction/internal/meter"
 )
 
 // The counts were made with the vocabulary o200k.
@@ -22,7 +22,7 @@ func TestTokensAreWithinAFifth(t *testing.T) {
 		{"identifiers", "3f2b8c1e-9d47-4a6b-8e21-5c7d9f0a1b2c ", 35},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			n := compaction.Tokens(genai.NewContentFromText(strings.Repeat(c.text, 50), genai.RoleUser))
+			n := meter.Tokens(genai.NewContentFromText(strings.Repeat(c.text, 50), genai.RoleUser))
 			require.InEpsilon(t, 50*c.tokens, n, 0.2)
 		})
 	}

@@ -1,4 +1,4 @@
-package compaction
+package meter
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/internal/told"
 	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/plugins/compaction/internal/extract"
 	"github.com/plughook/plughook/session"
 )
 
@@ -52,17 +53,17 @@ const stubText = 160
 
 // stub returns what a prompt has in place of a part with a call or a response that is cleared: how its values begin, how
 // long they are, and what reads them. saved says that they are an artifact, too. Any other part is returned as it is.
-func stub(at place, p *genai.Part, saved bool) *genai.Part {
+func stub(at Part, p *genai.Part, saved bool) *genai.Part {
 	f, ok := functionOf(p)
 	if !ok {
 		return p
 	}
 	text := told.JSON(f.values)
-	begin := text[:prefix(text, stubText)]
+	begin := text[:extract.Prefix(text, stubText)]
 	length := utf8.RuneCountInString(text)
-	where := fmt.Sprintf("%s with from %d and to %d reads them", RecallName, at.seq, at.seq)
+	where := fmt.Sprintf("%s with from %d and to %d reads them", RecallName, at.Seq, at.Seq)
 	if saved {
-		where += "; they are also the artifact " + at.artifactName()
+		where += "; they are also the artifact " + at.ArtifactName()
 	}
 	short := map[string]any{"cleared": fmt.Sprintf("%s… (%d characters in all; %s)", begin, length, where)}
 	s := *p
@@ -79,17 +80,17 @@ func stub(at place, p *genai.Part, saved bool) *genai.Part {
 }
 
 // stubOf returns the stub of a part that is cleared.
-func (c cleared) stubOf(at place, p *genai.Part) *genai.Part {
-	_, saved := c.saved[at]
+func (c Cleared) stubOf(at Part, p *genai.Part) *genai.Part {
+	_, saved := c.Saved[at]
 	return stub(at, p, saved)
 }
 
 // shown returns the content of an event that is not hidden, with stubs in place of the parts that are cleared.
-func (c cleared) shown(e *session.Event) *genai.Content {
+func (c Cleared) shown(e *session.Event) *genai.Content {
 	content := e.Content
 	for i, p := range e.Content.Parts {
-		at := place{seq: e.Seq, part: i}
-		if !c.parts[at] {
+		at := Part{Seq: e.Seq, Index: i}
+		if !c.Parts[at] {
 			continue
 		}
 		if content == e.Content {
@@ -100,9 +101,9 @@ func (c cleared) shown(e *session.Event) *genai.Content {
 	return content
 }
 
-// apply puts stubs into a request in place of the parts that are cleared, and takes out the turns that are hidden.
-func (c cleared) apply(req *model.Request, live []*session.Event) {
-	if len(c.parts) == 0 && len(c.hidden) == 0 {
+// Apply puts stubs into a request in place of the parts that are cleared, and takes out the turns that are hidden.
+func (c Cleared) Apply(req *model.Request, live []*session.Event) {
+	if len(c.Parts) == 0 && len(c.Hidden) == 0 {
 		return
 	}
 	find := c.lookupIn(req, live)
@@ -140,7 +141,7 @@ type lookup struct {
 }
 
 // lookupIn returns the lookup for a request that was made of a live view.
-func (c cleared) lookupIn(req *model.Request, live []*session.Event) *lookup {
+func (c Cleared) lookupIn(req *model.Request, live []*session.Event) *lookup {
 	own := map[any]bool{} // the pointers that the request has
 	for _, content := range req.Contents {
 		for _, p := range content.Parts {
@@ -159,9 +160,9 @@ func (c cleared) lookupIn(req *model.Request, live []*session.Event) *lookup {
 		if e.Content == nil || !agent.Sees(req.Branch, e.Branch) {
 			continue
 		}
-		isHidden := c.hidden[e.Seq]
+		isHidden := c.Hidden[e.Seq]
 		for i, p := range e.Content.Parts {
-			at := place{seq: e.Seq, part: i}
+			at := Part{Seq: e.Seq, Index: i}
 			f, ok := functionOf(p)
 			switch {
 			case !ok:
@@ -171,9 +172,9 @@ func (c cleared) lookupIn(req *model.Request, live []*session.Event) *lookup {
 			case isHidden:
 				find.copied[f.id] = true
 				find.hidden[f.content()] = true
-			case c.parts[at] && own[f.pointer]:
+			case c.Parts[at] && own[f.pointer]:
 				find.stubs[f.pointer] = c.stubOf(at, p)
-			case c.parts[at]:
+			case c.Parts[at]:
 				s := c.stubOf(at, p)
 				short, _ := functionOf(s)
 				find.copied[f.id] = true

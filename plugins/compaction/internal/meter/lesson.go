@@ -1,4 +1,4 @@
-package compaction
+package meter
 
 import (
 	"math"
@@ -24,12 +24,12 @@ var (
 // leastFigure is more than any HTTP status. Messages have those, too, and they are no numbers of tokens.
 const leastFigure = 600
 
-// lesson returns the meter's scale after the provider has refused a prompt with a message. prompt is how many tokens we
-// counted, and window is Config.Window. With the new scale, we count as many tokens for such a prompt as it takes of the
+// learn returns the meter's scale after the provider has refused a prompt with a message. prompt is how many tokens we
+// counted, and window is the window of the model. With the new scale, we count as many tokens for such a prompt as it takes of the
 // window. If the message says how many tokens the prompt has and how many are allowed, that is exact.
 // Otherwise the prompt is taken for one that is just as long as the window. From the second refused prompt on, it is taken
 // for one that is twice as long, so that there is hardly a third.
-func (m *meter) lesson(prompt, window int, message string) float64 {
+func (m *Meter) learn(prompt, window int, message string) float64 {
 	if prompt <= 0 {
 		return m.scale
 	}

@@ -1,4 +1,4 @@
-package compaction
+package plan
 
 import (
 	"cmp"
@@ -14,25 +14,25 @@ import (
 // clearOld clears old results, if the task asks for it and that is enough, or if it asks for nothing else. It reports whether
 // everything is decided then.
 func (d *decision) clearOld() bool {
-	if d.t.clear == 0 {
+	if d.t.Clear == 0 {
 		return false
 	}
 	old := d.old()
 	gain := 0
 	for _, r := range old {
-		gain += r.gain
+		gain += r.Gain
 	}
 	switch {
-	case gain >= d.t.clear:
-	case d.t.trigger == triggerClear:
-		d.p.decline(declineGain, "old results have %d tokens; clearing them must save %d", gain, d.t.clear)
+	case gain >= d.t.Clear:
+	case d.t.Trigger == TriggerClear:
+		d.p.Decline(DeclineGain, "old results have %d tokens; clearing them must save %d", gain, d.t.Clear)
 		return true
 	default:
 		return false
 	}
-	d.p.Trigger = triggerClear
-	if !d.t.running { // no prompt is at hand; what the model has reported beside the view is in it
-		d.p.Before += d.m.beside
+	d.p.Trigger = TriggerClear
+	if !d.t.Running { // no prompt is at hand; what the model has reported beside the view is in it
+		d.p.Before += d.m.Beside
 	}
 	for _, g := range d.groups {
 		d.stay(g, stayRoom)
@@ -47,13 +47,13 @@ func (d *decision) clearOld() bool {
 func (d *decision) old() (list []result) {
 	of := map[*session.Event]*group{}
 	for _, g := range d.groups {
-		for _, e := range g.events {
+		for _, e := range g.Events {
 			of[e] = g
 		}
 	}
 	seen := 0 // results, counted from the end
 	for _, e := range slices.Backward(d.inv.Live) {
-		if e.Content == nil || of[e] == nil || !agent.Sees(d.t.branch, e.Branch) {
+		if e.Content == nil || of[e] == nil || !agent.Sees(d.t.Branch, e.Branch) {
 			continue
 		}
 		for i, p := range slices.Backward(e.Content.Parts) {
@@ -62,13 +62,13 @@ func (d *decision) old() (list []result) {
 			}
 			seen++
 			name := p.FunctionResponse.Name
-			excepted := slices.Contains(d.k.Clear.Except, name) || slices.Contains(d.k.Keep.Tools, name) || d.k.names(e)
-			if seen <= d.k.Clear.Keep || excepted {
+			excepted := slices.Contains(d.s.Clear.Except, name) || slices.Contains(d.s.Keep.Tools, name) || d.s.names(e)
+			if seen <= d.s.Clear.Keep || excepted {
 				continue
 			}
-			r, ok := d.m.clearable(of[e], e, i, d.k.Clear.Min)
+			r, ok := d.m.Clearable(e, i, d.s.Clear.Min)
 			if ok {
-				list = append(list, r)
+				list = append(list, result{Result: r, group: of[e]})
 			}
 		}
 	}
@@ -83,11 +83,11 @@ func (d *decision) boundPins() {
 	tail := int64(math.MaxInt64)
 	used := 0
 	for _, g := range slices.Backward(d.groups) {
-		used += d.m.seen(g, "")
-		if used > d.k.Tail {
+		used += d.m.View(g.Events, "")
+		if used > d.s.Tail {
 			break
 		}
-		tail = g.newest()
+		tail = g.Newest()
 	}
 
 	sizes := map[*group]int{} // of the pins, without what can be cleared
@@ -96,22 +96,22 @@ func (d *decision) boundPins() {
 			continue
 		}
 		beside := d.results(g)
-		if g.newest() < tail {
+		if g.Newest() < tail {
 			d.clear(gaveBeside, beside...)
 			beside = nil
 		}
 		if !g.pinned {
 			continue
 		}
-		sizes[g] = d.m.seen(g, "")
+		sizes[g] = d.m.View(g.Events, "")
 		for _, r := range beside {
-			sizes[g] -= r.gain
+			sizes[g] -= r.Gain
 		}
 		d.p.Pinned += sizes[g]
 	}
 	left := d.p.Pinned
 	for _, g := range d.groups {
-		if g.pinned && left > d.k.Keep.Tokens {
+		if g.pinned && left > d.s.Keep.Tokens {
 			left -= sizes[g]
 			d.giveWay(g, gaveTokens)
 			if g.goal {
@@ -138,10 +138,10 @@ func (d *decision) makeRoom() {
 	// Lines in place of results. Then pins give way. The summary needs room too: if nothing is covered, the one before
 	// stays as it is.
 	room := d.room
-	if !d.k.measureTextOnly {
-		heading := d.m.heading(d.inv.Live)
+	if !d.s.TextOnly {
+		heading := d.m.Heading(d.inv.Live)
 		if d.coversSomething() {
-			heading = min(heading, d.k.Summary/4)
+			heading = min(heading, d.s.Summary/4)
 		}
 		room -= heading
 	}
@@ -154,13 +154,13 @@ func (d *decision) makeRoom() {
 
 	// Lines in place of arguments, and then nothing in place of open calls. These leave room for the whole summary, and for
 	// what comes next: else the next prompt would have to be made smaller again.
-	if !d.k.measureTextOnly {
-		room = min(room, d.t.limit-d.k.Summary-d.k.MinGain)
+	if !d.s.TextOnly {
+		room = min(room, d.t.Limit-d.s.Summary-d.s.MinGain)
 	}
 	d.clearLargest(room, d.arguments)
 	for _, g := range d.groups {
-		own := slices.ContainsFunc(g.events, func(e *session.Event) bool { return e.InvocationID == d.inv.ID })
-		if d.p.Kept > room && g.stays == stayOpen && g.open && !own { // an agent's words as it answers a call are not hidden
+		own := slices.ContainsFunc(g.Events, func(e *session.Event) bool { return e.InvocationID == d.inv.ID })
+		if d.p.Kept > room && g.stays == stayOpen && g.Open && !own { // an agent's words as it answers a call are not hidden
 			d.hide(g)
 		}
 	}
@@ -182,7 +182,7 @@ func (d *decision) clearLargest(room int, of func(*group) []result) {
 			results = append(results, of(g)...)
 		}
 	}
-	slices.SortStableFunc(results, func(a, b result) int { return cmp.Compare(b.gain, a.gain) })
+	slices.SortStableFunc(results, func(a, b result) int { return cmp.Compare(b.Gain, a.Gain) })
 	for _, r := range results {
 		if d.p.Kept > room {
 			d.clear(gaveRoom, r)
@@ -193,20 +193,20 @@ func (d *decision) clearLargest(room int, of func(*group) []result) {
 // results returns the results in a group that can be cleared: all but those of calls that Config.Keep names.
 func (d *decision) results(g *group) []result {
 	return d.parts(g, func(e *session.Event, p *genai.Part) bool {
-		return p.FunctionResponse != nil && !d.k.namesWhole(e) && !slices.Contains(d.k.Keep.Tools, p.FunctionResponse.Name)
+		return p.FunctionResponse != nil && !d.s.namesWhole(e) && !slices.Contains(d.s.Keep.Tools, p.FunctionResponse.Name)
 	})
 }
 
 // arguments returns the arguments of a group's open calls that can be cleared. A part with a signature must not be changed.
 func (d *decision) arguments(g *group) []result {
 	return d.parts(g, func(_ *session.Event, p *genai.Part) bool {
-		return g.open && p.FunctionCall != nil && len(p.ThoughtSignature) == 0
+		return g.Open && p.FunctionCall != nil && len(p.ThoughtSignature) == 0
 	})
 }
 
 // parts returns those parts of a group that may be cleared.
 func (d *decision) parts(g *group, may func(*session.Event, *genai.Part) bool) (list []result) {
-	for _, e := range g.events {
+	for _, e := range g.Events {
 		if e.Content == nil {
 			continue
 		}
@@ -214,9 +214,9 @@ func (d *decision) parts(g *group, may func(*session.Event, *genai.Part) bool) (
 			if p == nil || !may(e, p) {
 				continue
 			}
-			r, ok := d.m.clearable(g, e, i, smallest/4)
+			r, ok := d.m.Clearable(e, i, Smallest/4)
 			if ok {
-				list = append(list, r)
+				list = append(list, result{Result: r, group: g})
 			}
 		}
 	}
@@ -226,12 +226,12 @@ func (d *decision) parts(g *group, may func(*session.Event, *genai.Part) bool) (
 // hide leaves a group's calls out of the prompt, and their responses with them.
 func (d *decision) hide(g *group) {
 	d.change(g, func() {
-		for _, e := range g.events {
+		for _, e := range g.Events {
 			calls := len(e.FunctionCalls())
-			if calls+len(e.FunctionResponses()) > 0 && !d.m.cleared.hidden[e.Seq] {
-				d.m.hide(e)
+			if calls+len(e.FunctionResponses()) > 0 && !d.m.Cleared.Hidden[e.Seq] {
+				d.m.Hide(e)
 				d.gave[e.Seq] = gaveRoom
-				d.p.hidden += calls
+				d.p.Hidden += calls
 			}
 		}
 	})

@@ -1,4 +1,4 @@
-package compaction
+package plan
 
 import (
 	"slices"
@@ -14,7 +14,7 @@ import (
 func (d *decision) stayIfNeeded() {
 	question := answering(d.inv, d.t)
 	goal := firstMessage(d.inv.Live)
-	if goal != nil && d.m.event(goal) > d.k.Budget/8 {
+	if goal != nil && d.m.Event(goal) > d.s.Budget/8 {
 		goal = nil
 	}
 
@@ -31,20 +31,20 @@ func (d *decision) stayIfNeeded() {
 	}
 
 	for _, g := range d.groups {
-		has := func(is func(*session.Event) bool) bool { return slices.ContainsFunc(g.events, is) }
+		has := func(is func(*session.Event) bool) bool { return slices.ContainsFunc(g.Events, is) }
 		g.goal = has(func(e *session.Event) bool { return e == goal })
 		switch {
 		case has(func(e *session.Event) bool { return e == question }):
 			d.stay(g, stayQuestion)
 		case has(func(e *session.Event) bool {
-			return d.t.running && e.InvocationID == d.inv.ID && elsewhere(d.t.branch, e.Branch)
+			return d.t.Running && e.InvocationID == d.inv.ID && elsewhere(d.t.Branch, e.Branch)
 		}):
 			d.stay(g, stayBranch)
-		case g.open, g.answers:
+		case g.Open, g.Answers:
 			d.stay(g, stayOpen)
 		case has(func(e *session.Event) bool { return unfinished[e] }):
 			d.stay(g, stayWorkflow)
-		case has(d.k.names):
+		case has(d.s.names):
 			d.stay(g, stayPinned)
 			g.pinned = true
 		case g.goal:
@@ -54,20 +54,20 @@ func (d *decision) stayIfNeeded() {
 }
 
 // names reports whether Config.Keep names an event.
-func (k *compactor) names(e *session.Event) bool {
-	return k.namesWhole(e) || slices.ContainsFunc(e.FunctionCalls(), func(c *genai.FunctionCall) bool {
-		return slices.Contains(k.Keep.Tools, c.Name)
+func (s *Settings) names(e *session.Event) bool {
+	return s.namesWhole(e) || slices.ContainsFunc(e.FunctionCalls(), func(c *genai.FunctionCall) bool {
+		return slices.Contains(s.Keep.Tools, c.Name)
 	})
 }
 
 // namesWhole reports whether Config.Keep names an event, and not only a tool that is called in it.
-func (k *compactor) namesWhole(e *session.Event) bool {
-	return slices.Contains(k.Keep.Authors, e.Author) || slices.Contains(k.Keep.Events, e.ID)
+func (s *Settings) namesWhole(e *session.Event) bool {
+	return slices.Contains(s.Keep.Authors, e.Author) || slices.Contains(s.Keep.Events, e.ID)
 }
 
 // answering returns the message that the running invocation answers.
-func answering(inv *session.Invocation, t task) *session.Event {
-	if !t.running {
+func answering(inv *session.Invocation, t Task) *session.Event {
+	if !t.Running {
 		return nil
 	}
 	for _, e := range slices.Backward(inv.Live) {
@@ -110,7 +110,7 @@ func (d *decision) stayAsTail(tail, summary int) {
 			continue
 		}
 		own := d.size(g)
-		all := max(own, d.m.seen(g, "")) // Config.Tail counts what any branch sees
+		all := max(own, d.m.View(g.Events, "")) // Config.Tail counts what any branch sees
 		newest := used == 0 && own <= d.room/4
 		if used+all > tail && !newest || d.p.Kept+own > d.room-summary/2 {
 			return

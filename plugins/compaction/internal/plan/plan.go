@@ -1,15 +1,20 @@
-package compaction
+// Package plan decides what a compaction does to a live view: what stays, what gives way, and what is summarized.
+//
+// A new trigger: Settings.Due (task.go), and a field of Settings. A new reason for which events stay: stayIfNeeded (stays.go). A
+// new way in which events give way: makeRoom (gives_way.go). Each has a reason in plan.go, and a step in the comment of Plan.
+package plan
 
 import (
 	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/plughook/plughook/plugins/compaction/internal/meter"
 	"github.com/plughook/plughook/session"
 )
 
 // A Plan says what a compaction would do to a live view: for each event whether the next prompt has it, and why. The
-// function plan decides that, in this order, and nothing else does:
+// function Make decides that, in this order, and nothing else does:
 //
 //  1. Events are put into groups that stay or go together: a call with its response, the question about it and the
 //     answer to that.
@@ -55,19 +60,21 @@ type Plan struct {
 	ClearedNext int
 
 	// Draft has the texts of the summaries, if the Plan is of the function Preview.
-	Draft SummaryDraft
+	Draft Draft
 
-	cleared  int                 // results and arguments that are cleared now
-	hidden   int                 // calls that are hidden now
-	replaced int                 // tokens of the view that the summary replaces
-	minGain  int                 // tokens that the compaction must save
-	meter    meter               // with what is cleared afterwards
-	lines    map[string][]string // by branch: the first lines of what Config.Keep names and does not stay
+	// Cleared are the results and arguments that are cleared now, and Hidden the calls that are hidden now.
+	Cleared, Hidden int
+	// Replaced are the tokens of the view that the summary replaces, and MinGain those that the compaction must save.
+	Replaced, MinGain int
+	// Meter counts with what is cleared afterwards.
+	Meter meter.Meter
+	// FirstLines are, by branch, the first lines of what Config.Keep names and does not stay.
+	FirstLines map[string][]string
 }
 
 // A Fate is what becomes of an event.
 type Fate struct {
-	Form Form
+	Form meter.Form
 	// Stays is why the event stays in the live view, "" if it does not: question (the message that is being answered),
 	// branch (another branch of the invocation is working on it), open (a call waits for an answer), workflow (it is of
 	// a workflow's run that has not ended, or that run's input), pinned (Config.Keep names it), goal (the first message
@@ -78,17 +85,6 @@ type Fate struct {
 	// before if an earlier compaction decided it, and "" for an event that nothing speaks for.
 	GaveWay string
 }
-
-// A Form is what the next prompt has of an event.
-type Form string
-
-const (
-	Whole      Form = "whole"
-	Cleared    Form = "cleared"    // the event, with a line in place of each long result or argument
-	Hidden     Form = "hidden"     // nothing, although it stays in the live view: a call that waits for an answer
-	FirstLines Form = "lines"      // first lines in the summary, if it has room, with the positions at which recall reads the whole
-	Summarized Form = "summarized" // what the summary takes up of it
-)
 
 // Reasons why an event stays; see Fate.Stays.
 const (
@@ -113,66 +109,53 @@ const (
 
 // Reasons why a compaction does not happen; see Plan.Declined.
 const (
-	declineNothing = "nothing"
-	declineGain    = "gain"
-	declineBusy    = "busy"
-	declineFailed  = "failed"
+	DeclineNothing = "nothing"
+	DeclineGain    = "gain"
+	DeclineBusy    = "busy"
+	DeclineFailed  = "failed"
 )
 
-// A task is what a compaction is asked to do.
-type task struct {
-	trigger      string
-	instructions string // what the summary should not leave out
-	branch       string // the branch of the prompt
-	running      bool   // the invocation goes on, so its question and what its other branches work on stay
-	background   bool   // the summary is appended later
-	offline      bool   // the Summarizer is not asked
-
-	// clear is how many tokens must be saved by clearing old results, so that this is enough; 0 if they are not cleared.
-	clear int
-	// summaryFirst says that old results are cleared only if no summary can be made.
-	summaryFirst bool
-
-	// refused is how many tokens the prompt had that the provider refused with a message, 0 if none was refused.
-	refused int
-	message string
-
-	// limit is how many tokens the prompt may have afterwards; 0 if the compaction has to save Config.MinGain.
-	limit int
-	// fixedTokens are the tokens of the prompt that are not conversation: instruction and tools.
-	fixedTokens int
-	// attributionTokens are the tokens of the conversation that are not in the view: words about who said what, and
-	// what plugins added.
-	attributionTokens int
+// StaysBy returns the positions of the events that stay, by the reason why; see Fate.Stays.
+func (p *Plan) StaysBy() map[string][]int64 {
+	return p.positions(func(f Fate) string { return f.Stays })
 }
 
-// Positions returns the positions of the events in their order, by what of returns for their fates. It leaves out those for
-// which that is "". It is nil if there are no others.
-func (p *Plan) Positions(of func(Fate) string) (by map[string][]int64) {
+// GaveWayBy returns the positions of the events of which the next prompt has that form, by the reason why; see Fate.GaveWay.
+func (p *Plan) GaveWayBy(form meter.Form) map[string][]int64 {
+	return p.positions(func(f Fate) string {
+		if f.Form != form {
+			return ""
+		}
+		return f.GaveWay
+	})
+}
+
+// positions returns the positions of the events in their order, by a reason in their fates. It leaves out those without one.
+func (p *Plan) positions(reason func(Fate) string) (by map[string][]int64) {
 	for _, seq := range slices.Sorted(maps.Keys(p.Fates)) {
-		what := of(p.Fates[seq])
-		if what == "" {
+		why := reason(p.Fates[seq])
+		if why == "" {
 			continue
 		}
 		if by == nil {
 			by = map[string][]int64{}
 		}
-		by[what] = append(by[what], seq)
+		by[why] = append(by[why], seq)
 	}
 	return by
 }
 
-// clears reports whether the plan only clears: nothing is summarized.
-func (p *Plan) clears() bool { return p.Declined == "" && len(p.Covered) == 0 }
+// Clears reports whether the plan only clears: nothing is summarized.
+func (p *Plan) Clears() bool { return p.Declined == "" && len(p.Covered) == 0 }
 
-// decline says why the compaction does not happen.
-func (p *Plan) decline(reason, format string, args ...any) {
+// Decline says why the compaction does not happen.
+func (p *Plan) Decline(reason, format string, args ...any) {
 	p.Declined = reason
 	p.Why = fmt.Sprintf(format, args...)
 }
 
-// reason returns the reason of the plugin's outcome.
-func (p *Plan) reason() string {
+// Reason returns the reason of the plugin's outcome.
+func (p *Plan) Reason() string {
 	if p.Declined != "" {
 		return fmt.Sprintf("trigger %s: not compacted: %s", p.Trigger, p.Why)
 	}
@@ -183,10 +166,10 @@ func (p *Plan) reason() string {
 		return fmt.Sprint(n, " ", several)
 	}
 	what := number(len(p.Covered), "event", "events") + " summarized"
-	if p.clears() {
-		what = number(p.cleared, "result of a tool", "results of tools") + " cleared"
-		if p.hidden > 0 {
-			what += ", " + number(p.hidden, "call", "calls") + " hidden"
+	if p.Clears() {
+		what = number(p.Cleared, "result of a tool", "results of tools") + " cleared"
+		if p.Hidden > 0 {
+			what += ", " + number(p.Hidden, "call", "calls") + " hidden"
 		}
 	}
 	return fmt.Sprintf("trigger %s: %s, %d tokens to %d", p.Trigger, what, p.Before, p.After)

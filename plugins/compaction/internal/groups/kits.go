@@ -1,4 +1,4 @@
-package compaction
+package groups
 
 import (
 	"encoding/json"
@@ -11,9 +11,9 @@ import (
 // that a long-running tool has begun. The answer that counts is another response to the same call. The kit asks the human
 // with a call of its own, whose arguments name the first one.
 
-// answers returns, for each call that has a response, the later events about it: more responses to it, and the kit's own
+// kitCalls returns, for each call that has a response, the later events about it: more responses to it, and the kit's own
 // calls that ask a human about it. open says that the last response is not the one that counts.
-func answers(events []*session.Event, calls []session.Call) []kitCall {
+func kitCalls(events []*session.Event, calls []session.Call) []kitCall {
 	list := make([]kitCall, len(calls))
 	latest := map[string]int{} // by id, the index of the latest call that has an answer
 	next := 0                  // of the calls

@@ -1,4 +1,4 @@
-package compaction
+package meter
 
 import (
 	"encoding/json"
