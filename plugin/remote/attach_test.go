@@ -156,6 +156,7 @@ func TestAttachAgain(t *testing.T) {
 
 // One that stands at a breakpoint holds up neither heartbeats nor Close, and goes on.
 func TestAttachedStandsStill(t *testing.T) {
+	t.Parallel()
 	socket := socketPath(t)
 	dev := handStarted(t, socket, "asked")
 	h, _ := attached(t, Config{Attach: socket})

@@ -66,6 +66,7 @@ func TestBothStreams(t *testing.T) {
 // A plugin that is stopped takes no message. Calls end in time all the same; and if it goes on,
 // so does the stream, also in the middle of a message.
 func TestAPluginThatTakesNoMessage(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"asked", "over gRPC"} {
 		t.Run(name, func(t *testing.T) {
 			p, _ := started(t, command(name))

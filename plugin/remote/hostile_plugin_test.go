@@ -116,12 +116,13 @@ func (h hostile) Serve(s grpc.BidiStreamingServer[wire.HostMessage, wire.PluginM
 
 // A secret that a plugin was granted is in nothing that it says to people, whatever way that goes.
 func TestASecretIsInNothingThatAPluginSays(t *testing.T) {
-	t.Setenv("SECRET_OF_THE_TEST", `hunter2&hunter`)
 	for _, how := range []string{"fails", "panics", "unchecked", "reason", "nonsense", "ends the stream", "does not describe"} {
 		t.Run(how, func(t *testing.T) {
+			t.Parallel()
 			log := new(testplugin.Log)
 			c := command("hostile", how)
-			c.Env, c.Log = append(c.Env, "BEGINS_ALIKE=hunter", "SECRET_OF_THE_TEST"), log.Logger()
+			c.Env = append(c.Env, "BEGINS_ALIKE=hunter", "SECRET_OF_THE_TEST=hunter2&hunter")
+			c.Log = log.Logger()
 			h, err := Open(t.Context(), c)
 			if how == "does not describe" {
 				require.ErrorContains(t, err, "not with $SECRET_OF_THE_TEST")
@@ -195,6 +196,7 @@ func TestCloseReturnsWhatFailed(t *testing.T) {
 		{"its Close fails", []string{"close fails"}, "exit status 1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			log := new(testplugin.Log)
 			c := command(test.command[0], test.command[1:]...)
 			c.Log = log.Logger()

@@ -172,6 +172,7 @@ func TestChildrenEndWithThePlugin(t *testing.T) {
 	for _, where := range []string{"here", "away"} {
 		for _, how := range []string{"stop", "exit", "SIGKILL", "SIGSTOP"} {
 			t.Run(where+" "+how, func(t *testing.T) {
+				t.Parallel()
 				p, _ := started(t, command("asked"))
 				name := unique()
 				asked(t, p, "child "+where+" "+name)

@@ -228,6 +228,7 @@ func TestSettings(t *testing.T) {
 		{"refused by the plugin", `{"dir":"/forbidden"}`, "dir: that one not"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			c := command("settings")
 			c.Settings = []byte(test.settings)
 			_, err := start(t.Context(), c, slog.New(slog.DiscardHandler))
@@ -253,6 +254,7 @@ func TestSettings(t *testing.T) {
 }
 
 func TestProcessesStop(t *testing.T) {
+	t.Parallel()
 	t.Run("Close is called", func(t *testing.T) {
 		file := t.TempDir() + "/closed"
 		p, _ := started(t, command("closes", file))
@@ -281,6 +283,7 @@ func TestProcessesStop(t *testing.T) {
 	})
 	for _, stuck := range []string{"hang", "SIGSTOP"} {
 		t.Run(stuck, func(t *testing.T) {
+			t.Parallel()
 			p, _ := started(t, command("asked"))
 			if stuck == "SIGSTOP" {
 				require.NoError(t, unix.Kill(p.process.PID, unix.SIGSTOP))

@@ -42,7 +42,7 @@ func ManySessions(t *testing.T, p *plugin.Plugin, heap func() int) {
 		{
 			name:   "small",
 			warm:   1500,
-			more:   10_000,
+			more:   contract.Times(3000),
 			events: 2,
 			state:  func(n int) map[string]any { return map[string]any{"n": float64(n)} },
 		},

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log"
 	"log/slog"
@@ -43,11 +44,15 @@ var _ = func() (none struct{}) {
 	return none
 }()
 
-// Main is TestMain: it runs the tests, or the program that the arguments name.
+// Main is TestMain: it runs the tests, or the program that the arguments name. Tests that call t.Parallel run 16 at a
+// time, however few cores there are, because most of them wait for processes.
 func Main(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == AsPlugin {
 		Programs[os.Args[2]]()
 		return
+	}
+	if err := flag.Set("test.parallel", "16"); err != nil { // the command line goes before it
+		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -67,7 +72,7 @@ func Env(more ...string) []string {
 // Discard is a log that nobody reads.
 var Discard = slog.New(slog.DiscardHandler)
 
-// logged is a log that tests read.
+// Log is a log that tests read.
 type Log struct {
 	mu sync.Mutex
 	bytes.Buffer
