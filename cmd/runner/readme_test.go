@@ -26,7 +26,7 @@ func TestREADME(t *testing.T) {
 	var out, errs bytes.Buffer
 	p := &cli.Program{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs}
 	require.Zero(t, p.Run(t.Context(), newRoot(p), []string{"demo"}), errs.String())
-	_, shown, ok := strings.Cut(readme, "$ go run ./cmd/runner demo\n")
+	_, shown, ok := strings.Cut(readme, "$ go run ./examples/demo\n")
 	require.True(t, ok)
 	shown, _, _ = strings.Cut(shown, "…\n")
 	require.Contains(t, out.String(), shown)
