@@ -57,12 +57,8 @@ func (p *pending) replace(by *session.Event, name, reason string, owners plugin.
 	e := p.notes.With(by.Clone())
 
 	// The identity is that of the event before.
-	e.ID = before.ID
+	e.KeepIdentity(before)
 	e.Seq = 0
-	e.InvocationID = before.InvocationID
-	e.Author = before.Author
-	e.Branch = before.Branch
-	e.Timestamp = before.Timestamp
 	e.Partial = before.Partial
 	e.NodeInfo = sameNode(before.NodeInfo, e.NodeInfo)
 

@@ -11,32 +11,32 @@ import (
 type Actions struct {
 	// StateDelta sets state keys; nil deletes one. Keys with the prefix "app:" belong to every session
 	// of the app, "user:" to every session of the app's user, "temp:" to this invocation only.
-	StateDelta map[string]any `json:"stateDelta,omitzero"`
+	StateDelta map[string]any `json:"stateDelta,omitzero" event:"json"`
 	// StateIncrement adds to numbers in "app:" and "user:" keys, so that concurrent sessions lose
 	// nothing. An absent key counts as 0. It is applied before StateDelta.
-	StateIncrement map[string]float64 `json:"stateIncrement,omitzero"`
+	StateIncrement map[string]float64 `json:"stateIncrement,omitzero" event:"keys,application"`
 	// StateBound has, by key of StateIncrement, the greatest number that the addition may lead to. An append
 	// that would lead to a greater one is refused as a whole with ErrBound. A bound is a condition of its
 	// append: it is not stored. Additions of less than 0 are not bounded.
-	StateBound map[string]float64 `json:"stateBound,omitzero"`
+	StateBound map[string]float64 `json:"stateBound,omitzero" event:"keys,application"`
 	// ArtifactDelta has the new version of each artifact that was saved, by name.
-	ArtifactDelta map[string]int64 `json:"artifactDelta,omitzero"`
+	ArtifactDelta map[string]int64 `json:"artifactDelta,omitzero" event:"keys"`
 	// SkipSummarization on a function response says that it is the answer.
-	SkipSummarization bool `json:"skipSummarization,omitzero"`
+	SkipSummarization bool `json:"skipSummarization,omitzero" event:"flag"`
 	// TransferToAgent names the agent that goes on.
-	TransferToAgent string `json:"transferToAgent,omitzero"`
+	TransferToAgent string `json:"transferToAgent,omitzero" event:"word,application"`
 	// Escalate ends the loop that the agent is in.
-	Escalate bool `json:"escalate,omitzero"`
+	Escalate bool `json:"escalate,omitzero" event:"flag"`
 	// Route chooses among the edges that leave a workflow's node: a string, a number, a bool, or a list of these.
 	// nil is none.
-	Route any `json:"route,omitzero"`
+	Route any `json:"route,omitzero" event:"json"`
 	// RequestedToolConfirmations holds function calls, by id, until a human has answered: with an input
 	// that has the same call's id here (see Calls).
-	RequestedToolConfirmations map[string]Confirmation `json:"requestedToolConfirmations,omitzero"`
+	RequestedToolConfirmations map[string]Confirmation `json:"requestedToolConfirmations,omitzero" event:"record"`
 	// Compaction makes this event stand in for earlier ones; only plugins may emit one.
-	Compaction *Compaction `json:"compaction,omitzero"`
+	Compaction *Compaction `json:"compaction,omitzero" event:"record"`
 	// Rewind voids earlier events; only plugins may emit one.
-	Rewind *Rewind `json:"rewindTo,omitzero"`
+	Rewind *Rewind `json:"rewindTo,omitzero" event:"flag"`
 
 	// Extra holds the action keys that have no field here.
 	Extra map[string]jsontext.Value `json:",embed"`

@@ -31,10 +31,29 @@ func (e *Event) Clone() *Event {
 	return c
 }
 
+// freeMaps and freeValues are the offsets of the fields that any JSON value may stand in: maps, and others.
+var freeMaps, freeValues = func() (maps, values []uintptr) {
+	for _, f := range fields {
+		switch {
+		case f.Kind != JSON:
+		case f.In(new(Event)).Kind() == reflect.Map:
+			maps = append(maps, f.offset)
+		default:
+			values = append(values, f.offset)
+		}
+	}
+	return maps, values
+}()
+
 // finite reports whether the event's free values are JSON's and not deep, so that none contains itself.
 func (e *Event) finite() bool {
-	ok := finite(e.CustomMetadata, 0) && finite(e.Actions.StateDelta, 0) &&
-		finite(e.Output, 0) && finite(e.Actions.Route, 0)
+	ok := true
+	for _, offset := range freeMaps {
+		ok = ok && finite(*(*map[string]any)(unsafe.Add(unsafe.Pointer(e), offset)), 0)
+	}
+	for _, offset := range freeValues {
+		ok = ok && finite(*(*any)(unsafe.Add(unsafe.Pointer(e), offset)), 0)
+	}
 	for _, c := range e.Actions.RequestedToolConfirmations {
 		ok = ok && finite(c.Payload, 0)
 	}

@@ -13,4 +13,9 @@
 //
 // The path of one event through the project, from a run to the store and back, is in docs/sessions.md.
 // What authors of stores need is in package store; what other kits mark in their logs, in package adk.
+//
+// A new field of an event: declare it in event.go or actions.go, with its JSON name and its kind (see FieldKind) in the
+// tag. Clone, the codec, the stores' checks and the guardrail follow the tag, so one file changes. A field of the kind
+// Record needs a step in plugins/guardrail/internal/walk, too; a test says so. A new way in which an event speaks of a
+// call: calls.go, with a case in TestCalls. A new view of the log: a function of its own, as live.go.
 package session

@@ -38,53 +38,59 @@ const NotesKey = "plughook"
 // read only. To change one, change a Clone.
 type Event struct {
 	// ID identifies the event in its session. Append sets a UUIDv7 where it is empty.
-	ID string `json:"id,omitzero"`
+	ID string `json:"id,omitzero" event:"identity"`
 	// Seq is the event's position in its session: dense, from 1, set by the store. Ours, not the kit's.
-	Seq int64 `json:"seq,omitzero"`
+	Seq int64 `json:"seq,omitzero" event:"identity"`
 	// InvocationID names the invocation that the event belongs to.
-	InvocationID string `json:"invocationId,omitzero"`
+	InvocationID string `json:"invocationId,omitzero" event:"identity"`
 	// Author is "user", an agent's name, or "plugin/" and a plugin's name.
-	Author string `json:"author,omitzero"`
+	Author string `json:"author,omitzero" event:"identity"`
 	// Branch is the path of agents, "a.b.c", whose conversation the event belongs to; "" is everyone's.
-	Branch string `json:"branch,omitzero"`
+	Branch string `json:"branch,omitzero" event:"identity"`
 	// Timestamp is when the event was made. It orders nothing: Seq does. It is read as RFC 3339 or as
 	// seconds since 1970 and written as RFC 3339. Append sets it where it is zero.
-	Timestamp time.Time `json:"timestamp,omitzero"`
+	Timestamp time.Time `json:"timestamp,omitzero" event:"identity"`
 
-	Content *genai.Content `json:"content,omitzero"`
+	Content *genai.Content `json:"content,omitzero" event:"record"`
 	// Partial marks a delta of an event that is being made: what came since the partial before it. The
 	// whole event follows, with the same ID. Partial events are never stored.
-	Partial bool `json:"partial,omitzero"`
+	Partial bool `json:"partial,omitzero" event:"flag"`
 	// TurnComplete and Interrupted are of live sessions: the model has finished, or was cut short. Interrupted
 	// alone also marks the beginning of an answer that never became whole: what was shown of it, or, with an
 	// ErrorCode, what the model had said when it failed.
-	TurnComplete bool `json:"turnComplete,omitzero"`
-	Interrupted  bool `json:"interrupted,omitzero"`
+	TurnComplete bool `json:"turnComplete,omitzero" event:"flag"`
+	Interrupted  bool `json:"interrupted,omitzero" event:"flag"`
 	// ErrorCode says that something failed, and how, for programs; ErrorMessage for people.
-	ErrorCode         string                                      `json:"errorCode,omitzero"`
-	ErrorMessage      string                                      `json:"errorMessage,omitzero"`
-	FinishReason      genai.FinishReason                          `json:"finishReason,omitzero"`
-	UsageMetadata     *genai.GenerateContentResponseUsageMetadata `json:"usageMetadata,omitzero"`
-	GroundingMetadata *genai.GroundingMetadata                    `json:"groundingMetadata,omitzero"`
-	CitationMetadata  *genai.CitationMetadata                     `json:"citationMetadata,omitzero"`
-	ModelVersion      string                                      `json:"modelVersion,omitzero"`
+	ErrorCode    string `json:"errorCode,omitzero" event:"word"`
+	ErrorMessage string `json:"errorMessage,omitzero" event:"text"`
+	// FinishReason says why the model has ended its answer, UsageMetadata how many tokens it took.
+	FinishReason  genai.FinishReason `json:"finishReason,omitzero" event:"word"`
+	UsageMetadata *Usage             `json:"usageMetadata,omitzero" event:"report,application"`
+	// GroundingMetadata and CitationMetadata name the sources of the model's answer.
+	GroundingMetadata *genai.GroundingMetadata `json:"groundingMetadata,omitzero" event:"report"`
+	CitationMetadata  *genai.CitationMetadata  `json:"citationMetadata,omitzero" event:"report"`
+	// ModelVersion names the model as its service does.
+	ModelVersion string `json:"modelVersion,omitzero" event:"word,application"`
 	// CustomMetadata is free for callers, agents and plugins, but for NotesKey.
-	CustomMetadata map[string]any `json:"customMetadata,omitzero"`
+	CustomMetadata map[string]any `json:"customMetadata,omitzero" event:"json"`
 	// LongRunningToolIDs are the ids of function calls whose answer comes later than this invocation.
-	LongRunningToolIDs []string `json:"longRunningToolIds,omitzero"`
+	LongRunningToolIDs []string `json:"longRunningToolIds,omitzero" event:"flag"`
 	Actions            Actions  `json:"actions,omitzero"`
 
 	// Output is what a node of a workflow hands to the nodes after it: any JSON value; nil is none. NodeInfo says
 	// which node. It is not shown to people; Content is.
-	Output any `json:"output,omitzero"`
+	Output any `json:"output,omitzero" event:"json"`
 	// NodeInfo names the node run of a workflow that the event belongs to; nil if it belongs to none (see Nodes).
-	NodeInfo *NodeInfo `json:"nodeInfo,omitzero"`
+	NodeInfo *NodeInfo `json:"nodeInfo,omitzero" event:"record,application"`
 
 	// Extra holds the event's keys that have no field here.
 	Extra map[string]jsontext.Value `json:",embed"`
 
 	origin jsontext.Value // what the event was read from, nil if it was made here
 }
+
+// Usage is how many tokens a model's answer took.
+type Usage = genai.GenerateContentResponseUsageMetadata
 
 // NodeInfo says which node run of a workflow an event belongs to, and what the event is to it.
 type NodeInfo struct {

@@ -16,7 +16,6 @@ import (
 
 	"github.com/plughook/plughook/internal/escape"
 	"github.com/plughook/plughook/session/internal/codec"
-	"github.com/plughook/plughook/session/internal/spelling"
 )
 
 // A Recording is a session as a session file holds it: JSON Lines, a header
@@ -142,7 +141,7 @@ func (e *Event) hasKnownKey() bool {
 		return false
 	}
 	for _, m := range members {
-		if _, extra := e.Extra[m.Name]; !extra || spelling.Known(m.Name) {
+		if _, extra := e.Extra[m.Name]; !extra || spellings.Known(m.Name) {
 			return true
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/plughook/plughook/session/internal/codec"
-	"github.com/plughook/plughook/session/internal/spelling"
 )
 
 // plain is Event without its methods: what the codec sees.
@@ -47,9 +46,6 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// foreign reports whether the event has a known key in another kit's spelling.
-func foreign(p *plain) bool { return spelling.Foreign(p.Content, p.Extra, p.Actions.Extra) }
-
 // decode reads an event and keeps data, which the caller gives away.
 func decode(data []byte) (*Event, error) {
 	if !utf8.Valid(data) { // or it would be written so: not every reader of JSON is as lenient
@@ -59,9 +55,9 @@ func decode(data []byte) (*Event, error) {
 		return nil, errors.New("session: not an event: not a JSON object")
 	}
 	p, err := readPlain(data, codec.Decoding)
-	if err != nil || codec.LongNumber(data) || foreign(p) {
+	if err != nil || codec.LongNumber(data) || spellings.Foreign(p.Content, p.Extra, p.Actions.Extra) {
 		// It is another kit's, or has what only the lenient options read.
-		data, err = spelling.Canonical(data)
+		data, err = spellings.Canonical(data)
 		if err != nil {
 			return nil, fmt.Errorf("session: not an event: %w", err)
 		}

@@ -285,7 +285,5 @@ func shownAsIs(e *session.Event, parts []*genai.Part) bool {
 			return false
 		}
 	}
-	plain := e.ErrorMessage == "" && e.Output == nil && len(e.CustomMetadata) == 0 && len(e.Extra) == 0 &&
-		e.GroundingMetadata == nil && e.CitationMetadata == nil && reflect.ValueOf(e.Actions).IsZero()
-	return plain && walk.Unknown(e) == nil
+	return reflect.ValueOf(e.Actions).IsZero() && walk.OnlyContent(e)
 }

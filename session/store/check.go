@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -160,17 +159,18 @@ func CheckRewind(seq int64, e *session.Event) error {
 	if to := e.Actions.Rewind.To; to < 0 || to >= seq {
 		return invalid("rewind at %d: to %d does not point backward", seq, to)
 	}
-	// What is left of the event without its names, its time and its rewind must be nothing.
-	rest := *e.WithoutUnknown()
-	rest.Actions.Extra = e.Actions.Extra
-	rest.Actions.Rewind = nil
-	rest.ID, rest.InvocationID, rest.Author, rest.Branch = "", "", "", ""
-	rest.Seq = 0
-	rest.Timestamp = time.Time{}
-	rest.CustomMetadata = nil
-	rest.TurnComplete = false
-	if !reflect.ValueOf(rest).IsZero() {
-		return invalid("rewind at %d: its event carries something else too; emit that as an event of its own", seq)
+	// It may have an identity, metadata, and what says that a turn is complete.
+	for _, f := range session.Fields() {
+		switch f.Name {
+		case "CustomMetadata", "TurnComplete", "Actions.Rewind":
+			continue
+		}
+		if f.Kind != session.Identity && !f.In(e).IsZero() {
+			return invalid("rewind at %d: its event has %s too; emit that as an event of its own", seq, f.Name)
+		}
+	}
+	if len(e.Actions.Extra) > 0 {
+		return invalid("rewind at %d: its event has other actions too; emit them as an event of their own", seq)
 	}
 	return nil
 }

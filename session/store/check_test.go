@@ -97,11 +97,11 @@ func TestCheckRewind(t *testing.T) {
 		"noted":        {e(func(e *session.Event) { e.CustomMetadata = map[string]any{"plughook": map[string]any{}} }), ""},
 		"to itself":    {e(func(e *session.Event) { e.Actions.Rewind.To = 5 }), "does not point backward"},
 		"to negative":  {e(func(e *session.Event) { e.Actions.Rewind.To = -1 }), "does not point backward"},
-		"content":      {e(func(e *session.Event) { e.Content = &genai.Content{} }), "carries something else"},
-		"state":        {e(func(e *session.Event) { e.Actions.StateDelta = map[string]any{"k": 1} }), "carries something else"},
-		"an error":     {e(func(e *session.Event) { e.ErrorMessage = "x" }), "carries something else"},
-		"transfer":     {e(func(e *session.Event) { e.Actions.TransferToAgent = "x" }), "carries something else"},
-		"long running": {e(func(e *session.Event) { e.LongRunningToolIDs = []string{"1"} }), "carries something else"},
+		"content":      {e(func(e *session.Event) { e.Content = &genai.Content{} }), "too; emit that as an event of its own"},
+		"state":        {e(func(e *session.Event) { e.Actions.StateDelta = map[string]any{"k": 1} }), "too; emit that as an event of its own"},
+		"an error":     {e(func(e *session.Event) { e.ErrorMessage = "x" }), "too; emit that as an event of its own"},
+		"transfer":     {e(func(e *session.Event) { e.Actions.TransferToAgent = "x" }), "too; emit that as an event of its own"},
+		"long running": {e(func(e *session.Event) { e.LongRunningToolIDs = []string{"1"} }), "too; emit that as an event of its own"},
 	} {
 		err := store.CheckRewind(5, c.e)
 		if c.want == "" {

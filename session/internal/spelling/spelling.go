@@ -17,20 +17,31 @@ import (
 	"github.com/plughook/plughook/session/internal/codec"
 )
 
-// eventKeys are the keys of an event that are known, by their folded spelling.
-var eventKeys = keyTable("id invocationId author branch timestamp content partial turnComplete interrupted " +
-	"errorCode errorMessage finishReason usageMetadata groundingMetadata citationMetadata modelVersion customMetadata " +
-	"longRunningToolIds actions nodeInfo isolationScope avgLogprobs logprobsResult inputTranscription outputTranscription " +
-	"cacheMetadata interactionId liveSessionResumptionUpdate liveSessionId environmentId goAway voiceActivity " +
-	"turnCompleteReason requestedInput routes output")
+// A Table knows the keys of an event by their folded spelling.
+type Table struct {
+	event, actions map[string]string
+	// free holds the keys below which names are the user's and stay.
+	free map[string]string
+}
 
-// actionKeys are the known keys of an event's actions, likewise.
-var actionKeys = keyTable("stateDelta artifactDelta skipSummarization transferToAgent escalate requestedToolConfirmations compaction " +
-	"rewindBeforeInvocationId requestedAuthConfigs endOfAgent agentState renderUiWidgets setModelResponse route")
+// NewTable returns the table of an event's keys and of its actions' keys. Below the free ones, names are the user's. Keys
+// that only other kits have come to these.
+func NewTable(event, actions, free []string) *Table {
+	return &Table{
+		event:   keyTable(event, otherEventKeys),
+		actions: keyTable(actions, otherActionKeys),
+		free:    keyTable(free, otherFreeKeys),
+	}
+}
 
-// free holds the keys, in any spelling, below which names are the user's and stay.
-var free = keyTable("args response stateDelta artifactDelta customMetadata partMetadata payload agentState data " +
-	"output setModelResponse scopes responseSchema stateIncrement stateBound")
+// Keys that other kits have, and session.Event has not.
+const (
+	otherEventKeys = "isolationScope avgLogprobs logprobsResult inputTranscription outputTranscription cacheMetadata " +
+		"interactionId liveSessionResumptionUpdate liveSessionId environmentId goAway voiceActivity turnCompleteReason " +
+		"requestedInput routes"
+	otherActionKeys = "rewindBeforeInvocationId requestedAuthConfigs endOfAgent agentState renderUiWidgets setModelResponse"
+	otherFreeKeys   = "args response partMetadata payload agentState data setModelResponse scopes responseSchema"
+)
 
 // goRoutes is the key of an event under which the Go kit writes what stands under "route" in the actions.
 const goRoutes = "routes"
@@ -38,9 +49,9 @@ const goRoutes = "routes"
 // snakeParts are the keys that a part in snake_case has one of, if it has no text.
 var snakeParts = []string{`"function_call"`, `"function_response"`, `"inline_data"`, `"file_data"`, `"executable_code"`, `"code_execution_result"`}
 
-func keyTable(names string) map[string]string {
+func keyTable(names []string, others string) map[string]string {
 	table := map[string]string{}
-	for name := range strings.FieldsSeq(names) {
+	for _, name := range append(names, strings.Fields(others)...) {
 		table[Folded(name)] = name
 	}
 	return table
@@ -50,11 +61,11 @@ func keyTable(names string) map[string]string {
 func Folded(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 
 // Known reports whether a key, in any spelling, is one that some kit's events have.
-func Known(name string) bool { return eventKeys[Folded(name)] != "" }
+func (t *Table) Known(name string) bool { return t.event[Folded(name)] != "" }
 
 // Foreign reports whether an event that was read on the fast path may be in another kit's spelling: if
 // one of its unknown keys is a known key spelled otherwise, or a part of its content came out empty.
-func Foreign(content *genai.Content, extra, actionsExtra map[string]jsontext.Value) bool {
+func (t *Table) Foreign(content *genai.Content, extra, actionsExtra map[string]jsontext.Value) bool {
 	if content != nil {
 		for _, part := range content.Parts {
 			if part != nil && reflect.ValueOf(*part).IsZero() {
@@ -62,7 +73,7 @@ func Foreign(content *genai.Content, extra, actionsExtra map[string]jsontext.Val
 			}
 		}
 	}
-	return extra[goRoutes] != nil || respelled(extra, eventKeys) || respelled(actionsExtra, actionKeys)
+	return extra[goRoutes] != nil || respelled(extra, t.event) || respelled(actionsExtra, t.actions)
 }
 
 func respelled(extra map[string]jsontext.Value, keys map[string]string) bool {
@@ -75,7 +86,7 @@ func respelled(extra map[string]jsontext.Value, keys map[string]string) bool {
 }
 
 // Canonical returns a foreign event in the one form, and any other event as it is.
-func Canonical(data jsontext.Value) (jsontext.Value, error) {
+func (t *Table) Canonical(data jsontext.Value) (jsontext.Value, error) {
 	var keys struct {
 		Extra   map[string]jsontext.Value `json:",embed"`
 		Actions struct {
@@ -86,7 +97,7 @@ func Canonical(data jsontext.Value) (jsontext.Value, error) {
 	if err := json.Unmarshal(data, &keys, codec.Decoding); err != nil {
 		return nil, err
 	}
-	spelled := keys.Extra[goRoutes] != nil || respelled(keys.Extra, eventKeys) || respelled(keys.Actions.Extra, actionKeys)
+	spelled := keys.Extra[goRoutes] != nil || respelled(keys.Extra, t.event) || respelled(keys.Actions.Extra, t.actions)
 	for _, name := range snakeParts {
 		spelled = spelled || bytes.Contains(keys.Content, []byte(name))
 	}
@@ -94,24 +105,24 @@ func Canonical(data jsontext.Value) (jsontext.Value, error) {
 		return data, nil
 	}
 	data, err := codec.Rewrite(data, func(name string, value jsontext.Value) (string, jsontext.Value, error) {
-		if known := eventKeys[Folded(name)]; known != "" {
+		if known := t.event[Folded(name)]; known != "" {
 			name = known
 		}
 		var err error
 		switch {
 		case name == "actions" && value.Kind() == '{':
 			value, err = codec.Rewrite(value, func(name string, value jsontext.Value) (string, jsontext.Value, error) {
-				if known := actionKeys[Folded(name)]; known != "" {
+				if known := t.actions[Folded(name)]; known != "" {
 					name = known
 				}
-				if free[Folded(name)] != "" {
+				if t.free[Folded(name)] != "" {
 					return name, value, nil
 				}
-				value, err := camelled(value, name == "requestedToolConfirmations" || name == "requestedAuthConfigs")
+				value, err := t.camelled(value, name == "requestedToolConfirmations" || name == "requestedAuthConfigs")
 				return name, value, err
 			})
 		case name == "content" && value.Kind() == '{':
-			if value, err = camelled(value, false); err == nil {
+			if value, err = t.camelled(value, false); err == nil {
 				value, err = codec.Rewrite(value, func(name string, value jsontext.Value) (string, jsontext.Value, error) {
 					if name == "parts" {
 						value, err = codec.RewriteAll(value, part)
@@ -121,8 +132,8 @@ func Canonical(data jsontext.Value) (jsontext.Value, error) {
 			}
 		case name == "finishReason" && value.Kind() == '"':
 			value = jsontext.Value(upperSnake(string(value)))
-		case free[Folded(name)] == "" && eventKeys[Folded(name)] != "":
-			value, err = camelled(value, false)
+		case t.free[Folded(name)] == "" && t.event[Folded(name)] != "":
+			value, err = t.camelled(value, false)
 		}
 		return name, value, err
 	})
@@ -171,15 +182,15 @@ func withRoute(event jsontext.Value) (jsontext.Value, error) {
 
 // camelled returns the value with all names below in camelCase, but what is below free ones. ids says
 // that the value's own names are ids.
-func camelled(value jsontext.Value, ids bool) (jsontext.Value, error) {
+func (t *Table) camelled(value jsontext.Value, ids bool) (jsontext.Value, error) {
 	switch value.Kind() {
 	case '[':
-		return codec.RewriteAll(value, func(v jsontext.Value) (jsontext.Value, error) { return camelled(v, false) })
+		return codec.RewriteAll(value, func(v jsontext.Value) (jsontext.Value, error) { return t.camelled(v, false) })
 	case '{':
 		return codec.Rewrite(value, func(name string, value jsontext.Value) (string, jsontext.Value, error) {
 			var err error
-			if free[Folded(name)] == "" {
-				value, err = camelled(value, false)
+			if t.free[Folded(name)] == "" {
+				value, err = t.camelled(value, false)
 			}
 			if !ids {
 				name = camel(name)

@@ -13,41 +13,10 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Event goes through an event. stage is the stage of what its author says.
+// Event goes through an event, field by field. stage is the stage of what its author says.
 func (w *Walker) Event(e *session.Event, stage policy.Stage) {
-	w.Content(e.Content, stage)
-	if e.Actions.Compaction != nil {
-		c := e.Actions.Compaction
-		w.Content(c.Content, policy.Summary)
-	}
-	w.leaf(&Item{Stage: stage, After: brokenOff(e)}, jsonvalue.Leaf{}, &e.ErrorMessage)
-	w.labels(e, stage)
-	w.sources(e, stage)
-	w.state(e, stage)
-	names(w, &Item{Stage: stage}, &e.Actions.ArtifactDelta)
-	w.output(e, stage)
-
-	// Metadata, but for what the runner notes.
-	mine := maps.Clone(e.CustomMetadata)
-	delete(mine, session.NotesKey) // the runner's own notes are nobody's text
-	w.json(&Item{Stage: stage}, &mine)
-	if w.Write && mine != nil {
-		if notes, ok := e.CustomMetadata[session.NotesKey]; ok {
-			mine[session.NotesKey] = notes
-		}
-		e.CustomMetadata = mine
-	}
-
-	// What a human is asked about calls.
-	for _, id := range slices.Sorted(maps.Keys(e.Actions.RequestedToolConfirmations)) {
-		c := e.Actions.RequestedToolConfirmations[id]
-		asked := map[string]any{"hint": c.Hint, "payload": c.Payload}
-		w.json(&Item{Stage: stage}, &asked)
-		if hint, ok := asked["hint"].(string); w.Write && ok {
-			c.Hint = hint
-			c.Payload = asked["payload"]
-			e.Actions.RequestedToolConfirmations[id] = c
-		}
+	for i := range fields {
+		w.field(&fields[i], e, stage)
 	}
 
 	// Keys that this program does not know. An edit cannot change them, but the event then loses
@@ -64,6 +33,117 @@ func (w *Walker) Event(e *session.Event, stage policy.Stage) {
 	w.json(&Item{Stage: stage}, &rest)
 }
 
+// fields is session's table of an event's fields, without those that nobody has written a word of.
+var fields = slices.DeleteFunc(slices.Clone(session.Fields()), func(f session.Field) bool {
+	return f.Kind == session.Identity || f.Kind == session.Flag
+})
+
+// steps are those of fields that need more than their kind says.
+var steps = map[string]func(w *Walker, e *session.Event, stage policy.Stage){
+	"Content": func(w *Walker, e *session.Event, stage policy.Stage) { w.Content(e.Content, stage) },
+	"ErrorMessage": func(w *Walker, e *session.Event, stage policy.Stage) {
+		w.leaf(&Item{Stage: stage, After: brokenOff(e)}, jsonvalue.Leaf{}, &e.ErrorMessage)
+	},
+	"CustomMetadata": (*Walker).metadata,
+	// What a node of a workflow hands on is what an agent says or what a tool answers, and the event does not say
+	// which: the rules about either are about it.
+	"Output": func(w *Walker, e *session.Event, stage policy.Stage) {
+		w.value(&Item{Stage: stage, Also: policy.ToolResult}, &e.Output)
+	},
+	"NodeInfo":           (*Walker).node,
+	"Actions.StateDelta": (*Walker).state,
+	// A route chooses an edge, and is a word for programs.
+	"Actions.Route": func(w *Walker, e *session.Event, stage policy.Stage) {
+		w.value(&Item{Stage: stage, Label: true}, &e.Actions.Route)
+	},
+	"Actions.RequestedToolConfirmations": (*Walker).confirmations,
+	"Actions.Compaction": func(w *Walker, e *session.Event, _ policy.Stage) {
+		w.Content(e.Actions.Compaction.Content, policy.Summary)
+	},
+}
+
+// field goes through a field. The application's own words, such as names of agents and models, are none of an
+// input, which the caller has written.
+func (w *Walker) field(f *session.Field, e *session.Event, stage policy.Stage) {
+	value := f.In(e)
+	if value.IsZero() || f.Application && e.Author != session.User {
+		return
+	}
+	if step := steps[f.Name]; step != nil {
+		step(w, e, stage)
+		return
+	}
+	switch f.Kind {
+	case session.Text, session.Word:
+		text := value.String()
+		switch {
+		case f.Kind == session.Text:
+			w.text(stage, &text)
+		case f.Application:
+			w.leaf(&Item{Stage: stage, Label: true}, jsonvalue.Leaf{}, &text)
+		default:
+			w.label(stage, &text)
+		}
+		value.SetString(text)
+	case session.Keys:
+		switch of := value.Addr().Interface().(type) {
+		case *map[string]int64:
+			names(w, &Item{Stage: stage}, of)
+		case *map[string]float64:
+			names(w, &Item{Stage: stage}, of)
+		}
+	case session.JSON:
+		switch of := value.Addr().Interface().(type) {
+		case *map[string]any:
+			w.json(&Item{Stage: stage}, of)
+		case *any:
+			w.value(&Item{Stage: stage}, of)
+		}
+	case session.Report: // if an edit would change it, it goes as a whole
+		edited := w.opaque(value.Interface(), &Item{Stage: stage, Label: f.Application})
+		if edited && w.Write {
+			value.SetZero()
+		}
+	}
+}
+
+// metadata goes through an event's metadata, but for what the runner notes: that is nobody's text.
+func (w *Walker) metadata(e *session.Event, stage policy.Stage) {
+	mine := maps.Clone(e.CustomMetadata)
+	delete(mine, session.NotesKey)
+	w.json(&Item{Stage: stage}, &mine)
+	if w.Write {
+		if notes, ok := e.CustomMetadata[session.NotesKey]; ok {
+			mine[session.NotesKey] = notes
+		}
+		e.CustomMetadata = mine
+	}
+}
+
+// confirmations goes through what a human is asked about calls.
+func (w *Walker) confirmations(e *session.Event, stage policy.Stage) {
+	for _, id := range slices.Sorted(maps.Keys(e.Actions.RequestedToolConfirmations)) {
+		c := e.Actions.RequestedToolConfirmations[id]
+		asked := map[string]any{"hint": c.Hint, "payload": c.Payload}
+		w.json(&Item{Stage: stage}, &asked)
+		if hint, ok := asked["hint"].(string); w.Write && ok {
+			c.Hint = hint
+			c.Payload = asked["payload"]
+			e.Actions.RequestedToolConfirmations[id] = c
+		}
+	}
+}
+
+// node goes through the names of a node's run.
+func (w *Walker) node(e *session.Event, stage policy.Stage) {
+	n := e.NodeInfo
+	w.leaf(&Item{Stage: stage, Label: true}, jsonvalue.Leaf{}, &n.Path)
+	w.leaf(&Item{Stage: stage, Label: true}, jsonvalue.Leaf{}, &n.OutputOf)
+	for i := range n.OutputFor {
+		w.leaf(&Item{Stage: stage, Label: true}, jsonvalue.Leaf{}, &n.OutputFor[i])
+	}
+}
+
 // state goes through the state that an event sets. What a tool sets belongs to its answer, too.
 func (w *Walker) state(e *session.Event, stage policy.Stage) {
 	it := &Item{Stage: stage}
@@ -75,10 +155,18 @@ func (w *Walker) state(e *session.Event, stage policy.Stage) {
 		}
 	}
 	w.json(it, &e.Actions.StateDelta)
-	if e.Author == session.User { // the names of counters are the application's, but for those in an input
-		names(w, &Item{Stage: stage}, &e.Actions.StateIncrement)
-		names(w, &Item{Stage: stage}, &e.Actions.StateBound)
+}
+
+// OnlyContent reports whether no field of an event has anything to go through but its content, and words for programs.
+func OnlyContent(e *session.Event) bool {
+	for i := range fields {
+		f := &fields[i]
+		passed := f.Name == "Content" || f.Kind == session.Word || f.Application
+		if !passed && !f.In(e).IsZero() {
+			return false
+		}
 	}
+	return len(e.Extra) == 0 && len(e.Actions.Extra) == 0 && Unknown(e) == nil
 }
 
 // names goes through the keys of a map whose values are no texts.
@@ -100,17 +188,6 @@ func names[V any](w *Walker, it *Item, of *map[string]V) {
 			*of = clean
 		}
 	})
-}
-
-// output goes through what a node of a workflow hands on. It is what an agent says or what a tool answers, and the
-// event does not say which: the rules about either are about it. A route chooses an edge, and is a word for programs.
-func (w *Walker) output(e *session.Event, stage policy.Stage) {
-	if e.Output != nil {
-		w.value(&Item{Stage: stage, Also: policy.ToolResult}, &e.Output)
-	}
-	if e.Actions.Route != nil {
-		w.value(&Item{Stage: stage, Label: true}, &e.Actions.Route)
-	}
 }
 
 // Content goes through a content that stands at a stage.

@@ -12,25 +12,7 @@ import (
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/jsonvalue"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
-	"github.com/plughook/plughook/session"
 )
-
-// sources goes through what a model says that its answer is from. If an edit would change it, it
-// goes as a whole.
-func (w *Walker) sources(e *session.Event, stage policy.Stage) {
-	if e.GroundingMetadata != nil {
-		edited := w.opaque(e.GroundingMetadata, &Item{Stage: stage})
-		if edited && w.Write {
-			e.GroundingMetadata = nil
-		}
-	}
-	if e.CitationMetadata != nil {
-		edited := w.opaque(e.CitationMetadata, &Item{Stage: stage})
-		if edited && w.Write {
-			e.CitationMetadata = nil
-		}
-	}
-}
 
 // opaque goes through a value whose texts cannot be changed one by one. It reports whether an edit
 // would change one.
