@@ -36,8 +36,8 @@ func (instant) Generate(context.Context, *model.Request) iter.Seq2[*model.Respon
 	}
 }
 
-// BenchmarkRun is the time of a run with one answer on SQLite, by so many callers at once: over HTTP, with the
-// answer as a stream, and by the runner alone. Batches of both take turns.
+// BenchmarkRun is the time of a run with one answer on SQLite, by so many callers at once: over HTTP, with
+// the answer as a stream, and by the runner alone. Batches of both take turns.
 func BenchmarkRun(b *testing.B) {
 	for _, callers := range []int{1, 8} {
 		b.Run(fmt.Sprint(callers, "callers"), func(b *testing.B) {
@@ -72,7 +72,12 @@ func BenchmarkRun(b *testing.B) {
 			}
 			overHTTP := func(id string) error {
 				url := h.URL + "/v1/apps/desk/sessions/" + id + "/run"
-				req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(`{"message":"hi"}`))
+				req, err := http.NewRequestWithContext(
+					ctx,
+					http.MethodPost,
+					url,
+					strings.NewReader(`{"message":"hi"}`),
+				)
 				if err != nil {
 					return err
 				}
@@ -83,7 +88,8 @@ func BenchmarkRun(b *testing.B) {
 				}
 				defer resp.Body.Close()
 				data, err := io.ReadAll(resp.Body)
-				if err == nil && !bytes.Contains(data, []byte("event: end\ndata: {\"kind\":\"done\"")) {
+				if err == nil &&
+					!bytes.Contains(data, []byte("event: end\ndata: {\"kind\":\"done\"")) {
 					err = fmt.Errorf("status %d: %s", resp.StatusCode, data)
 				}
 				return err

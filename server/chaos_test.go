@@ -40,9 +40,9 @@ type attempt struct {
 	err    error
 }
 
-// Three processes serve one store behind a balancer. They are killed at random and started again, while clients
-// send inputs, follow sessions and cancel runs. Then the logs are compared with what the clients were told.
-// PLUGHOOK_SOAK=60 makes it five minutes.
+// Three processes serve one store behind a balancer. They are killed at random and started again, while
+// clients send inputs, follow sessions and cancel runs. Then the logs are compared with what the clients were
+// told. PLUGHOOK_SOAK=60 makes it five minutes.
 func TestReplicasAreKilledUnderLoad(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, store string) {
@@ -116,8 +116,15 @@ func TestReplicasAreKilledUnderLoad(t *testing.T) {
 			c.checkView(logs[c.keys[i%len(c.keys)]], &views[i])
 		}
 		cancelled, failed := c.checkRuns(logs)
-		t.Logf("%d kills, %d inputs (%d cancelled, %d without an answer), %d events, %d followers saw each of them once",
-			kills, len(c.runs), cancelled, failed, total, len(views))
+		t.Logf(
+			"%d kills, %d inputs (%d cancelled, %d without an answer), %d events, %d followers saw each of them once",
+			kills,
+			len(c.runs),
+			cancelled,
+			failed,
+			total,
+			len(views),
+		)
 		assert.NotZero(t, kills)
 		assert.Zero(t, failed)
 	})
@@ -137,7 +144,11 @@ func (c *chaos) work(over <-chan struct{}) {
 			return
 		default:
 		}
-		a := &attempt{key: c.keys[rand.IntN(len(c.keys))], id: session.NewID(), steps: rand.IntN(12)}
+		a := &attempt{
+			key:   c.keys[rand.IntN(len(c.keys))],
+			id:    session.NewID(),
+			steps: rand.IntN(12),
+		}
 		input := session.Message(fmt.Sprintf("steps %d %dms", a.steps, rand.IntN(60)))
 		input.ID = a.id
 		input.InvocationID = a.id
@@ -256,9 +267,9 @@ func (c *chaos) checkView(log []*session.Event, v *view) {
 	}
 }
 
-// checkRuns checks what became of each input. An input whose run ended is in the log once. Its steps are there
-// in order, none of them twice, and if it was not cancelled, all of them, and one answer. What the client was
-// told is what the log has.
+// checkRuns checks what became of each input. An input whose run ended is in the log once. Its steps are
+// there in order, none of them twice, and if it was not cancelled, all of them, and one answer. What the
+// client was told is what the log has.
 func (c *chaos) checkRuns(logs map[session.Key][]*session.Event) (cancelled, failed int) {
 	for _, a := range c.runs {
 		name := fmt.Sprintf("session %s, input %s", a.key.ID, a.id)
@@ -295,7 +306,13 @@ func (c *chaos) checkRuns(logs map[session.Key][]*session.Event) (cancelled, fai
 			}
 		}
 		for _, e := range a.events {
-			require.Equal(c.t, e.Seq, at[e.ID], "%s: the client was shown what the log does not have", name)
+			require.Equal(
+				c.t,
+				e.Seq,
+				at[e.ID],
+				"%s: the client was shown what the log does not have",
+				name,
+			)
 		}
 		switch {
 		case errors.Is(a.err, session.ErrCancelled):

@@ -24,8 +24,9 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// flaky forwards connections to a server, and cuts them at random moments: after mean on average, and after twice as
-// long for each that was cut since the test has set cuts to 0, so that something comes through on a slow machine, too.
+// flaky forwards connections to a server, and cuts them at random moments: after mean on average, and after
+// twice as long for each that was cut since the test has set cuts to 0, so that something comes through on a
+// slow machine, too.
 func flaky(t *testing.T, target string, mean time.Duration, cuts *atomic.Int32) string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -76,7 +77,10 @@ func TestAClientsRunGoesOnWhenConnectionsBreak(t *testing.T) {
 	s.Do("POST", "/v1/apps/desk/sessions/first/run", `{"message":"Hello"}`)
 	mean := max(6*time.Millisecond, time.Since(began))
 	var cuts atomic.Int32
-	c, err := client.New(flaky(t, s.URL, mean, &cuts), client.Options{HTTP: &http.Client{Transport: &http.Transport{}}})
+	c, err := client.New(
+		flaky(t, s.URL, mean, &cuts),
+		client.Options{HTTP: &http.Client{Transport: &http.Transport{}}},
+	)
 	require.NoError(t, err)
 	defer c.Close()
 	key := session.Key{App: "desk", User: "user", ID: "s"}
@@ -95,7 +99,13 @@ func TestAClientsRunGoesOnWhenConnectionsBreak(t *testing.T) {
 				continue
 			}
 			if of == e.ID {
-				require.True(t, strings.HasPrefix(e.Text(), shown), "%q was shown of %q", shown, e.Text())
+				require.True(
+					t,
+					strings.HasPrefix(e.Text(), shown),
+					"%q was shown of %q",
+					shown,
+					e.Text(),
+				)
 			}
 			got = append(got, e.ID)
 		}

@@ -23,8 +23,8 @@ import (
 	"github.com/plughook/plughook/session/memory"
 )
 
-// FuzzRequests sends any request as the user ann. No answer is the server's fault, and nothing of another user
-// changes.
+// FuzzRequests sends any request as the user ann. No answer is the server's fault, and nothing of another
+// user changes.
 func FuzzRequests(f *testing.F) {
 	for _, seed := range [][5]string{
 		{"POST", "run", "", "", `{"message":"Hello there","id":"one"}`},
@@ -47,9 +47,13 @@ func FuzzRequests(f *testing.F) {
 		f.Add(seed[0], seed[1], seed[2], seed[3], seed[4])
 	}
 	sessions := memory.New()
-	a := agent.New("helper", "It helps.", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
-		return func(yield func(*session.Event, error) bool) { yield(session.Reply("Yes."), nil) }
-	})
+	a := agent.New(
+		"helper",
+		"It helps.",
+		func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
+			return func(yield func(*session.Event, error) bool) { yield(session.Reply("Yes."), nil) }
+		},
+	)
 	plugins := []*plugin.Plugin{rewind.New(sessions)}
 	r, err := runner.New(runner.Options{Agent: a, Sessions: sessions, Plugins: plugins})
 	require.NoError(f, err)
@@ -66,7 +70,10 @@ func FuzzRequests(f *testing.F) {
 	require.NoError(f, err)
 
 	f.Fuzz(func(t *testing.T, method, path, position, accept, body string) {
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond) // a stream does not end by itself
+		ctx, cancel := context.WithTimeout(
+			t.Context(),
+			200*time.Millisecond,
+		) // a stream does not end by itself
 		defer cancel()
 		u, err := url.Parse("http://desk/v1/apps/desk/sessions/s/" + path)
 		if err != nil {

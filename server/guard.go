@@ -26,7 +26,8 @@ type guard struct {
 // checkOrigin returns an error if the text is no origin: scheme, host and perhaps a port, and nothing else.
 func checkOrigin(text string) error {
 	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Scheme+"://"+u.Host != text {
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" ||
+		u.Scheme+"://"+u.Host != text {
 		return fmt.Errorf("%q is no origin, such as https://chat.example.com", text)
 	}
 	return nil
@@ -58,7 +59,16 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			if what == http.ErrAbortHandler {
 				panic(what)
 			}
-			g.core.Log.ErrorContext(r.Context(), "a route panicked", "method", r.Method, "route", r.Pattern, "stack", string(debug.Stack()))
+			g.core.Log.ErrorContext(
+				r.Context(),
+				"a route panicked",
+				"method",
+				r.Method,
+				"route",
+				r.Pattern,
+				"stack",
+				string(debug.Stack()),
+			)
 			panic(http.ErrAbortHandler)
 		}
 	}()
@@ -67,7 +77,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.core.Fail(w, r, err)
 		return
 	}
-	// A browser asks first whether it may send what is not simple (CORS).
+	// Before a browser sends a request with a token or JSON to another origin, it asks whether it may (a CORS
+	// preflight).
 	if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
 		w.WriteHeader(http.StatusNoContent)
 		return
@@ -94,7 +105,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.next.ServeHTTP(w, web.WithCaller(r, who, func() bool { return g.still(r, who) }))
 }
 
-// still reports whether a request would still be let in, as the same caller. If that cannot be found out, it is.
+// still reports whether a request would still be let in, as the same caller. It is true if Options.Caller
+// fails: a stream goes on while the list of tokens cannot be read.
 func (g *guard) still(r *http.Request, was Caller) bool {
 	if g.caller == nil {
 		return true
@@ -109,14 +121,15 @@ func (g *guard) still(r *http.Request, was Caller) bool {
 	return now.User == was.User && apps
 }
 
-// unauthorized is what a caller is told whom nobody knows.
-var unauthorized = &web.Problem{
-	Status:  http.StatusUnauthorized,
-	Code:    "unauthorized",
-	Message: "the server does not know who you are: log in, or send a token that is valid here as Authorization: Bearer TOKEN",
-}
+// unauthorized is the answer to a request whose sender is not known.
+var unauthorized = web.NewProblem(
+	http.StatusUnauthorized,
+	"unauthorized",
+	"the server does not know who you are: log in, or send a token that is valid here as Authorization: Bearer TOKEN",
+)
 
-// open reports whether a request needs no caller: it asks for nothing that is anybody's.
+// open reports whether a request is let in without a caller: it asks whether the server lives, and for no
+// user's data.
 func open(r *http.Request) bool {
 	return r.Method == http.MethodGet && (r.URL.Path == "/health" || r.URL.Path == "/ready")
 }
@@ -124,7 +137,7 @@ func open(r *http.Request) bool {
 // check refuses requests that came by a name that is not the server's, or from a page of another origin.
 func (g *guard) check(w http.ResponseWriter, r *http.Request) error {
 	forbidden := func(message string) error {
-		return &web.Problem{Status: http.StatusForbidden, Code: "forbidden", Message: message}
+		return web.NewProblem(http.StatusForbidden, "forbidden", message)
 	}
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	loopback := local != nil && isLoopback(local.String())
@@ -139,10 +152,11 @@ func (g *guard) check(w http.ResponseWriter, r *http.Request) error {
 		return forbidden("the header Host is missing or has several values")
 	case slices.Contains(g.hosts, host):
 	case loopback && !isLoopback(host) && host != "localhost" && !strings.HasSuffix(host, ".localhost"):
-		return forbidden("the header Host names a host that is not this one; if it is one of this server's names, add it to the server's hosts")
+		return forbidden("the header Host names a host that is not this one; if it is one of this " +
+			"server's names, add it to the server's hosts")
 	}
 
-	// What a page of another origin sends changes nothing and reads nothing.
+	// A page of another origin may neither change nor read anything, but for the origins that are allowed.
 	w.Header().Add("Vary", "Origin")
 	origin := r.Header.Get("Origin")
 	if slices.Contains(g.origins, origin) && origin != "" {

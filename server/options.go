@@ -17,8 +17,8 @@ type Options struct {
 	Apps []App
 	// Caller says who sends a request, by a token, a cookie of an own login, or a header that a proxy sets.
 	// An error that is ErrUnauthorized is answered with status 401; every other with 500. While a stream is
-	// open, it is asked again after each Limits.Heartbeat: the stream ends if the answer is ErrUnauthorized, or
-	// another user. It does not read the request's body. nil: everybody is let in, from this machine only.
+	// open, it is asked again after each Limits.Heartbeat: the stream ends if the answer is ErrUnauthorized,
+	// or another user. It does not read the request's body. nil: everybody is let in, from this machine only.
 	Caller func(*http.Request) (Caller, error)
 	// Hosts are the names (without port) by which clients reach the server, beside the address that they
 	// connect to. On a loopback address its names are allowed too.
@@ -27,7 +27,8 @@ type Options struct {
 	Origins []string
 	// Chat says what POST /chat is.
 	Chat Chat
-	// Kit serves the routes of the Agent Development Kit, for its web page and its clients; see docs/adk-web.md.
+	// Kit serves the routes of the Agent Development Kit, for its web page and its clients; see
+	// docs/adk-web.md.
 	Kit bool
 	// KitDev serves that kit's routes for developers as well: traces and graphs. It needs Kit.
 	KitDev bool
@@ -50,7 +51,8 @@ type App = apps.App
 // A Caller is who sends a request.
 type Caller = apps.Caller
 
-// Limits bound what clients may take. A 0 is the default that stands beside it; a negative number is no bound.
+// Limits bound what clients may take. A 0 is the default that stands beside it; a negative number is no
+// bound.
 type Limits = apps.Limits
 
 // ErrUnauthorized says that it is not known who sends a request.

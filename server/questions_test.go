@@ -18,12 +18,15 @@ import (
 	"github.com/plughook/plughook/session/sqlite"
 )
 
-// serveForm serves a workflow that asks for a name and a size at once, and says both then. Each call is a server as
-// in a process of its own, on the same store.
+// serveForm serves a workflow that asks for a name and a size at once, and says both then. Each call is a
+// server as in a process of its own, on the same store.
 func serveForm(t *testing.T, store string) *service {
-	name := workflow.Func("name", func(ctx context.Context, r *workflow.Run, _ any) (string, error) {
-		return workflow.Ask[string](ctx, r, "q", "What is your name?")
-	})
+	name := workflow.Func(
+		"name",
+		func(ctx context.Context, r *workflow.Run, _ any) (string, error) {
+			return workflow.Ask[string](ctx, r, "q", "What is your name?")
+		},
+	)
 	size := workflow.Func("size", func(ctx context.Context, r *workflow.Run, _ any) (int, error) {
 		return workflow.Ask[int](ctx, r, "q", "Which size?")
 	})
@@ -98,12 +101,20 @@ func (s *service) post(route, body string) *asked {
 	return a
 }
 
-// A workflow's questions are answered one by one, in another process; a wrong answer is asked again, with the reason.
+// A workflow's questions are answered one by one, in another process; a wrong answer is asked again, with the
+// reason.
 func TestQuestionsAreAnsweredOneByOne(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "s.db")
 	first := serveForm(t, store)
 	a := first.post("/run", `{"message":"Hello","id":"mon"}`)
-	require.Equal(t, map[string]string{"form@mon/name@1#q": "What is your name?", "form@mon/size@1#q": "Which size?"}, a.waits())
+	require.Equal(
+		t,
+		map[string]string{
+			"form@mon/name@1#q": "What is your name?",
+			"form@mon/size@1#q": "Which size?",
+		},
+		a.waits(),
+	)
 
 	other := serveForm(t, store)
 	_, text := other.Do("GET", formSession+"/waiting", "")
@@ -111,7 +122,11 @@ func TestQuestionsAreAnsweredOneByOne(t *testing.T) {
 	a = other.post("/respond", `{"call":"form@mon/size@1#q","response":"large"}`)
 	require.Nil(t, a.output())
 	again := "form@mon/size@1#q#2"
-	require.Equal(t, "Which size?\n(The answer before was refused: is of type string, must be integer)", a.waits()[again])
+	require.Equal(
+		t,
+		"Which size?\n(The answer before was refused: is of type string, must be integer)",
+		a.waits()[again],
+	)
 	a = other.post("/respond", `{"call":"`+again+`","response":42}`)
 	require.Equal(t, map[string]string{"form@mon/name@1#q": "What is your name?"}, a.waits())
 
@@ -121,7 +136,11 @@ func TestQuestionsAreAnsweredOneByOne(t *testing.T) {
 		require.Equal(t, 409, status, text)
 		status, text = other.Do("POST", formSession+"/run", `{"content":`+answerContent(id, 1)+`}`)
 		require.Equal(t, 409, status, text)
-		status, text = other.Do("POST", "/chat", `{"session":"s","content":`+answerContent(id, 1)+`}`)
+		status, text = other.Do(
+			"POST",
+			"/chat",
+			`{"session":"s","content":`+answerContent(id, 1)+`}`,
+		)
 		require.Equal(t, 409, status, text)
 	}
 	status, text := other.Do("POST", formSession+"/respond", `{"response":1}`)
@@ -141,7 +160,11 @@ func TestQuestionsAreAnsweredOneByOne(t *testing.T) {
 
 func answerContent(id string, value any) string {
 	data, _ := json.Marshal(map[string]any{"role": "user", "parts": []any{map[string]any{
-		"functionResponse": map[string]any{"id": id, "name": session.AskTool, "response": map[string]any{"result": value}},
+		"functionResponse": map[string]any{
+			"id":       id,
+			"name":     session.AskTool,
+			"response": map[string]any{"result": value},
+		},
 	}}})
 	return string(data)
 }
@@ -156,10 +179,18 @@ func TestQuestionsAreAnsweredTogether(t *testing.T) {
 
 	// By POST /chat, whose answer is a stream.
 	s.post("/run", `{"message":"Hello","id":"wed"}`)
-	status, text := s.Do("POST", "/chat", `{"session":"s","content":`+answerContent("form@wed/name@1#q", "Bob")+`}`)
+	status, text := s.Do(
+		"POST",
+		"/chat",
+		`{"session":"s","content":`+answerContent("form@wed/name@1#q", "Bob")+`}`,
+	)
 	require.Equal(t, 200, status)
 	require.Contains(t, text, `"waiting":[{"id":"form@wed/size@1#q"`)
-	_, text = s.Do("POST", "/chat", `{"session":"s","content":`+answerContent("form@wed/size@1#q", 7)+`}`)
+	_, text = s.Do(
+		"POST",
+		"/chat",
+		`{"session":"s","content":`+answerContent("form@wed/size@1#q", 7)+`}`,
+	)
 	require.Contains(t, text, `"output":"Bob wears 7"`)
 }
 
@@ -173,7 +204,11 @@ func TestAWorkflowGoesOnByItsRoute(t *testing.T) {
 	for i, e := range []*session.Event{workflow.Answer("form@mon/name@1#q", "Ada"), workflow.Answer("form@mon/size@1#q", 42)} {
 		e.ID = fmt.Sprint("answer-", i)
 		e.InvocationID = "tue"
-		at.Position, err = s.Sessions.Append(t.Context(), session.AppendTarget{Key: key, After: at.Position}, e)
+		at.Position, err = s.Sessions.Append(
+			t.Context(),
+			session.AppendTarget{Key: key, After: at.Position},
+			e,
+		)
 		require.NoError(t, err)
 	}
 	require.Equal(t, "Ada wears 42", s.post("/run", `{}`).output())
@@ -185,7 +220,11 @@ func TestQuestionsForTheKitsClients(t *testing.T) {
 	s := serveForm(t, filepath.Join(t.TempDir(), "s.db"))
 	s.Do("POST", "/apps/desk/users/user/sessions/s", ``)
 	run := func(message string) (int, string) {
-		return s.Do("POST", "/run", `{"appName":"desk","userId":"user","sessionId":"s","newMessage":`+message+`}`)
+		return s.Do(
+			"POST",
+			"/run",
+			`{"appName":"desk","userId":"user","sessionId":"s","newMessage":`+message+`}`,
+		)
 	}
 	status, text := run(`{"role":"user","parts":[{"text":"Hello"}]}`)
 	require.Equal(t, 200, status, text)
@@ -229,15 +268,33 @@ func TestQuestionsForTheKitsClients(t *testing.T) {
 	response := func(id, value string) string {
 		return `{"functionResponse":{"id":"` + id + `","name":"adk_request_input","response":` + value + `}}`
 	}
-	status, text = run(`{"role":"user","parts":[` + response(ids["size"], `{"response":"large"}`) + `]}`)
+	status, text = run(
+		`{"role":"user","parts":[` + response(ids["size"], `{"response":"large"}`) + `]}`,
+	)
 	require.Equal(t, 200, status, text)
 	second, texts := questions(text)
-	require.Equal(t, []string{"Which size?\n(The answer before was refused: is of type string, must be integer)"}, texts)
-	status, text = run(`{"role":"user","parts":[` + response(ids["size"], `{"response":"42"}`) + `]}`)
+	require.Equal(
+		t,
+		[]string{
+			"Which size?\n(The answer before was refused: is of type string, must be integer)",
+		},
+		texts,
+	)
+	status, text = run(
+		`{"role":"user","parts":[` + response(ids["size"], `{"response":"42"}`) + `]}`,
+	)
 	require.Equal(t, 409, status, text)
 
 	// The right ones, together, as newer pages and the kit's clients do.
-	status, text = run(`{"role":"user","parts":[` + response(ids["name"], `{"result":"Ada"}`) + `,` + response(second["size"], `{"response":"42"}`) + `]}`)
+	status, text = run(
+		`{"role":"user","parts":[` + response(
+			ids["name"],
+			`{"result":"Ada"}`,
+		) + `,` + response(
+			second["size"],
+			`{"response":"42"}`,
+		) + `]}`,
+	)
 	require.Equal(t, 200, status, text)
 	_, texts = questions(text)
 	require.Equal(t, []string{"Ada wears 42"}, texts, "the page shows texts only")
@@ -278,12 +335,23 @@ func TestAWorkflowThatWaitsIsCancelled(t *testing.T) {
 
 // The output of a workflow that ends with a function is no text; clients that show texts are told it as one.
 func TestAWorkflowsOutputIsItsAnswer(t *testing.T) {
-	count := workflow.Func("count", func(_ context.Context, _ *workflow.Run, message string) (map[string]int, error) {
-		return map[string]int{"letters": len(message)}, nil
-	})
+	count := workflow.Func(
+		"count",
+		func(_ context.Context, _ *workflow.Run, message string) (map[string]int, error) {
+			return map[string]int{"letters": len(message)}, nil
+		},
+	)
 	edges := workflow.Chain(workflow.Start, count)
 	s := serveWorkflow(t, filepath.Join(t.TempDir(), "a.db"), edges)
-	require.Contains(t, s.a2a("SendMessage", servertest.A2AMessage("m1", "Hello", "")), `"text":"{\"letters\":5}"`)
+	require.Contains(
+		t,
+		s.a2a("SendMessage", servertest.A2AMessage("m1", "Hello", "")),
+		`"text":"{\"letters\":5}"`,
+	)
 	s = serveWorkflow(t, filepath.Join(t.TempDir(), "b.db"), edges)
-	require.Contains(t, s.agui(servertest.AGUIRequest("run-1", "Hello")), `"delta":"{\"letters\":5}"`)
+	require.Contains(
+		t,
+		s.agui(servertest.AGUIRequest("run-1", "Hello")),
+		`"delta":"{\"letters\":5}"`,
+	)
 }

@@ -15,23 +15,27 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// refuse is a plugin that withholds what users say with "forbidden" in it, and counts what it was asked. A text that
-// ends in "!" is refused without a word to show.
+// refuse is a plugin that withholds what users say with "forbidden" in it, and counts what it was asked. A
+// text that ends in "!" is refused without a word to show.
 func refuse(asked *int) *plugin.Plugin {
-	return &plugin.Plugin{Name: "policy", Partials: true, OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		if e.Author != session.User || e.Content == nil {
-			return plugin.Outcome{}, nil
-		}
-		*asked++
-		if !strings.Contains(e.Text(), "forbidden") {
-			return plugin.Outcome{}, nil
-		}
-		out := plugin.Deny("That is not allowed here.", "a rule")
-		if strings.HasSuffix(e.Text(), "!") {
-			out.Emit[0].Content = nil
-		}
-		return out, nil
-	}}
+	return &plugin.Plugin{
+		Name:     "policy",
+		Partials: true,
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			if e.Author != session.User || e.Content == nil {
+				return plugin.Outcome{}, nil
+			}
+			*asked++
+			if !strings.Contains(e.Text(), "forbidden") {
+				return plugin.Outcome{}, nil
+			}
+			out := plugin.Deny("That is not allowed here.", "a rule")
+			if strings.HasSuffix(e.Text(), "!") {
+				out.Emit[0].Content = nil
+			}
+			return out, nil
+		},
+	}
 }
 
 // inOrder takes out the key of an event that stands elsewhere once the event was read from the log.
@@ -51,8 +55,8 @@ func TestWhatIsWrongWithAChat(t *testing.T) {
 	}
 }
 
-// A message that was denied is not in the log. Sent again with its id, it is told as denied, by every surface whose
-// clients give ids: nobody judges it again, and other content with its id is refused.
+// A message that was denied is not in the log. Sent again with its id, it is told as denied, by every surface
+// whose clients give ids: nobody judges it again, and other content with its id is refused.
 func TestADeniedMessageAgain(t *testing.T) {
 	for name, tc := range map[string]struct {
 		send func(s *service, text string) (status int, answer string)
@@ -88,14 +92,18 @@ func TestADeniedMessageAgain(t *testing.T) {
 			status, other := tc.send(s, "Hello")
 			require.Equal(t, 409, status, other)
 			require.Equal(t, 1, asked)
-			one, err := s.Sessions.Get(t.Context(), session.Key{App: "desk", User: "user", ID: "ada"})
+			one, err := s.Sessions.Get(
+				t.Context(),
+				session.Key{App: "desk", User: "user", ID: "ada"},
+			)
 			require.NoError(t, err)
 			require.Equal(t, int64(1), one.Position)
 		})
 	}
 }
 
-// A page of AG-UI still has a message that was denied without a word, before its next one: it is not said again.
+// A page of AG-UI still has a message that was denied without a word, before its next one: it is not said
+// again.
 func TestTheNextMessageAfterADeniedOne(t *testing.T) {
 	asked := 0
 	s := serve(t, servertest.Act, nil, refuse(&asked))
@@ -117,10 +125,20 @@ func TestADeniedMessageAgainOnABusySession(t *testing.T) {
 			const path = "/v1/apps/desk/sessions/ada/run"
 			denied := `{"id":"m1","message":"forbidden","onBusy":"` + busy + `"}`
 			_, first := s.Do("POST", path, denied)
-			resp := s.Open(t.Context(), "POST", path, `{"id":"m2","message":"Hello"}`, "Accept", "text/event-stream")
+			resp := s.Open(
+				t.Context(),
+				"POST",
+				path,
+				`{"id":"m2","message":"Hello"}`,
+				"Accept",
+				"text/event-stream",
+			)
 			defer resp.Body.Close()
 			require.Eventually(t, func() bool {
-				one, err := s.Sessions.Get(t.Context(), session.Key{App: "desk", User: "user", ID: "ada"})
+				one, err := s.Sessions.Get(
+					t.Context(),
+					session.Key{App: "desk", User: "user", ID: "ada"},
+				)
 				return err == nil && one.Position == 2
 			}, time.Minute, 5*time.Millisecond)
 			time.AfterFunc(100*time.Millisecond, func() { close(goOn) })
@@ -134,8 +152,8 @@ func TestADeniedMessageAgainOnABusySession(t *testing.T) {
 	}
 }
 
-// A run that was cancelled is told as cancelled when its input is sent again, by every surface; a request without an
-// input goes on.
+// A run that was cancelled is told as cancelled when its input is sent again, by every surface; a request
+// without an input goes on.
 func TestACancelledMessageAgain(t *testing.T) {
 	const path = "/v1/apps/desk/sessions/ada"
 	for name, tc := range map[string]struct {
@@ -184,8 +202,8 @@ func TestACancelledMessageAgain(t *testing.T) {
 	}
 }
 
-// A server that is shut down cuts its runs off: nothing says that somebody has cancelled them, so another server goes on
-// with the same input. A run that took too long was ended on purpose.
+// A server that is shut down cuts its runs off: nothing says that somebody has cancelled them, so another
+// server goes on with the same input. A run that took too long was ended on purpose.
 func TestWhoEndedTheRun(t *testing.T) {
 	key := session.Key{App: "desk", User: "user", ID: "ada"}
 	said := func(s *service) (codes []string) {
@@ -197,9 +215,21 @@ func TestWhoEndedTheRun(t *testing.T) {
 	}
 	t.Run("a shutdown", func(t *testing.T) {
 		s := serve(t, servertest.Act, nil)
-		resp := s.Open(t.Context(), "POST", servertest.Ada+"/run", `{"id":"m1","message":"wait","streaming":false}`, "Accept", "text/event-stream")
+		resp := s.Open(
+			t.Context(),
+			"POST",
+			servertest.Ada+"/run",
+			`{"id":"m1","message":"wait","streaming":false}`,
+			"Accept",
+			"text/event-stream",
+		)
 		defer resp.Body.Close()
-		require.Eventually(t, func() bool { return len(said(s)) == 1 }, time.Minute, 5*time.Millisecond)
+		require.Eventually(
+			t,
+			func() bool { return len(said(s)) == 1 },
+			time.Minute,
+			5*time.Millisecond,
+		)
 		now, cancel := context.WithCancel(t.Context())
 		cancel()
 		s.Server.Shutdown(now)

@@ -21,8 +21,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// BenchmarkReplicas sends runs of 18 events to one and to three processes on one PostgreSQL: 32 clients at once,
-// each with a session of its own, an agent that takes no time, the answer as a stream.
+// BenchmarkReplicas sends runs of 18 events to one and to three processes on one PostgreSQL: 32 clients at
+// once, each with a session of its own, an agent that takes no time, the answer as a stream.
 func BenchmarkReplicas(b *testing.B) {
 	for _, count := range []int{1, 3} {
 		b.Run(fmt.Sprint(count), func(b *testing.B) {
@@ -79,7 +79,12 @@ func BenchmarkFollowers(b *testing.B) {
 		key := session.Key{App: "desk", User: "user", ID: fmt.Sprint("s", i)}
 		_, err := sessions.Create(ctx, key, nil)
 		require.NoError(b, err)
-		req, err := http.NewRequestWithContext(ctx, "GET", reader.url+"/v1/apps/desk/sessions/"+key.ID+"/events?follow=1", nil)
+		req, err := http.NewRequestWithContext(
+			ctx,
+			"GET",
+			reader.url+"/v1/apps/desk/sessions/"+key.ID+"/events?follow=1",
+			nil,
+		)
 		require.NoError(b, err)
 		resp, err := web.Do(req)
 		require.NoError(b, err)

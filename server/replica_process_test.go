@@ -38,8 +38,8 @@ import (
 	"github.com/plughook/plughook/session/sqlite"
 )
 
-// replicaVariable has the store of a replica. A process of this test binary that has it is one: a server of its
-// own on that store.
+// replicaVariable has the store of a replica. A process of this test binary that has it is one: a server of
+// its own on that store.
 const replicaVariable = "PLUGHOOK_REPLICA"
 
 func TestMain(m *testing.M) {
@@ -63,8 +63,8 @@ func openStore(ctx context.Context, where string) (session.Service, error) {
 	return sqlite.Open(ctx, where)
 }
 
-// serveReplica serves the agent "errand" as the app "desk", and prints its address. It ends on SIGTERM in good
-// order, and when its standard input ends.
+// serveReplica serves the agent "errand" as the app "desk", and prints its address. It ends on SIGTERM in
+// good order, and when its standard input ends.
 func serveReplica(where string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -128,7 +128,9 @@ func errand(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, err
 			return
 		case text == "book":
 			e := servertest.Call(session.NewID(), "book", map[string]any{})
-			e.Actions.RequestedToolConfirmations = map[string]session.Confirmation{e.Content.Parts[0].FunctionCall.ID: {Hint: "5 EUR"}}
+			e.Actions.RequestedToolConfirmations = map[string]session.Confirmation{
+				e.Content.Parts[0].FunctionCall.ID: {Hint: "5 EUR"},
+			}
 			yield(e, nil)
 			return
 		case strings.HasPrefix(text, "stubborn "):
@@ -158,13 +160,21 @@ func errand(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, err
 				return
 			}
 			c := servertest.Call(fmt.Sprintf("%s-%d", now.ID, i), "step", map[string]any{})
-			if !yield(c, nil) || !yield(session.Respond(c.Content.Parts[0].FunctionCall, map[string]any{"step": i}), nil) {
+			if !yield(c, nil) ||
+				!yield(
+					session.Respond(c.Content.Parts[0].FunctionCall, map[string]any{"step": i}),
+					nil,
+				) {
 				return
 			}
 		}
 		id := session.NewID()
 		for _, piece := range []string{"do", "ne"} {
-			part := &session.Event{ID: id, Partial: true, Content: genai.NewContentFromText(piece, genai.RoleModel)}
+			part := &session.Event{
+				ID:      id,
+				Partial: true,
+				Content: genai.NewContentFromText(piece, genai.RoleModel),
+			}
 			if !yield(part, nil) {
 				return
 			}
@@ -208,8 +218,8 @@ func (r *replica) kill() {
 	_ = r.input.Close()
 }
 
-// A balancer stands before replicas, and gives each request to the next one of them, dead or alive, as a proxy
-// does that has not noticed yet.
+// A balancer stands before replicas, and gives each request to the next one of them, dead or alive, as a
+// proxy does that has not noticed yet.
 type balancer struct {
 	url string
 

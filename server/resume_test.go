@@ -142,14 +142,25 @@ func TestStreamsThatBreakGoOnWhereTheyWere(t *testing.T) {
 		})
 	}
 	for n := range turns {
-		status, body := s.Do("POST", path+"/run", fmt.Sprintf(`{"message":"turn %d"}`, n), "Accept", []string{"application/json", "text/event-stream"}[n%2])
+		status, body := s.Do(
+			"POST",
+			path+"/run",
+			fmt.Sprintf(`{"message":"turn %d"}`, n),
+			"Accept",
+			[]string{"application/json", "text/event-stream"}[n%2],
+		)
 		require.Equal(t, 200, status, body)
 	}
 	key := session.Key{App: "desk", User: "user", ID: "s"}
 	now, err := s.Sessions.Get(t.Context(), key)
 	require.NoError(t, err)
 	for i := range views { // they come to the log's end
-		require.Eventually(t, func() bool { return views[i].length() >= int(now.Position) }, time.Minute, time.Millisecond)
+		require.Eventually(
+			t,
+			func() bool { return views[i].length() >= int(now.Position) },
+			time.Minute,
+			time.Millisecond,
+		)
 	}
 	time.Sleep(100 * time.Millisecond) // for what they should not see
 	end()
@@ -172,7 +183,13 @@ func TestStreamsThatBreakGoOnWhereTheyWere(t *testing.T) {
 }
 
 // followOnce follows a stream until the connection breaks at a random moment, before most has passed.
-func followOnce(ctx context.Context, client *http.Client, url string, v *view, most time.Duration) error {
+func followOnce(
+	ctx context.Context,
+	client *http.Client,
+	url string,
+	v *view,
+	most time.Duration,
+) error {
 	ctx, hangUp := context.WithTimeout(ctx, rand.N(most))
 	defer hangUp()
 	req, err := http.NewRequestWithContext(ctx, "GET", url, nil)
@@ -218,12 +235,24 @@ func TestAPositionBeyondTheLogIsRefused(t *testing.T) {
 	status, _ := s.Do("POST", one+"/run", `{"id":"one","message":"Hello there"}`)
 	require.Equal(t, 200, status)
 	for _, path := range []string{one + "/run", "/chat"} {
-		status, body := s.Do("POST", path, `{"id":"two","message":"Hello again"`+map[bool]string{true: `,"session":"ada"`}[path == "/chat"]+`}`, "Last-Event-ID", "3")
+		status, body := s.Do(
+			"POST",
+			path,
+			`{"id":"two","message":"Hello again"`+map[bool]string{true: `,"session":"ada"`}[path == "/chat"]+`}`,
+			"Last-Event-ID",
+			"3",
+		)
 		require.Equal(t, 400, status, body)
 	}
 	status, _ = s.Do("GET", one+"/events", "", "Last-Event-ID", "3")
 	require.Equal(t, 400, status)
-	status, body := s.Do("POST", one+"/run", `{"id":"one","message":"Hello there"}`, "Last-Event-ID", "2")
+	status, body := s.Do(
+		"POST",
+		one+"/run",
+		`{"id":"one","message":"Hello there"}`,
+		"Last-Event-ID",
+		"2",
+	)
 	require.Equal(t, 200, status)
 	require.Contains(t, body, "event: end")
 }

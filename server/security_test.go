@@ -69,10 +69,20 @@ func TestATokenReachesItsUsersSessionsAndNoOthers(t *testing.T) {
 		require.Equal(t, row.status, status, "%v: %s", row, body)
 		require.NotContains(t, body, "ldap")
 		if row.status == 404 && row.token == "root" {
-			require.Equal(t, missing, body, "%v: a session of somebody else looks as one that is missing", row)
+			require.Equal(
+				t,
+				missing,
+				body,
+				"%v: a session of somebody else looks as one that is missing",
+				row,
+			)
 		}
 	}
-	require.NotContains(t, func() string { _, b := s.Do("GET", "/v1/apps", "", "Authorization", "Bearer bob"); return b }(), "desk")
+	require.NotContains(
+		t,
+		func() string { _, b := s.Do("GET", "/v1/apps", "", "Authorization", "Bearer bob"); return b }(),
+		"desk",
+	)
 	status, _ = s.Do("DELETE", "/v1/apps/desk/users/ann", "", "Authorization", "Bearer root")
 	require.Equal(t, 200, status)
 	status, _ = s.Do("GET", one, "", "Authorization", "Bearer ann")
@@ -128,9 +138,21 @@ func TestATokenDoesNotSetWhatAllUsersShare(t *testing.T) {
 		require.Equal(t, 400, status, "%v: %s", row, body)
 		require.Contains(t, body, "only an admin", "%v", row)
 	}
-	status, _ := s.Do("POST", one+"/run", `{"message":"Hello there","stateDelta":{"user:name":"Ann","mood":"good"}}`, "Authorization", "Bearer ann")
+	status, _ := s.Do(
+		"POST",
+		one+"/run",
+		`{"message":"Hello there","stateDelta":{"user:name":"Ann","mood":"good"}}`,
+		"Authorization",
+		"Bearer ann",
+	)
 	require.Equal(t, 200, status)
-	status, _ = s.Do("POST", one+"/run", `{"message":"Hello there","stateDelta":{"app:greeting":"Welcome"}}`, "Authorization", "Bearer root")
+	status, _ = s.Do(
+		"POST",
+		one+"/run",
+		`{"message":"Hello there","stateDelta":{"app:greeting":"Welcome"}}`,
+		"Authorization",
+		"Bearer root",
+	)
 	require.Equal(t, 200, status)
 	_, body := s.Do("GET", one, "", "Authorization", "Bearer ann")
 	require.Contains(t, body, `"app:greeting":"Welcome"`)
@@ -186,7 +208,12 @@ func TestRequestsThatAPageOfAnotherOriginMayHaveSentAreRefused(t *testing.T) {
 		if row.method == "GET" {
 			path, body = "/v1/apps", ""
 		}
-		req, err := http.NewRequestWithContext(t.Context(), row.method, s.URL+path, strings.NewReader(body))
+		req, err := http.NewRequestWithContext(
+			t.Context(),
+			row.method,
+			s.URL+path,
+			strings.NewReader(body),
+		)
 		require.NoError(t, err)
 		req.Host = row.host
 		for name, value := range map[string]string{"Origin": row.origin, "Sec-Fetch-Site": row.fetch} {
@@ -202,7 +229,13 @@ func TestRequestsThatAPageOfAnotherOriginMayHaveSentAreRefused(t *testing.T) {
 		resp.Body.Close()
 		require.Equal(t, row.status, resp.StatusCode, "%+v", row)
 		allowed := resp.Header.Get("Access-Control-Allow-Origin")
-		require.Equal(t, row.origin == "https://chat.example.com", allowed == row.origin && row.origin != "", "%+v", row)
+		require.Equal(
+			t,
+			row.origin == "https://chat.example.com",
+			allowed == row.origin && row.origin != "",
+			"%+v",
+			row,
+		)
 		require.NotEqual(t, "*", allowed)
 	}
 }
@@ -240,7 +273,11 @@ func TestWhatIsTooLargeOrTooManyIsRefused(t *testing.T) {
 		o.Limits.Streams = 3
 	})
 	defer close(block)
-	status, body := s.Do("POST", "/chat", `{"session":"a","message":"`+strings.Repeat("x", 1000)+`"}`)
+	status, body := s.Do(
+		"POST",
+		"/chat",
+		`{"session":"a","message":"`+strings.Repeat("x", 1000)+`"}`,
+	)
 	require.Equal(t, 413, status)
 	require.Contains(t, body, "1000 bytes")
 
@@ -267,7 +304,13 @@ func TestWhatIsTooLargeOrTooManyIsRefused(t *testing.T) {
 func TestABodyThatIsNestedDeepIsRefused(t *testing.T) {
 	s := serve(t, servertest.Echo, nil)
 	for depth, want := range map[int]int{150: 200, 300: 400, 9000: 400} {
-		body := `{"message":"x","stateDelta":{"a":` + strings.Repeat("[", depth) + `"]\\"` + strings.Repeat("]", depth) + `}}`
+		body := `{"message":"x","stateDelta":{"a":` + strings.Repeat(
+			"[",
+			depth,
+		) + `"]\\"` + strings.Repeat(
+			"]",
+			depth,
+		) + `}}`
 		status, answer := s.Do("POST", "/v1/apps/desk/sessions/ada/run", body)
 		require.Equal(t, want, status, "%d: %s", depth, answer)
 	}
@@ -293,7 +336,10 @@ func TestAReaderThatStopsIsCutOffAndTheRunGoesOn(t *testing.T) {
 	require.NoError(t, err)
 	defer conn.Close()
 	require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(4096))
-	_, err = io.WriteString(conn, "POST /chat HTTP/1.1\r\nHost: localhost\r\nContent-Length: 33\r\n\r\n"+`{"message":"flood","session":"a"}`)
+	_, err = io.WriteString(
+		conn,
+		"POST /chat HTTP/1.1\r\nHost: localhost\r\nContent-Length: 33\r\n\r\n"+`{"message":"flood","session":"a"}`,
+	)
 	require.NoError(t, err)
 	key := session.Key{App: "desk", User: "user", ID: "a"}
 	require.Eventually(t, func() bool {
@@ -306,7 +352,11 @@ func TestAReaderThatStopsIsCutOffAndTheRunGoesOn(t *testing.T) {
 func TestAReaderThatStopsIsCutOffOnEveryRoute(t *testing.T) {
 	s := serve(t, flood, func(o *server.Options) { o.Limits.Patience = 500 * time.Millisecond })
 	// The log is not made by a request: the test itself may stop reading its answer for so long.
-	made, err := s.Sessions.Create(t.Context(), session.Key{App: "desk", User: "user", ID: "a"}, nil)
+	made, err := s.Sessions.Create(
+		t.Context(),
+		session.Key{App: "desk", User: "user", ID: "a"},
+		nil,
+	)
 	require.NoError(t, err)
 	at := session.AppendTarget{Key: made.Key}
 	for e, err := range flood(t.Context(), nil) {
@@ -325,7 +375,10 @@ func TestAReaderThatStopsIsCutOffOnEveryRoute(t *testing.T) {
 		require.NoError(t, err)
 		defer conn.Close()
 		require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(4096))
-		_, err = io.WriteString(conn, "GET /v1/apps/desk/sessions/a/"+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		_, err = io.WriteString(
+			conn,
+			"GET /v1/apps/desk/sessions/a/"+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+		)
 		require.NoError(t, err)
 		select {
 		case <-answered:

@@ -51,7 +51,11 @@ type timed struct {
 	appended *sync.Map // time by ID
 }
 
-func (s timed) Append(ctx context.Context, at session.AppendTarget, events ...*session.Event) (int64, error) {
+func (s timed) Append(
+	ctx context.Context,
+	at session.AppendTarget,
+	events ...*session.Event,
+) (int64, error) {
 	position, err := s.Service.Append(ctx, at, events...)
 	now := time.Now()
 	for _, e := range events {
@@ -119,7 +123,13 @@ func (l streamLoad) run(t testing.TB, open func() session.Service) streamFigures
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	for i := range l.busy {
-		conn := openStream(t, h.Listener.Addr().String(), "POST", fmt.Sprint("busy", i, "/run"), `{"message":"hi"}`)
+		conn := openStream(
+			t,
+			h.Listener.Addr().String(),
+			"POST",
+			fmt.Sprint("busy", i, "/run"),
+			`{"message":"hi"}`,
+		)
 		defer conn.Close()
 		wg.Go(func() {
 			delays := l.read(t, conn, store.appended)
@@ -149,8 +159,14 @@ func (l streamLoad) run(t testing.TB, open func() session.Service) streamFigures
 func openStream(t testing.TB, address, method, path, body string) net.Conn {
 	conn, err := net.Dial("tcp", address)
 	require.NoError(t, err)
-	_, err = fmt.Fprintf(conn, "%s /v1/apps/desk/sessions/%s HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\nContent-Length: %d\r\n\r\n%s",
-		method, path, len(body), body)
+	_, err = fmt.Fprintf(
+		conn,
+		"%s /v1/apps/desk/sessions/%s HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\nContent-Length: %d\r\n\r\n%s",
+		method,
+		path,
+		len(body),
+		body,
+	)
 	require.NoError(t, err)
 	var head []byte
 	for !strings.HasSuffix(string(head), "\r\n\r\n") {
@@ -221,7 +237,8 @@ func (f streamFigures) String() string {
 		f.idleBytes, f.busyBytes, f.part(50), f.part(99))
 }
 
-// Many streams at once: nothing is lost or out of order, an idle one takes little memory, and no goroutine is left.
+// Many streams at once: nothing is lost or out of order, an idle one takes little memory, and no goroutine is
+// left.
 func TestManyStreams(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 	load := streamLoad{idle: 200, busy: 20, events: 20, pause: 10 * time.Millisecond}
@@ -235,7 +252,10 @@ func BenchmarkStreams(b *testing.B) {
 	stores := map[string]func() session.Service{
 		"memory": func() session.Service { return memory.New() },
 		"sqlite": func() session.Service {
-			sessions, err := sqlite.Open(context.Background(), filepath.Join(b.TempDir(), "sessions.db"))
+			sessions, err := sqlite.Open(
+				context.Background(),
+				filepath.Join(b.TempDir(), "sessions.db"),
+			)
 			require.NoError(b, err)
 			return sessions
 		},

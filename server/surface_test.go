@@ -18,8 +18,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A yes without the names of calls says yes to nothing: the answer names the calls that wait. The end of a run says
-// that they wait.
+// A yes without the names of calls says yes to nothing: the answer names the calls that wait. The end of a
+// run says that they wait.
 func TestWhichCallsAreMeant(t *testing.T) {
 	s := serve(t, servertest.Act, nil)
 	status, body := s.Do("POST", servertest.Ada+"/run", `{"message":"book twice"}`)
@@ -100,10 +100,21 @@ func TestTheEndOfARunOnASessionsStream(t *testing.T) {
 	require.NoError(t, err)
 	resp := s.Open(t.Context(), "GET", servertest.Ada+"/events?follow=1", "")
 	defer resp.Body.Close()
-	run := s.Open(t.Context(), "POST", servertest.Ada+"/run", `{"message":"Hello","invocationId":"i-1"}`, "Accept", "text/event-stream")
+	run := s.Open(
+		t.Context(),
+		"POST",
+		servertest.Ada+"/run",
+		`{"message":"Hello","invocationId":"i-1"}`,
+		"Accept",
+		"text/event-stream",
+	)
 	defer run.Body.Close()
 	time.AfterFunc(100*time.Millisecond, func() { close(goOn) })
-	list := servertest.Frames(t, resp.Body, func(f servertest.Frame) bool { return strings.Contains(f.Data, `"ended"`) })
+	list := servertest.Frames(
+		t,
+		resp.Body,
+		func(f servertest.Frame) bool { return strings.Contains(f.Data, `"ended"`) },
+	)
 	last := list[len(list)-1]
 	require.Equal(t, "run", last.Name)
 	require.Contains(t, last.Data, `"running":""`)
@@ -213,10 +224,12 @@ func TestAClientWhereNobodyListens(t *testing.T) {
 	addr := listener.Addr().String()
 	require.NoError(t, listener.Close())
 	tries := 0
-	transport := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-		tries++
-		return (&net.Dialer{}).DialContext(ctx, network, addr)
-	}}
+	transport := &http.Transport{
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			tries++
+			return (&net.Dialer{}).DialContext(ctx, network, addr)
+		},
+	}
 	c, err := client.New("http://"+addr, client.Options{HTTP: &http.Client{Transport: transport}})
 	require.NoError(t, err)
 	key := session.Key{App: "desk", User: "ann", ID: "s"}
@@ -233,7 +246,10 @@ func TestAClientThatAHeaderNames(t *testing.T) {
 			return server.Caller{User: r.Header.Get("X-User")}, nil
 		}
 	})
-	c, err := client.New(s.URL, client.Options{HTTP: s.Client, Header: http.Header{"X-User": {"ann"}}})
+	c, err := client.New(
+		s.URL,
+		client.Options{HTTP: s.Client, Header: http.Header{"X-User": {"ann"}}},
+	)
 	require.NoError(t, err)
 	key := session.Key{App: "desk", User: "user", ID: "s"} // as the command has it without --user
 	for _, err := range c.Run(t.Context(), key, session.Message("Hello"), session.RunConfig{Create: true}) {

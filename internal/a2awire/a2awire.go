@@ -1,6 +1,9 @@
 // Package a2awire has the messages of the Agent2Agent protocol, A2A 1.0 (https://a2a-protocol.org), in its
 // JSON-RPC form: those that the server of this module answers with, and that its agent for remote agents
 // reads.
+//
+// A new message or field of the protocol: a type or field here, in the spelling of the protocol's JSON. What
+// it means for a session belongs to server/internal/a2a, and to agent/a2a for remote agents.
 package a2awire
 
 import (

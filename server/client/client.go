@@ -2,8 +2,11 @@
 // connection to the server breaks: the client comes back, to the same or to another server on the same store,
 // and gets what it has missed.
 //
-// Calls that wait for an answer are those of session.Calls in the live view that wait (Call.Waits). A yes or no is an input,
-// session.Decision, and so is a response, session.Respond: Run takes both.
+// Calls that wait for an answer are those of session.Calls in the live view that wait (Call.Waits). A yes or
+// no is an input, session.Decision, and so is a response, session.Respond: Run takes both.
+//
+// A new route: a method of Client that calls ask or get, in the file of its noun. A new code of an error: a
+// case of Error.Is.
 package client
 
 import (
@@ -26,7 +29,7 @@ import (
 // MaxFrame is how many bytes one event of a stream, or one answer, may have.
 const MaxFrame = 64 << 20
 
-// attempts is how often a client comes back, one time after the other, without having got anything new.
+// attempts is how many connections in a row may bring nothing new before the client gives up.
 const attempts = 6
 
 // Options say how a Client sends its requests. The zero Options are the usual.
@@ -60,7 +63,8 @@ func New(server string, o Options) (*Client, error) {
 	if c.http == nil {
 		c.http = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 	}
-	// A server of package server redirects nobody. Another one could get the token and the input by a redirect.
+	// A server of package server redirects nobody. Another one could get the token and the input by a
+	// redirect.
 	own := *c.http
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c.http = &own
@@ -101,7 +105,7 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// path returns the path of a session, and of what is below it.
+// path returns the URL of a session, or of a route below it such as "events?follow=1".
 func (c *Client) path(key session.Key, below string) string {
 	query := c.user(key)
 	path, more, _ := strings.Cut(below, "?")
@@ -110,8 +114,8 @@ func (c *Client) path(key session.Key, below string) string {
 	return u.String()
 }
 
-// user returns the parameter that names a key's user. It has none for the user "user", whom servers take if none is named,
-// and none if there is a token, since the server then knows the user by that.
+// user returns the query parameter "user" of a key. It is left out for the user "user", which is the servers'
+// default, and with a token, which says who the user is.
 func (c *Client) user(key session.Key) url.Values {
 	query := url.Values{}
 	if c.token == "" && key.User != "" && key.User != "user" {
@@ -137,7 +141,9 @@ func segment(name string) string {
 }
 
 // send sends a request, and returns the answer if that is a success.
-func (c *Client) send(ctx context.Context, method, url string, body []byte, header http.Header) (*http.Response, error) {
+func (c *Client) send(
+	ctx context.Context, method, url string, body []byte, header http.Header) (*http.Response, error,
+) {
 	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -220,7 +226,7 @@ func decode(resp *http.Response, to any) error {
 	return nil
 }
 
-// position is the header of a request for what comes behind a position.
+// position returns the header with which a request asks for the events behind a position.
 func position(after int64) http.Header {
 	h := http.Header{"Accept": {"text/event-stream"}, "Content-Type": {"application/json"}}
 	if after > 0 {

@@ -12,9 +12,10 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Follow yields a session's events behind a position: at first those that are in the log, then each one when it was
-// appended, by whichever process. It comes back when the connection breaks. It ends with an error: the context's cause,
-// session.ErrNotFound when the session is deleted, or that of a server that cannot be reached.
+// Follow yields a session's events behind a position: at first those that are in the log, then each one when
+// it was appended, by whichever process. It comes back when the connection breaks. It ends with an error: the
+// context's cause, session.ErrNotFound when the session is deleted, or that of a server that cannot be
+// reached.
 func (c *Client) Follow(ctx context.Context, key session.Key, after int64) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		failures := 0
@@ -43,7 +44,9 @@ func (c *Client) Follow(ctx context.Context, key session.Key, after int64) iter.
 }
 
 // followOnce yields a session's events as long as one connection holds, and moves the position on.
-func (c *Client) followOnce(ctx context.Context, key session.Key, after *int64, yield func(*session.Event, error) bool) error {
+func (c *Client) followOnce(
+	ctx context.Context, key session.Key, after *int64, yield func(*session.Event, error) bool,
+) error {
 	resp, err := c.send(ctx, http.MethodGet, c.path(key, "events?follow=1"), nil, position(*after))
 	if err != nil {
 		return err

@@ -67,7 +67,11 @@ func TestNamesThatAreStepsOfAPathStayNames(t *testing.T) {
 func partials(n int, part string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		for range n {
-			fmt.Fprintf(w, "event: partial\ndata: {\"id\":\"e\",\"author\":\"helper\",\"partial\":true,\"content\":{\"parts\":[%s]}}\n\n", part)
+			fmt.Fprintf(
+				w,
+				"event: partial\ndata: {\"id\":\"e\",\"author\":\"helper\",\"partial\":true,\"content\":{\"parts\":[%s]}}\n\n",
+				part,
+			)
 		}
 		fmt.Fprint(w, "event: end\ndata: {\"kind\":\"done\"}\n\n")
 	}
@@ -87,7 +91,11 @@ func TestALongAnswerCostsTheClientWhatItsTextDoes(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	require.Equal(t, 10*n, size)
-	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(200<<20)) // it was 20 kB for each byte
+	require.Less(
+		t,
+		after.TotalAlloc-before.TotalAlloc,
+		uint64(200<<20),
+	) // it was 20 kB for each byte
 }
 
 func TestThoughtsReachTheCaller(t *testing.T) {

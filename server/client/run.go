@@ -20,7 +20,9 @@ import (
 
 // Run is runner.Runner.Run on the server: it yields the run's events, and the error that it ended with. When
 // the context is done, or the caller leaves the loop, the run is cancelled.
-func (c *Client) Run(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig) iter.Seq2[*session.Event, error] {
+func (c *Client) Run(
+	ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig,
+) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		r := &run{Client: c, key: key, shown: map[string]int{}}
 		if err := r.prepare(input, cfg); err != nil {
@@ -40,8 +42,8 @@ func (c *Client) Run(ctx context.Context, key session.Key, input *session.Event,
 	}
 }
 
-// Cancel ends an invocation, in whatever process it runs, and waits for its end. It is no error if the invocation does
-// not run any more.
+// Cancel ends an invocation, in whatever process it runs, and waits for its end. It is no error if the
+// invocation does not run any more.
 func (c *Client) Cancel(ctx context.Context, key session.Key, invocation string) error {
 	var answer struct{}
 	url := c.path(key, "invocations/"+segment(invocation)+"/cancel?wait=1")
@@ -113,16 +115,18 @@ func (r *run) follow(ctx context.Context, yield func(*session.Event, error) bool
 	}
 }
 
-// refused reports whether nobody listens where a request was sent.
+// refused reports whether the connection was refused: no server listens at the address.
 func refused(err error) bool {
 	var dial *net.OpError
 	return errors.As(err, &dial) && dial.Op == "dial"
 }
 
-// firstPause is half of how long a client waits before it comes back; each time after that it waits twice as long.
+// firstPause is half of how long a client waits before it comes back; each time after that it waits twice as
+// long.
 const firstPause = 100 * time.Millisecond
 
-// later reports whether a request that failed may succeed later, at this server or another one.
+// later reports whether a request that has failed is worth sending again: to this server, or to another one
+// of its store.
 func later(err error) bool {
 	var broken *unreachable
 	var told *Error
@@ -188,8 +192,8 @@ func (r *run) once(ctx context.Context, yield func(*session.Event, error) bool) 
 	}
 }
 
-// unseen returns what is new of a partial event: after a connection broke, the text so far comes again. It is
-// nil if nothing is.
+// unseen returns a partial event without the text that the caller has got already: after a connection broke,
+// the server sends the text so far again. It returns nil if nothing is new.
 func (r *run) unseen(e *session.Event, fresh map[string]int) *session.Event {
 	text := e.Text()
 	was := r.shown[e.ID]

@@ -13,8 +13,11 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Create makes a session with an initial state, which may be nil. Without an ID in its key the server makes one.
-func (c *Client) Create(ctx context.Context, key session.Key, state map[string]any) (*session.Session, error) {
+// Create makes a session with an initial state, which may be nil. Without an ID in its key the server makes
+// one.
+func (c *Client) Create(
+	ctx context.Context, key session.Key, state map[string]any) (*session.Session, error,
+) {
 	body := map[string]any{"id": key.ID}
 	if state != nil {
 		body["state"] = state
@@ -95,9 +98,11 @@ func (c *Client) List(ctx context.Context, app, user string) iter.Seq2[*session.
 	}
 }
 
-// Read yields a session's events, which it reads page by page. For Selection.Since and Last, which servers do not know, it
-// reads all of them and selects from these.
-func (c *Client) Read(ctx context.Context, key session.Key, sel session.Selection) iter.Seq2[*session.Event, error] {
+// Read yields a session's events, which it reads page by page. For Selection.Since and Last, which servers do
+// not know, it reads all of them and selects from these.
+func (c *Client) Read(
+	ctx context.Context, key session.Key, sel session.Selection,
+) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		if !sel.Since.IsZero() || sel.Last > 0 {
 			var all []*session.Event

@@ -9,6 +9,8 @@
 //
 // The file holds no token, only their SHA-256 sums: New makes a token and its sum. It is read again when it
 // has changed, so a token whose entry was deleted is valid no more, within a second.
+//
+// A new key of an entry: a field of content, its check in File.read, and what it allows in server.Caller.
 package tokens
 
 import (
@@ -123,7 +125,8 @@ func (f *File) read() error {
 		key := session.Key{App: "app", User: e.User, ID: "id"}
 		switch {
 		case notHex != nil || len(sum) != 2*sha256.Size:
-			errs = append(errs, file.Errorf(keyPath(".sha256"), "sha256 is the SHA-256 sum of a token, 64 hexadecimal digits; \"runner serve token\" makes a token and its sum"))
+			errs = append(errs, file.Errorf(keyPath(".sha256"), "sha256 is the SHA-256 sum of a "+
+				"token, 64 hexadecimal digits; \"runner serve token\" makes a token and its sum"))
 		case e.User == "":
 			errs = append(errs, file.Errorf(keyPath(""), "user is missing: whose sessions the token reaches"))
 		case key.Check(false) != nil:

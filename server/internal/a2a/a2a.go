@@ -3,6 +3,9 @@
 // A context is a session, a task an invocation, and a message's id that of the input: a message that is sent
 // again runs nothing again. What a task is, is read from the log, so that every replica knows every task. A
 // call that waits for an answer makes its task INPUT_REQUIRED; a denial by a policy makes it REJECTED.
+//
+// A new method: a line in rpc, with its name and messages in package a2awire. A new state of a task:
+// routes.assemble, which decides the states.
 package a2a
 
 import (
@@ -23,7 +26,8 @@ import (
 
 // Options are what the routes need beside the Core.
 type Options struct {
-	// URL is where clients reach the server, for the agents' cards; "" is where the request for a card came to.
+	// URL is where clients reach the server, for the agents' cards; "" is where the request for a card came
+	// to.
 	URL     string
 	Version string
 	// Tokens says that callers need a bearer token.
@@ -88,7 +92,9 @@ func (x *routes) card(r *http.Request, app *apps.App) wire.Card {
 		}},
 	}
 	if x.options.Tokens {
-		c.SecuritySchemes = map[string]any{"bearer": map[string]any{"httpAuthSecurityScheme": map[string]string{"scheme": "Bearer"}}}
+		c.SecuritySchemes = map[string]any{
+			"bearer": map[string]any{"httpAuthSecurityScheme": map[string]string{"scheme": "Bearer"}},
+		}
 		c.SecurityRequirements = []map[string]wire.Scopes{{"schemes": {"bearer": {List: []string{}}}}}
 	}
 	return c
@@ -127,10 +133,10 @@ func (x *routes) rpc(w http.ResponseWriter, r *http.Request) {
 	var syntax *jsontext.SyntacticError
 	switch {
 	case errors.As(err, &syntax):
-		x.refuse(c, &wire.Error{Code: wire.CodeParse, Message: "the body is not JSON"})
+		x.refuse(c, wireError(wire.CodeParse, "the body is not JSON"))
 		return
 	case err != nil || q.JSONRPC != "2.0" || q.Method == "":
-		x.refuse(c, &wire.Error{Code: wire.CodeInvalidRequest, Message: "the body is no request of JSON-RPC 2.0"})
+		x.refuse(c, wireError(wire.CodeInvalidRequest, "the body is no request of JSON-RPC 2.0"))
 		return
 	}
 	if kind := q.ID.Kind(); len(q.ID) > 0 && (kind == '"' || kind == '0') {
@@ -140,7 +146,13 @@ func (x *routes) rpc(w http.ResponseWriter, r *http.Request) {
 	version := r.Header.Get(wire.VersionHeader)
 	if version != wire.Version && !strings.HasPrefix(version, wire.Version+".") {
 		version = cmp.Or(version, "0.3")
-		x.refuse(c, &wire.Error{Code: wire.CodeVersionNotKnown, Message: "version " + version + " is not served: send the header " + wire.VersionHeader + ": " + wire.Version})
+		x.refuse(
+			c,
+			wireError(
+				wire.CodeVersionNotKnown,
+				"version "+version+" is not served: send the header "+wire.VersionHeader+": "+wire.Version,
+			),
+		)
 		return
 	}
 	answer := map[string]method{
@@ -154,13 +166,13 @@ func (x *routes) rpc(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case answer != nil:
 	case strings.Contains(q.Method, "PushNotification"):
-		x.refuse(c, &wire.Error{Code: wire.CodeNoPush, Message: "push notifications are not served"})
+		x.refuse(c, wireError(wire.CodeNoPush, "push notifications are not served"))
 		return
 	case q.Method == "GetExtendedAgentCard":
-		x.refuse(c, &wire.Error{Code: wire.CodeNoExtendedCard, Message: "there is no extended agent card"})
+		x.refuse(c, wireError(wire.CodeNoExtendedCard, "there is no extended agent card"))
 		return
 	default:
-		x.refuse(c, &wire.Error{Code: wire.CodeMethodNotFound, Message: "method not found"})
+		x.refuse(c, wireError(wire.CodeMethodNotFound, "method not found"))
 		return
 	}
 	result, err := answer(c)
@@ -197,7 +209,7 @@ func (x *routes) errorOf(c *rpcRequest, err error) *wire.Error {
 		return own
 	}
 	p := x.Noted(c.r, err)
-	e := &wire.Error{Code: wire.CodeInternal, Message: p.Message}
+	e := wireError(wire.CodeInternal, p.Message)
 	switch {
 	case errors.Is(err, session.ErrNotFound):
 		return notFound
@@ -212,11 +224,13 @@ func (x *routes) errorOf(c *rpcRequest, err error) *wire.Error {
 	return e
 }
 
-var notFound = &wire.Error{Code: wire.CodeTaskNotFound, Message: "task not found"}
+var notFound = wireError(wire.CodeTaskNotFound, "task not found")
 
 // bad returns the error of parameters that are not right.
-func bad(message string) *wire.Error {
-	return &wire.Error{Code: wire.CodeInvalidParams, Message: message}
+func bad(message string) *wire.Error { return wireError(wire.CodeInvalidParams, message) }
+
+func wireError(code int, message string) *wire.Error {
+	return &wire.Error{Code: code, Message: message}
 }
 
 // A method answers a request with a result, or with a stream if that is nil.

@@ -46,7 +46,9 @@ func (x *routes) sendStreaming(c *rpcRequest, params *wire.SendParams) (any, err
 }
 
 // start starts the run of a message, or joins the one that it has started before.
-func (x *routes) start(c *rpcRequest, params *wire.SendParams) (t taskID, run *runs.Run, follower *runs.RunFollower, err error) {
+func (x *routes) start(
+	c *rpcRequest, params *wire.SendParams) (t taskID, run *runs.Run, follower *runs.RunFollower, err error,
+) {
 	m := &params.Message
 	switch {
 	case m.MessageID == "":
@@ -113,17 +115,17 @@ func (x *routes) continuation(c *rpcRequest, t taskID, m *wire.Message) (*sessio
 	}
 	switch state := task.Status.State; {
 	case state.Terminal():
-		return nil, &wire.Error{Code: wire.CodeUnsupported, Message: "the task has ended; send the message without a taskId"}
+		return nil, wireError(wire.CodeUnsupported, "the task has ended; send the message without a taskId")
 	case !state.Pauses():
-		return nil, &wire.Error{Code: wire.CodeUnsupported, Message: "the task is still working"}
+		return nil, wireError(wire.CodeUnsupported, "the task is still working")
 	}
 	e := &session.Event{ID: m.MessageID, InvocationID: t.invocation, Author: session.User}
 	return e, addAnswer(e, task.waiting, m.Parts)
 }
 
-// addAnswer puts what a message answers to the calls that wait into an input. Data answers the call that its "id"
-// names, or the only one: {"confirmed": true}, or the response. A text answers the only one: yes or no, or what is
-// asked for.
+// addAnswer puts what a message answers to the calls that wait into an input. Data answers the call that its
+// "id" names, or the only one: {"confirmed": true}, or the response. A text answers the only one: yes or no,
+// or what is asked for.
 func addAnswer(e *session.Event, waiting []sessions.WaitingCall, parts []wire.Part) error {
 	answered := map[string]bool{}
 	find := func(id string) (*sessions.WaitingCall, error) {
@@ -131,7 +133,8 @@ func addAnswer(e *session.Event, waiting []sessions.WaitingCall, parts []wire.Pa
 			return w.ID == id || id == "" && len(waiting) == 1
 		})
 		if i < 0 || answered[waiting[i].ID] {
-			return nil, bad(fmt.Sprintf("which call does this answer? %d wait; name one in data, as id", len(waiting)))
+			return nil, bad(fmt.Sprintf("which call does this answer? %d wait; name one in data, as "+
+				"id", len(waiting)))
 		}
 		answered[waiting[i].ID] = true
 		return &waiting[i], nil
@@ -152,7 +155,9 @@ func addAnswer(e *session.Event, waiting []sessions.WaitingCall, parts []wire.Pa
 		response, responded := data["response"].(map[string]any)
 		switch {
 		case w.Confirm && !decided:
-			return bad(fmt.Sprintf(`call %q waits for a yes or no: {"id": %q, "confirmed": true}`, w.ID, w.ID))
+			return bad(
+				fmt.Sprintf(`call %q waits for a yes or no: {"id": %q, "confirmed": true}`, w.ID, w.ID),
+			)
 		case w.Confirm:
 			sessions.Decide(e, w.ID, session.Confirmation{Confirmed: yes})
 		case responded:
@@ -170,7 +175,13 @@ func addAnswer(e *session.Event, waiting []sessions.WaitingCall, parts []wire.Pa
 		yes, decided := sessions.YesOrNo(text)
 		switch {
 		case w.Confirm && !decided:
-			return bad(fmt.Sprintf(`call %q waits for a yes or no: answer "yes" or "no", or with data {"id": %q, "confirmed": true}`, w.ID, w.ID))
+			return bad(
+				fmt.Sprintf(
+					`call %q waits for a yes or no: answer "yes" or "no", or with data {"id": %q, "confirmed": true}`,
+					w.ID,
+					w.ID,
+				),
+			)
 		case w.Confirm:
 			sessions.Decide(e, w.ID, session.Confirmation{Confirmed: yes})
 		default:
@@ -196,9 +207,10 @@ func (x *routes) cancelTask(c *rpcRequest, t taskID, _ *wire.TaskParams) (any, e
 	case task.Status.State == wire.Canceled:
 		return task.Task, nil
 	case task.Status.State.Terminal():
-		return nil, &wire.Error{Code: wire.CodeNotCancelable, Message: "the task has ended"}
+		return nil, wireError(wire.CodeNotCancelable, "the task has ended")
 	case task.Status.State.Pauses():
-		return nil, &wire.Error{Code: wire.CodeNotCancelable, Message: "the task waits for an answer, and does nothing until it comes: answer no"}
+		return nil, wireError(wire.CodeNotCancelable, "the task waits for an answer, and does "+
+			"nothing until it comes: answer no")
 	}
 	kind, run, err := x.Cancel(c.r.Context(), c.app, t.key, t.invocation, true)
 	if err != nil {
@@ -208,7 +220,7 @@ func (x *routes) cancelTask(c *rpcRequest, t taskID, _ *wire.TaskParams) (any, e
 		kind = run.End().Kind
 	}
 	if kind != runs.Cancelled { // it ended by itself just then
-		return nil, &wire.Error{Code: wire.CodeNotCancelable, Message: "the task has ended"}
+		return nil, wireError(wire.CodeNotCancelable, "the task has ended")
 	}
 	task.Status = status(wire.Canceled, nil)
 	return task.Task, nil

@@ -32,7 +32,15 @@ func (s *stream) send(result wire.Result) error {
 }
 
 func (s *stream) status(status wire.Status) error {
-	return s.send(wire.Result{StatusUpdate: &wire.StatusUpdate{TaskID: s.task.String(), ContextID: s.task.key.ID, Status: status}})
+	return s.send(
+		wire.Result{
+			StatusUpdate: &wire.StatusUpdate{
+				TaskID:    s.task.String(),
+				ContextID: s.task.key.ID,
+				Status:    status,
+			},
+		},
+	)
 }
 
 // event tells of what an agent says. Text comes as it is made; what was streamed and is not so in the whole
@@ -73,8 +81,8 @@ func submitted(t taskID) *wire.Task {
 	return &wire.Task{ID: t.String(), ContextID: t.key.ID, Status: status(wire.Submitted, nil)}
 }
 
-// stream answers with what a task does: the task as it is first, what it makes from there on, and how it ends. run is
-// nil if another process runs it.
+// stream answers with what a task does: the task as it is first, what it makes from there on, and how it
+// ends. run is nil if another process runs it.
 func (x *routes) stream(c *rpcRequest, t taskID, run *runs.Run, from runs.Follower, first *wire.Task) error {
 	return x.Stream(c.w, c.r, func(_ context.Context, out *sse.Stream) web.Frames {
 		s := &stream{c: c, task: t, out: out, sent: map[string]string{}}
@@ -146,7 +154,7 @@ func (x *routes) subscribe(c *rpcRequest, t taskID, _ *wire.TaskParams) (any, er
 	case err != nil:
 		return nil, err
 	case task.Status.State.Terminal():
-		return nil, &wire.Error{Code: wire.CodeUnsupported, Message: "the task has ended; get it"}
+		return nil, wireError(wire.CodeUnsupported, "the task has ended; get it")
 	}
 	if task.Status.State.Pauses() {
 		return nil, x.stream(c, t, nil, runs.Nothing{}, &task.Task)

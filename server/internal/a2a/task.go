@@ -87,7 +87,9 @@ func (x *routes) taskOf(c *rpcRequest, t taskID, run *runs.Run) (*fullTask, erro
 }
 
 // assemble makes a task of its events, of what waits in the live view, and of who runs it.
-func (x *routes) assemble(c *rpcRequest, t taskID, run *runs.Run, holder string, events, live []*session.Event) *fullTask {
+func (x *routes) assemble(
+	c *rpcRequest, t taskID, run *runs.Run, holder string, events, live []*session.Event,
+) *fullTask {
 	task := &fullTask{events: events, updated: time.Now()}
 	task.Task = wire.Task{ID: t.String(), ContextID: t.key.ID, Artifacts: artifactsOf(events), History: historyOf(t, events)}
 	if len(events) > 0 {
@@ -132,7 +134,7 @@ func (x *routes) failure(c *rpcRequest, t taskID, end runs.End) wire.Status {
 	return status(wire.Failed, t.say("end", wire.Text(x.errorOf(c, end.Err).Message)))
 }
 
-// rest returns the status of a task that does nothing now, as its events tell it.
+// rest returns the status of a task that no process runs, by its events.
 func (t *fullTask) rest(id taskID) wire.Status {
 	end := runs.EndIn(t.events)
 	switch {
@@ -149,7 +151,8 @@ func (t *fullTask) rest(id taskID) wire.Status {
 		switch {
 		case e.Author == session.User || len(e.FunctionResponses()) > 0 && e.Text() == "":
 		case e.Interrupted && !e.TurnComplete && e.ErrorCode == "":
-			return status(wire.Failed, id.say("end", wire.Text("the task was cut off before it had an answer")))
+			return status(wire.Failed, id.say("end", wire.Text("the task was cut off before it had "+
+				"an answer")))
 		case e.ErrorCode == session.Denied:
 			return status(wire.Rejected, id.say("end", wire.Text(cmp.Or(e.Text(), e.ErrorMessage, "refused"))))
 		case e.ErrorCode != "":

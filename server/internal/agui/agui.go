@@ -4,6 +4,9 @@
 // A thread is a session and a run an invocation. The session's log is what counts: of the messages that a
 // client sends, those count that the log does not have yet, and its state counts only where it asks for a
 // change (forwardedProps.stateDelta).
+//
+// A new kind of event of the protocol: where stream.event tells of an event, and, if it is a message, in
+// messagesOf as well. A new key of requests: a field of request or props, read in request.input.
 package agui
 
 import (
@@ -118,7 +121,9 @@ func (x *routes) answer(w http.ResponseWriter, st *stream, from runs.Follower) e
 
 // started tells that the run has started.
 func (st *stream) started() error {
-	st.send(frame{"type": "RUN_STARTED", "threadId": st.key.ID, "runId": st.in.RunID, "protocolVersion": "1.0"})
+	st.send(
+		frame{"type": "RUN_STARTED", "threadId": st.key.ID, "runId": st.in.RunID, "protocolVersion": "1.0"},
+	)
 	return st.err
 }
 

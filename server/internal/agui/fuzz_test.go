@@ -12,14 +12,31 @@ import (
 
 // Whatever a client sends is an input, nothing, or an error for it.
 func FuzzRequest(f *testing.F) {
-	f.Add([]byte(`{"threadId":"a","runId":"r","messages":[{"id":"u","role":"user","content":"hi"}]}`))
-	f.Add([]byte(`{"threadId":"a","runId":"r","messages":[{"id":"u","role":"user","content":[{"type":"image","source":{"type":"data","value":"aGk=","mimeType":"image/png"}}]}]}`))
-	f.Add([]byte(`{"threadId":"a","runId":"r","messages":[{"id":"t","role":"tool","toolCallId":"c","content":"{}"}]}`))
-	f.Add([]byte(`{"threadId":"a","runId":"r","resume":[{"interruptId":"c","status":"resolved","payload":{"approved":true,"why":1}}],"forwardedProps":{"command":{"name":"x"}}}`))
+	f.Add(
+		[]byte(`{"threadId":"a","runId":"r","messages":[{"id":"u","role":"user","content":"hi"}]}`),
+	)
+	f.Add(
+		[]byte(
+			`{"threadId":"a","runId":"r","messages":[{"id":"u","role":"user","content":[{"type":"image","source":{"type":"data","value":"aGk=","mimeType":"image/png"}}]}]}`,
+		),
+	)
+	f.Add(
+		[]byte(
+			`{"threadId":"a","runId":"r","messages":[{"id":"t","role":"tool","toolCallId":"c","content":"{}"}]}`,
+		),
+	)
+	f.Add(
+		[]byte(
+			`{"threadId":"a","runId":"r","resume":[{"interruptId":"c","status":"resolved","payload":{"approved":true,"why":1}}],"forwardedProps":{"command":{"name":"x"}}}`,
+		),
+	)
 	call := &session.Event{
-		ID:                 "e",
-		Author:             "bot",
-		Content:            &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: "c", Name: "f"}}}},
+		ID:     "e",
+		Author: "bot",
+		Content: &genai.Content{
+			Role:  genai.RoleModel,
+			Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: "c", Name: "f"}}},
+		},
 		LongRunningToolIDs: []string{"c"},
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

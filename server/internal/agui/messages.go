@@ -11,7 +11,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// messagesOf returns the messages that a live view is to a client. Their ids are those of the stream.
+// messagesOf returns the messages that stand for a live view. A message has the same id as in the stream of
+// its run.
 func messagesOf(live []*session.Event) []frame {
 	list := []frame{}
 	for _, e := range live {
@@ -33,7 +34,15 @@ func messagesOf(live []*session.Event) []frame {
 		}
 		for i, a := range e.FunctionResponses() {
 			id := callID(e, i, a.ID)
-			list = append(list, frame{"id": resultID(e, id), "role": "tool", "toolCallId": id, "content": jsonText(a.Response)})
+			list = append(
+				list,
+				frame{
+					"id":         resultID(e, id),
+					"role":       "tool",
+					"toolCallId": id,
+					"content":    jsonText(a.Response),
+				},
+			)
 		}
 	}
 	return list
@@ -101,7 +110,7 @@ func kindOf(mimeType string) string {
 	return "document"
 }
 
-// activity returns what a compaction is to a client: as a message, or as an event.
+// activity returns the message, or the event of the stream, that stands for a compaction.
 func activity(e *session.Event, event, id string) frame {
 	content := frame{"through": e.Actions.Compaction.Through}
 	if summary := e.Actions.Compaction.Content; summary != nil {

@@ -58,7 +58,8 @@ func (q *request) check() error {
 	}
 	for i, m := range q.Messages {
 		if (m.Role == "user" || m.Role == "tool") && !usable(m.ID) {
-			return web.Bad(fmt.Sprintf("messages[%d].id is missing or not usable: 1 to 512 bytes without control characters", i))
+			return web.Bad(fmt.Sprintf("messages[%d].id is missing or not usable: 1 to 512 bytes "+
+				"without control characters", i))
 		}
 	}
 	return nil
@@ -108,7 +109,10 @@ func (q *request) input(live []*session.Event, props props) (*session.Event, err
 			e.Content.Parts = append(e.Content.Parts, parts...)
 			continue
 		}
-		i := slices.IndexFunc(waiting, func(c sessions.WaitingCall) bool { return c.ID == m.ToolCallID && !c.Confirm })
+		i := slices.IndexFunc(
+			waiting,
+			func(c sessions.WaitingCall) bool { return c.ID == m.ToolCallID && !c.Confirm },
+		)
 		if i < 0 {
 			return nil, notWaiting(m.ToolCallID)
 		}
@@ -117,9 +121,13 @@ func (q *request) input(live []*session.Event, props props) (*session.Event, err
 
 	e.Actions.StateDelta = props.StateDelta
 	if props.Command.Name != "" {
-		e.CustomMetadata = session.Command{Name: props.Command.Name, Args: props.Command.Args}.Event().CustomMetadata
+		e.CustomMetadata = session.Command{
+			Name: props.Command.Name,
+			Args: props.Command.Args,
+		}.Event().CustomMetadata
 	}
-	if e.Content == nil && len(e.Actions.StateDelta) == 0 && e.CustomMetadata == nil && e.Actions.RequestedToolConfirmations == nil {
+	if e.Content == nil && len(e.Actions.StateDelta) == 0 && e.CustomMetadata == nil &&
+		e.Actions.RequestedToolConfirmations == nil {
 		return nil, nil
 	}
 	return e, nil
@@ -170,7 +178,8 @@ func (q *request) resume(e *session.Event, waiting []sessions.WaitingCall) error
 		if !waiting[i].Confirm {
 			response := a.Payload
 			if cancelled {
-				response = map[string]any{"error": "cancelled: the user has given no answer", "cancelled": true}
+				response = map[string]any{"error": "cancelled: the user has given no " +
+					"answer", "cancelled": true}
 			}
 			sessions.Respond(e, a.InterruptID, waiting[i].Name, response)
 			continue
@@ -189,7 +198,7 @@ func (q *request) resume(e *session.Event, waiting []sessions.WaitingCall) error
 	for _, c := range waiting {
 		if !answered[c.ID] {
 			message := fmt.Sprintf("call %q waits, too: answer all calls that wait at once", c.ID)
-			return &web.Problem{Status: http.StatusConflict, Code: "incomplete", Message: message}
+			return web.NewProblem(http.StatusConflict, "incomplete", message)
 		}
 	}
 	return nil
@@ -251,9 +260,15 @@ func partsOf(content jsontext.Value) ([]*genai.Part, error) {
 			if err != nil {
 				return nil, web.Bad("the source of a part is not base64")
 			}
-			parts = append(parts, &genai.Part{InlineData: &genai.Blob{MIMEType: p.Source.MIMEType, Data: data}})
+			parts = append(
+				parts,
+				&genai.Part{InlineData: &genai.Blob{MIMEType: p.Source.MIMEType, Data: data}},
+			)
 		case p.Source.Type == "url", p.Source.Type == "file":
-			parts = append(parts, &genai.Part{FileData: &genai.FileData{MIMEType: p.Source.MIMEType, FileURI: p.Source.Value}})
+			parts = append(
+				parts,
+				&genai.Part{FileData: &genai.FileData{MIMEType: p.Source.MIMEType, FileURI: p.Source.Value}},
+			)
 		default:
 			return nil, web.Bad("the content of a message has a part that is neither text nor a file")
 		}

@@ -41,7 +41,7 @@ type stream struct {
 	begun  bool                    // an event of the log has come
 	state  map[string]any          // that the client has
 	open   map[string]*openMessage // what is being said, by the ID of the event
-	stale  bool                    // what the client has is not what the log has
+	stale  bool                    // the client's messages differ from the log's: all are sent again at the end
 	failed *session.Event          // the last thing that was said, if it is a failure
 }
 
@@ -99,7 +99,7 @@ func (st *stream) event(e *session.Event) error {
 	return st.err
 }
 
-// begin brings the client's state up to date, so that what changes it later fits.
+// begin sends the session's state if the client has another one, so that the changes that follow apply to it.
 func (st *stream) begin(first *session.Event) {
 	s := st.before
 	if s == nil || first.Seq != s.Position+1 {
@@ -136,7 +136,7 @@ func (st *stream) has(id string) bool {
 	return slices.ContainsFunc(st.in.Messages, func(m message) bool { return m.ID == id })
 }
 
-// partial tells of what an event says so far.
+// partial sends the text of a partial event.
 func (st *stream) partial(e *session.Event) {
 	if e.Content == nil || st.has(e.ID) {
 		return
@@ -180,7 +180,7 @@ func (st *stream) think(e *session.Event, u *openText, text string) {
 	st.send(frame{"type": "REASONING_MESSAGE_CONTENT", "messageId": id, "delta": text})
 }
 
-// whole tells what is still missing of what an event says.
+// whole sends what the partial events of an event have not brought yet of its text and thoughts.
 func (st *stream) whole(e *session.Event) {
 	text := web.TextOf(e)
 	thought := thoughtOf(e)
@@ -213,7 +213,7 @@ func (st *stream) whole(e *session.Event) {
 	}
 }
 
-// close ends what was said of an event.
+// close ends the messages that were begun for an event.
 func (st *stream) close(id string, s *openMessage) {
 	if s.thought.begun {
 		st.send(frame{"type": "REASONING_MESSAGE_END", "messageId": thoughtID(id)})
@@ -225,7 +225,7 @@ func (st *stream) close(id string, s *openMessage) {
 	delete(st.open, id)
 }
 
-// closeAll ends what has no whole event: the log does not have it.
+// closeAll ends the messages whose whole event has not come: it was withheld, or the run broke off.
 func (st *stream) closeAll() {
 	for _, id := range slices.Sorted(maps.Keys(st.open)) {
 		st.close(id, st.open[id])

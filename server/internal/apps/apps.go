@@ -1,8 +1,8 @@
-// Package apps has what the packages of the server share: an app that is served, who sends a request, and the limits.
-// Package server exports these types under its own name, so each of them is defined once, here.
+// Package apps has what the packages of the server share: an app that is served, who sends a request, and the
+// limits. Package server exports these types under its own name, so each of them is defined once, here.
 //
-// A new option of the server that more than one package reads: add a field here. One that a single package reads
-// belongs to that package.
+// A new option of the server that more than one package reads: add a field here. One that a single package
+// reads belongs to that package.
 package apps
 
 import (
@@ -40,8 +40,8 @@ func (a *App) Stores(dryRun bool) retention.Store {
 
 // A Caller is who sends a request.
 type Caller struct {
-	// User is the caller's user: the caller reaches every session of this user, and no other. A caller without
-	// a user is not let in, but with AnyUser.
+	// User is the caller's user: the caller reaches every session of this user, and no other. A caller
+	// without a user is not let in, but with AnyUser.
 	User string
 	// AnyUser lets a caller without a user reach the sessions of every user, by naming one in the request.
 	AnyUser bool
@@ -52,7 +52,8 @@ type Caller struct {
 	Admin bool
 }
 
-// Limits bound what clients may take. A 0 is the default that stands beside it; a negative number is no bound.
+// Limits bound what clients may take. A 0 is the default that stands beside it; a negative number is no
+// bound.
 type Limits struct {
 	Body        int64         // bytes of a body: 1 MiB
 	Upload      int64         // bytes of a body with a file: 10 MiB

@@ -11,10 +11,12 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// addAnswer puts a function response of a client into an input: the response to adk_request_confirmation as a yes or
-// no to the call that this one asks about, every other as a part. calls are those of the session, parts those of
-// the input so far.
-func addAnswer(input *session.Event, calls []session.Call, parts []*genai.Part, p *genai.Part) ([]*genai.Part, error) {
+// addAnswer puts a function response of a client into an input: the response to adk_request_confirmation as a
+// yes or no to the call that this one asks about, every other as a part. calls are those of the session,
+// parts those of the input so far.
+func addAnswer(
+	input *session.Event, calls []session.Call, parts []*genai.Part, p *genai.Part) ([]*genai.Part, error,
+) {
 	response := p.FunctionResponse
 	heldAt, held, asked := parseConfirmationID(response.ID)
 	if response.Name != requestConfirmation || !asked {
@@ -41,8 +43,8 @@ func addAnswer(input *session.Event, calls []session.Call, parts []*genai.Part, 
 	return parts, nil
 }
 
-// decisionOf reads a yes or no: {"confirmed": true, "payload": …} from newer pages; from older ones what the user
-// has typed, which may be that as JSON, or a word.
+// decisionOf reads a yes or no: {"confirmed": true, "payload": …} from newer pages; from older ones what the
+// user has typed, which may be that as JSON, or a word.
 func decisionOf(response any) (session.Confirmation, error) {
 	switch response := response.(type) {
 	case bool:
@@ -60,11 +62,13 @@ func decisionOf(response any) (session.Confirmation, error) {
 			return session.Confirmation{Confirmed: true, Payload: response["payload"]}, nil
 		}
 	}
-	return session.Confirmation{}, web.Bad(`a confirmation is {"confirmed": true} or {"confirmed": false}, or yes or no`)
+	return session.Confirmation{}, web.Bad(
+		`a confirmation is {"confirmed": true} or {"confirmed": false}, or yes or no`,
+	)
 }
 
-// unwrapped returns what a response says. Older pages put what the user has typed into a lone key "response"; if
-// that is JSON, it is what the JSON says.
+// unwrapped returns what a response says. Older pages put what the user has typed into a lone key "response";
+// if that is JSON, it is what the JSON says.
 func unwrapped(response map[string]any) any {
 	lone, ok := response["response"]
 	if !ok || len(response) != 1 {

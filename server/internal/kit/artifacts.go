@@ -36,7 +36,7 @@ func describe(name string, version int64, p *genai.Part) artifactBody {
 }
 
 // noArtifact says that there is no such artifact.
-var noArtifact = &web.Problem{Status: http.StatusNotFound, Code: "not_found", Message: "Artifact not found"}
+var noArtifact = web.NewProblem(http.StatusNotFound, "not_found", "Artifact not found")
 
 // listArtifacts lists the names of a session's artifacts and of its user's.
 func (x *routes) listArtifacts(w http.ResponseWriter, r *sessionRequest) error {
@@ -120,7 +120,8 @@ func (x *routes) getArtifact(w http.ResponseWriter, r *sessionRequest) error {
 	about, metadata := strings.CutSuffix(name, "/metadata")
 	number := r.URL.Query().Get("version")
 	of := name
-	if i := strings.LastIndex(about, "/versions/"); i >= 0 && !strings.Contains(about[i+len("/versions/"):], "/") {
+	if i := strings.LastIndex(about, "/versions/"); i >= 0 &&
+		!strings.Contains(about[i+len("/versions/"):], "/") {
 		of = about[:i]
 		number = about[i+len("/versions/"):]
 	} else {
@@ -178,16 +179,17 @@ func versionOf(text string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
-		return 0, &web.Problem{
-			Status:  http.StatusUnprocessableEntity,
-			Code:    "bad_request",
-			Message: "a version is a whole number from 0, or latest",
-		}
+		return 0, web.NewProblem(
+			http.StatusUnprocessableEntity,
+			"bad_request",
+			"a version is a whole number from 0, or latest",
+		)
 	}
 	return n, nil
 }
 
-// known returns an artifact service's error as the kit says it. No error is that of an artifact without versions.
+// known returns an artifact service's error as the kit says it. No error is that of an artifact without
+// versions.
 func known(err error) error {
 	if err == nil || errors.Is(err, artifact.ErrNotFound) {
 		return noArtifact

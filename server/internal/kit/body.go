@@ -61,8 +61,8 @@ func (b *body) read(key string, to any) error {
 	return nil
 }
 
-// object returns the value of a key that is an object: state, a state delta, metadata. It is nil if the body does
-// not have the key.
+// object returns the value of a key that is an object: state, a state delta, metadata. It is nil if the body
+// does not have the key.
 func (b *body) object(key string) (map[string]any, error) {
 	value := b.keys[folded(key)]
 	if value == nil {
@@ -81,7 +81,8 @@ func readObject(what string, data jsontext.Value) (map[string]any, error) {
 	return o, nil
 }
 
-// readContent reads a message, whose parts may be spelled in either way. It returns nil for one without parts.
+// readContent reads a message, whose parts may be spelled in either way. It returns nil for one without
+// parts.
 func readContent(data jsontext.Value) (*genai.Content, error) {
 	if data == nil {
 		return nil, nil
@@ -93,7 +94,8 @@ func readContent(data jsontext.Value) (*genai.Content, error) {
 		err = e.UnmarshalJSON(event)
 	}
 	if err != nil {
-		return nil, web.Bad("newMessage is not a message: it is {\"role\": \"user\", \"parts\": [{\"text\": TEXT}]}")
+		return nil, web.Bad("newMessage is not a message: it is {\"role\": \"user\", \"parts\": " +
+			"[{\"text\": TEXT}]}")
 	}
 	if e.Content == nil || len(e.Content.Parts) == 0 {
 		return nil, nil
@@ -106,7 +108,8 @@ func readContent(data jsontext.Value) (*genai.Content, error) {
 
 // readPart reads one part that is a file or a text, whose keys may be spelled in either way.
 func readPart(data jsontext.Value) (*genai.Part, error) {
-	bad := web.Bad("artifact is missing, or not a part such as {\"inlineData\": {\"mimeType\": TYPE, \"data\": BASE64}}")
+	bad := web.Bad("artifact is missing, or not a part such as {\"inlineData\": {\"mimeType\": " +
+		"TYPE, \"data\": BASE64}}")
 	keys := map[string]jsontext.Value{}
 	if data.Kind() != '{' || json.Unmarshal(data, &keys, jsontext.AllowInvalidUTF8(true)) != nil {
 		return nil, bad

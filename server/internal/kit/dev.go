@@ -55,8 +55,8 @@ func noBuilder(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// recent are the sessions that requests have named last. Some routes name a session without its app and user, or
-// an event without its session.
+// recent are the sessions that requests have named last. Some routes name a session without its app and user,
+// or an event without its session.
 type recent struct {
 	mu   sync.Mutex
 	list []session.Key // the latest first
@@ -159,5 +159,5 @@ func (x *routes) eventTrace(w http.ResponseWriter, r *http.Request) error {
 			}
 		}
 	}
-	return &web.Problem{Status: http.StatusNotFound, Code: "not_found", Message: "Trace not found"}
+	return web.NewProblem(http.StatusNotFound, "not_found", "Trace not found")
 }

@@ -14,8 +14,12 @@ import (
 
 // Whatever a client sends is read, or refused as its own mistake. What was read can be sent again.
 func FuzzBody(f *testing.F) {
-	f.Add(`{"newMessage":{"parts":[{"function_response":{"id":"confirm-9-c","name":"adk_request_confirmation","response":{"response":"{\"confirmed\":true}"}}}]}}`)
-	f.Add(`{"new_message":{"role":null,"parts":[null,{"inline_data":{"data":"_-8","mime_type":"a/b"}},{"function_call":{"name":"f"}}]}}`)
+	f.Add(
+		`{"newMessage":{"parts":[{"function_response":{"id":"confirm-9-c","name":"adk_request_confirmation","response":{"response":"{\"confirmed\":true}"}}}]}}`,
+	)
+	f.Add(
+		`{"new_message":{"role":null,"parts":[null,{"inline_data":{"data":"_-8","mime_type":"a/b"}},{"function_call":{"name":"f"}}]}}`,
+	)
 	f.Add(`{"stateDelta":{"a":12345678901234567890},"artifact":{"text":""},"state_delta":null}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		refused := func(err error) {

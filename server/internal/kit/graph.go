@@ -87,18 +87,27 @@ func (x *routes) buildGraph(w http.ResponseWriter, r *http.Request) error {
 		}
 		return body
 	}
-	web.WriteJSON(w, http.StatusOK, map[string]any{"name": app.Name, "root_agent": tree(app.Runner.Agent(), nil)})
+	web.WriteJSON(
+		w,
+		http.StatusOK,
+		map[string]any{"name": app.Name, "root_agent": tree(app.Runner.Agent(), nil)},
+	)
 	return nil
 }
 
-// graphImages answers with a picture of an app's agents. Its key is the path of an agent; the root's is empty.
+// graphImages answers with a picture of an app's agents. Its key is the path of an agent; the root's is
+// empty.
 func (x *routes) graphImages(w http.ResponseWriter, r *http.Request) error {
 	app, err := x.App(r, r.PathValue("app"))
 	if err != nil {
 		return err
 	}
 	dark := r.URL.Query().Get("dark_mode") == "true"
-	web.WriteJSON(w, http.StatusOK, map[string]any{"": map[string]string{"dotSrc": dot(app.Runner.Agent(), nil, dark)}})
+	web.WriteJSON(
+		w,
+		http.StatusOK,
+		map[string]any{"": map[string]string{"dotSrc": dot(app.Runner.Agent(), nil, dark)}},
+	)
 	return nil
 }
 
@@ -117,8 +126,8 @@ func (x *routes) eventGraph(w http.ResponseWriter, r *sessionRequest) error {
 	return nil
 }
 
-// dot returns a picture of an agent, what it calls and all that is below it, in the language of Graphviz. What an
-// event is of stands out; e may be nil.
+// dot returns a picture of an agent, what it calls and all that is below it, in the language of Graphviz.
+// What an event is of stands out; e may be nil.
 func dot(root agent.Agent, e *session.Event, dark bool) string {
 	// The names of nodes that stand out, and the tools that an agent which does not say its own has called.
 	bright := map[string]bool{}
@@ -143,7 +152,8 @@ func dot(root agent.Agent, e *session.Event, dark bool) string {
 		ink = "#cccccc"
 	}
 	var b strings.Builder
-	b.WriteString("digraph { rankdir=LR; bgcolor=transparent; node [fontcolor=\"" + ink + "\" color=\"" + ink + "\"];")
+	b.WriteString("digraph { rankdir=LR; bgcolor=transparent; node " +
+		"[fontcolor=\"" + ink + "\" color=\"" + ink + "\"];")
 	drawn := map[string]bool{}
 	draw := func(name, shape string) {
 		if drawn[name] {

@@ -16,11 +16,12 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// requestConfirmation is the name of the call with which the kit asks a human for a yes or no about another call.
+// requestConfirmation is the name of the call with which the kit asks a human for a yes or no about another
+// call.
 const requestConfirmation = "adk_request_confirmation"
 
-// A history writes the events of one session as the kit knows them, in their order. What the kit's pages need to
-// ask a human is more than our events say, so a history keeps the calls that it has seen:
+// A history writes the events of one session as the kit knows them, in their order. What the kit's pages need
+// to ask a human is more than our events say, so a history keeps the calls that it has seen:
 //
 //   - An event that holds a call until somebody has said yes or no gets a call of its own, named
 //     adk_request_confirmation, with the held call in its arguments.
@@ -28,9 +29,9 @@ const requestConfirmation = "adk_request_confirmation"
 //   - An event that says that a call is answered later gets that call once more: the pages look for the calls in
 //     longRunningToolIds in the same event.
 //
-// Older pages show texts only. So an event without content that says that something failed gets its error message as
-// text. The event with the output of a workflow that has ended gets the output as text, unless an agent in the
-// workflow has just said the same.
+// Older pages show texts only. So an event without content that says that something failed gets its error
+// message as text. The event with the output of a workflow that has ended gets the output as text, unless an
+// agent in the workflow has just said the same.
 type history struct {
 	// log reads the session's events up to a position. It is nil for a history that has taken in all of them.
 	log func(ctx context.Context, upTo int64) ([]*session.Event, error)
@@ -77,8 +78,8 @@ func (h *history) add(e *session.Event) {
 	}
 }
 
-// call returns the call with an ID that an event holds, decides or defers: otherwise the latest with the ID, nil if
-// there is none.
+// call returns the call with an ID that an event holds, decides or defers: otherwise the latest with the ID,
+// nil if there is none.
 func (h *history) call(id string, e *session.Event) *session.Call {
 	calls := h.callsByID[id]
 	if len(calls) == 0 {
@@ -94,8 +95,9 @@ func (h *history) call(id string, e *session.Event) *session.Call {
 	return calls[len(calls)-1]
 }
 
-// complete reads the log, once, if what is written of an event depends on the events before it: it asks a human, or
-// it has a compaction.
+// complete reads the session's earlier events, once, before an event is written that refers to them: an event
+// that asks a human about a call, or a compaction, which the kit knows by the times of the events that it
+// covers.
 func (h *history) complete(ctx context.Context, e *session.Event) error {
 	needs := len(e.LongRunningToolIDs) > 0 || len(e.Actions.RequestedToolConfirmations) > 0 ||
 		e.Actions.Compaction != nil
@@ -116,8 +118,8 @@ func (h *history) complete(ctx context.Context, e *session.Event) error {
 	return nil
 }
 
-// confirmationID returns the ID of the call that asks about another one. It says which event holds that, so that
-// an answer on a page that is out of date is not taken for one to a later question.
+// confirmationID returns the ID of the call that asks about another one. It says which event holds that, so
+// that an answer on a page that is out of date is not taken for one to a later question.
 func confirmationID(heldAt int64, call string) string {
 	return "confirm-" + strconv.FormatInt(heldAt, 10) + "-" + call
 }
@@ -165,8 +167,8 @@ func (h *history) encode(ctx context.Context, e *session.Event) (jsontext.Value,
 	return encoded(wire)
 }
 
-// decide adds the calls by which an event asks for a yes or no, and the responses to them where the event is the
-// user's.
+// decide adds the calls by which an event asks for a yes or no, and the responses to them where the event is
+// the user's.
 func (h *history) decide(e *session.Event, wire *wireEvent) error {
 	for _, id := range slices.Sorted(maps.Keys(e.Actions.RequestedToolConfirmations)) {
 		confirmation := e.Actions.RequestedToolConfirmations[id]

@@ -30,8 +30,8 @@ func call(id, name string) *genai.Part {
 	return &genai.Part{FunctionCall: &genai.FunctionCall{ID: id, Name: name}}
 }
 
-// asked encodes the last event of a log, by a history of all of it and by one that begins with that event, and
-// returns the JSON, which is the same.
+// asked encodes the last event of a log, by a history of all of it and by one that begins with that event,
+// and returns the JSON, which is the same.
 func asked(t *testing.T, log ...*session.Event) string {
 	t.Helper()
 	whole := newHistory(nil)
@@ -41,7 +41,9 @@ func asked(t *testing.T, log ...*session.Event) string {
 	last := log[len(log)-1]
 	want, err := whole.encode(t.Context(), last)
 	require.NoError(t, err)
-	late := newHistory(func(_ context.Context, upTo int64) ([]*session.Event, error) { return log[:upTo], nil })
+	late := newHistory(
+		func(_ context.Context, upTo int64) ([]*session.Event, error) { return log[:upTo], nil },
+	)
 	late.add(last)
 	got, err := late.encode(t.Context(), last)
 	require.NoError(t, err)
@@ -59,16 +61,25 @@ func TestACallThatIsAnsweredLaterIsAskedForOnce(t *testing.T) {
 	// The event has the call itself.
 	both := made(1, "", call("c1", "report"))
 	both.LongRunningToolIDs = []string{"c1"}
-	require.Contains(t, asked(t, both), `"parts":[{"functionCall":{"args":{},"id":"c1","name":"report"}}]},"longRunningToolIds":["c1"]`)
+	require.Contains(
+		t,
+		asked(t, both),
+		`"parts":[{"functionCall":{"args":{},"id":"c1","name":"report"}}]},"longRunningToolIds":["c1"]`,
+	)
 }
 
-// An agent that was called waits for a human: the human is asked what the agent asks, and not for the agent's answer.
+// An agent that was called waits for a human: the human is asked what the agent asks, and not for the agent's
+// answer.
 func TestTheCallOfAnAgentThatWaitsIsNotAskedFor(t *testing.T) {
 	held := made(3, "helper@c1")
 	held.Actions.RequestedToolConfirmations = map[string]session.Confirmation{"c2": {Hint: "Sure?"}}
 	later := made(4, "")
 	later.LongRunningToolIDs = []string{"c1"}
-	log := []*session.Event{made(1, "", call("c1", "helper")), made(2, "helper@c1", call("c2", "pay")), held}
+	log := []*session.Event{
+		made(1, "", call("c1", "helper")),
+		made(2, "helper@c1", call("c2", "pay")),
+		held,
+	}
 	require.Contains(t, asked(t, log...), `"longRunningToolIds":["confirm-3-c2"]`)
 	text := asked(t, append(log, later)...)
 	require.NotContains(t, text, "longRunningToolIds")
@@ -86,7 +97,11 @@ func TestADecisionAnswersTheLastQuestion(t *testing.T) {
 	yes.ID = "e"
 	yes.Seq = 4
 	text := asked(t, made(1, "", call("c1", "pay")), question(2), question(3), yes)
-	require.Contains(t, text, `"functionResponse":{"id":"confirm-3-c1","name":"adk_request_confirmation","response":{"confirmed":true}}`)
+	require.Contains(
+		t,
+		text,
+		`"functionResponse":{"id":"confirm-3-c1","name":"adk_request_confirmation","response":{"confirmed":true}}`,
+	)
 	require.NotContains(t, text, "requestedToolConfirmations")
 }
 

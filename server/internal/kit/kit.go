@@ -1,9 +1,12 @@
-// Package kit serves the REST routes of Google's Agent Development Kit (ADK), so that the web page of that kit
-// and clients that were written for its servers work with this one.
+// Package kit serves the REST routes of Google's Agent Development Kit (ADK), so that the web page of that
+// kit and clients that were written for its servers work with this one.
 //
 // The wire is not that of our own routes. Times are seconds since 1970, as numbers. An event has no key that
 // the kit does not know, because its Python client refuses such an event; see wire.go. A request may spell
 // keys in camelCase and in snake_case, and may have null wherever a key may be missing; see body.go.
+//
+// A new route: a line in Register, or in registerDev for developers, and a handler in the file of its noun. A
+// new key of an event: a field of wireEvent. What the kit's pages need that our events do not say: history.
 package kit
 
 import (
@@ -77,8 +80,8 @@ func Register(mux *http.ServeMux, core *web.Core, options Options) {
 	}
 }
 
-// fail answers with an error in a form that every client of the kit reads: its Python server says "detail", its
-// JavaScript server "error".
+// fail answers with an error in a form that every client of the kit reads: its Python server says "detail",
+// its JavaScript server "error".
 func (x *routes) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := x.Noted(r, err)
 	web.WriteProblem(w, p, map[string]string{"detail": p.Message, "error": p.Message})
@@ -116,7 +119,8 @@ func (x *routes) patchMemory(_ http.ResponseWriter, r *http.Request) error {
 	if _, err := x.Key(r, app, r.PathValue("user"), "", true); err != nil {
 		return err
 	}
-	return &web.Problem{Status: http.StatusNotImplemented, Code: "no_memory", Message: "the app keeps no memory beside its sessions"}
+	return web.NewProblem(http.StatusNotImplemented, "no_memory", "the app keeps no memory beside "+
+		"its sessions")
 }
 
 // appBody is what /list-apps?detailed=true and app-info say of an app.

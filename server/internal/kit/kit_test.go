@@ -68,18 +68,27 @@ func serveKit(t *testing.T, change func(*server.Options)) *service {
 func deskTools() []*tool.Tool {
 	declare := func(name string, run func(context.Context, *tool.Call) (map[string]any, error)) *tool.Tool {
 		return &tool.Tool{
-			Declaration: &genai.FunctionDeclaration{Name: name, Description: "It does " + name + "."},
-			Run:         run,
+			Declaration: &genai.FunctionDeclaration{
+				Name:        name,
+				Description: "It does " + name + ".",
+			},
+			Run: run,
 		}
 	}
 	later := func(context.Context, *tool.Call) (map[string]any, error) { return nil, nil }
-	weather := declare("get_weather", func(_ context.Context, c *tool.Call) (map[string]any, error) {
-		c.Set("lastCity", c.Args["city"])
-		return map[string]any{"celsius": 19}, nil
-	})
-	book := tool.Confirm(declare("book_table", func(_ context.Context, c *tool.Call) (map[string]any, error) {
-		return map[string]any{"ok": true, "payload": c.Confirmation.Payload}, nil
-	}), "An empty table costs 20 EUR.")
+	weather := declare(
+		"get_weather",
+		func(_ context.Context, c *tool.Call) (map[string]any, error) {
+			c.Set("lastCity", c.Args["city"])
+			return map[string]any{"celsius": 19}, nil
+		},
+	)
+	book := tool.Confirm(
+		declare("book_table", func(_ context.Context, c *tool.Call) (map[string]any, error) {
+			return map[string]any{"ok": true, "payload": c.Confirmation.Payload}, nil
+		}),
+		"An empty table costs 20 EUR.",
+	)
 	ask := declare("adk_request_input", later)
 	ask.LongRunning = true
 	report := declare("send_report", later)
@@ -106,8 +115,8 @@ func deskTools() []*tool.Tool {
 	return []*tool.Tool{weather, book, ask, report, draw, fail}
 }
 
-// kitPolicy is a plugin that denies what has the word "denied" in it, without any content in its answer, compacts when
-// it is told to, and fails at the tool "fail".
+// kitPolicy is a plugin that denies what has the word "denied" in it, without any content in its answer,
+// compacts when it is told to, and fails at the tool "fail".
 func kitPolicy() *plugin.Plugin {
 	return &plugin.Plugin{
 		Name:     "policy",
@@ -121,7 +130,10 @@ func kitPolicy() *plugin.Plugin {
 			if e.Author != session.User || !strings.Contains(e.Text(), "denied") {
 				return plugin.Outcome{}, nil
 			}
-			no := &session.Event{ErrorCode: session.Denied, ErrorMessage: "the policy does not allow this"}
+			no := &session.Event{
+				ErrorCode:    session.Denied,
+				ErrorMessage: "the policy does not allow this",
+			}
 			return plugin.Outcome{Withhold: true, Stop: true, Emit: []*session.Event{no}}, nil
 		},
 		BeforeRun: func(_ context.Context, inv *session.Invocation) (plugin.Outcome, error) {
@@ -153,8 +165,8 @@ type recorded struct {
 	}
 }
 
-// readRecorded reads a file of them. Requests for artifacts are moved behind the run that makes these: the page
-// asks while the run is under way.
+// readRecorded reads a file of them. Requests for artifacts are moved behind the run that makes these: the
+// page asks while the run is under way.
 func readRecorded(t *testing.T, file string) []recorded {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -165,7 +177,8 @@ func readRecorded(t *testing.T, file string) []recorded {
 	for lines.Scan() {
 		var r recorded
 		require.NoError(t, json.Unmarshal(lines.Bytes(), &r))
-		if strings.HasPrefix(filepath.Base(file), "ui-") && strings.Contains(r.Request.Path, "/artifacts/") {
+		if strings.HasPrefix(filepath.Base(file), "ui-") &&
+			strings.Contains(r.Request.Path, "/artifacts/") {
 			early = append(early, r)
 			continue
 		}
@@ -195,7 +208,8 @@ func (s *service) replay(r recorded, ids map[string]string) {
 	s.Helper()
 	ours := func(text string) string {
 		for was, is := range ids {
-			text = regexp.MustCompile(`\b`+regexp.QuoteMeta(was)+`\b`).ReplaceAllLiteralString(text, is)
+			text = regexp.MustCompile(`\b`+regexp.QuoteMeta(was)+`\b`).
+				ReplaceAllLiteralString(text, is)
 		}
 		return text
 	}
@@ -204,7 +218,13 @@ func (s *service) replay(r recorded, ids map[string]string) {
 		path += "?" + r.Request.Query
 	}
 	what := r.Request.Method + " " + path + " " + ours(string(r.Request.Body))
-	status, body := s.Do(r.Request.Method, path, ours(string(r.Request.Body)), "Content-Type", "application/json")
+	status, body := s.Do(
+		r.Request.Method,
+		path,
+		ours(string(r.Request.Body)),
+		"Content-Type",
+		"application/json",
+	)
 	require.Equal(s, r.Response.Status, status, "%s: %s", what, body)
 	switch {
 	case r.Response.Text != nil:
@@ -212,7 +232,12 @@ func (s *service) replay(r recorded, ids map[string]string) {
 	case r.Response.SSE != nil:
 		var got []map[string]any
 		for _, f := range servertest.Frames(s.T, strings.NewReader(body), nil) {
-			require.Empty(s, f.Name+f.ID, "%s: the kit's JavaScript client skips frames that begin otherwise than with data", what)
+			require.Empty(
+				s,
+				f.Name+f.ID,
+				"%s: the kit's JavaScript client skips frames that begin otherwise than with data",
+				what,
+			)
 			got = append(got, decoded[map[string]any](s.T, f.Data))
 		}
 		s.sameEvents(what, r.Response.SSE, got, ids)
@@ -236,8 +261,8 @@ func (s *service) replay(r recorded, ids map[string]string) {
 	}
 }
 
-// sameEvents holds the events of a run to those that were recorded: the same calls, of which the same wait, the
-// same failures, and text where there was text. It notes which ids of ours are in the place of which.
+// sameEvents holds the events of a run to those that were recorded: the same calls, of which the same wait,
+// the same failures, and text where there was text. It notes which ids of ours are in the place of which.
 func (s *service) sameEvents(what string, was, is []map[string]any, ids map[string]string) {
 	s.Helper()
 	wasTold := told(was)
@@ -249,11 +274,25 @@ func (s *service) sameEvents(what string, was, is []map[string]any, ids map[stri
 	}
 	require.Equal(s, wasTold.failed, isTold.failed, "%s: %v", what, is)
 	require.Equal(s, wasTold.code, isTold.code, what)
-	require.True(s, isTold.text || !wasTold.text || len(wasTold.waits) > 0, "%s: no text: %v", what, is)
+	require.True(
+		s,
+		isTold.text || !wasTold.text || len(wasTold.waits) > 0,
+		"%s: no text: %v",
+		what,
+		is,
+	)
 	for name, id := range wasTold.calls {
 		require.Contains(s, isTold.calls, name, what)
 		ids[id] = isTold.calls[name]
-		require.Equal(s, wasTold.waits[id], isTold.waits[isTold.calls[name]], "%s: whether %s waits: %v", what, name, is)
+		require.Equal(
+			s,
+			wasTold.waits[id],
+			isTold.waits[isTold.calls[name]],
+			"%s: whether %s waits: %v",
+			what,
+			name,
+			is,
+		)
 		ids[wasTold.events[id]] = isTold.events[isTold.calls[name]]
 	}
 	require.Equal(s, wasTold.artifacts, isTold.artifacts, what)
@@ -310,13 +349,28 @@ func told(events []map[string]any) tells {
 }
 
 // free are the keys below which names are the user's.
-var free = map[string]bool{"state": true, "stateDelta": true, "args": true, "response": true, "customMetadata": true}
+var free = map[string]bool{
+	"state":          true,
+	"stateDelta":     true,
+	"args":           true,
+	"response":       true,
+	"customMetadata": true,
+}
 
-// sameShape holds an answer to a recorded one: it has the same keys with values of the same types, and no others.
+// sameShape holds an answer to a recorded one: it has the same keys with values of the same types, and no
+// others.
 func (s *service) sameShape(what string, was, is any) {
 	s.Helper()
 	if was != nil {
-		require.Equal(s, fmt.Sprintf("%T", was), fmt.Sprintf("%T", is), "%s: %v in place of %v", what, is, was)
+		require.Equal(
+			s,
+			fmt.Sprintf("%T", was),
+			fmt.Sprintf("%T", is),
+			"%s: %v in place of %v",
+			what,
+			is,
+			was,
+		)
 	}
 	switch was := was.(type) {
 	case map[string]any:

@@ -25,8 +25,8 @@ import (
 // kitPackage is the package with the kit's web page, and with its client for JavaScript.
 const kitPackage = "@google/adk-devtools@2.0.0"
 
-// fetchPackage returns the directory of that package, as npm ships it, without what it depends on. The test is
-// skipped where it cannot be had.
+// fetchPackage returns the directory of that package, as npm ships it, without what it depends on. The test
+// is skipped where it cannot be had.
 func fetchPackage(t *testing.T) string {
 	t.Helper()
 	lacks := func(what string, err error) {
@@ -41,7 +41,14 @@ func fetchPackage(t *testing.T) string {
 		lacks("install npm (Debian: apt-get install npm)", err)
 	}
 	dir := t.TempDir()
-	pack := exec.CommandContext(t.Context(), npm, "pack", "--silent", "--fetch-retries=5", kitPackage)
+	pack := exec.CommandContext(
+		t.Context(),
+		npm,
+		"pack",
+		"--silent",
+		"--fetch-retries=5",
+		kitPackage,
+	)
 	pack.Dir = dir
 	if out, err := pack.CombinedOutput(); err != nil {
 		lacks("npm pack "+kitPackage+" needs the npm registry: "+string(out), err)
@@ -177,9 +184,9 @@ func (b *browser) say(text string) {
 	b.write("textarea", text)
 }
 
-// write writes a text into the field that a selector of CSS finds, instead of what is in it, and presses Enter: in one
-// step, between which the page can neither empty the field nor draw it anew. The driver's own way to type looks at the
-// page's elements while it notes their changes, which is a race.
+// write writes a text into the field that a selector of CSS finds, instead of what is in it, and presses
+// Enter: in one step, between which the page can neither empty the field nor draw it anew. The driver's own
+// way to type looks at the page's elements while it notes their changes, which is a race.
 func (b *browser) write(field, text string) {
 	b.Helper()
 	b.holds(`(() => {
@@ -304,7 +311,9 @@ func testKitPage(t *testing.T, dir string) {
 	b.shows("Drawn.")
 	b.shows("Artifact: map.png, notes.txt")
 	b.press("Artifacts")
-	b.holds(`[...document.querySelectorAll("img")].some(x => x.src.startsWith("data:image/png") && x.naturalWidth === 1)`)
+	b.holds(
+		`[...document.querySelectorAll("img")].some(x => x.src.startsWith("data:image/png") && x.naturalWidth === 1)`,
+	)
 
 	// A policy refuses, and its event has nothing but an error.
 	b.say("a denied thing")

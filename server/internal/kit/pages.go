@@ -21,17 +21,20 @@ func (x *routes) registerPages(handle func(string, handler)) {
 		w.WriteHeader(http.StatusTemporaryRedirect)
 		return nil
 	})
-	handle("GET "+prefix+"assets/config/runtime-config.json", func(w http.ResponseWriter, _ *http.Request) error {
-		// An empty address is that of the page.
-		web.WriteJSON(w, http.StatusOK, map[string]any{"backendUrl": "", "telemetry": false})
-		return nil
-	})
+	handle(
+		"GET "+prefix+"assets/config/runtime-config.json",
+		func(w http.ResponseWriter, _ *http.Request) error {
+			// An empty address is that of the page.
+			web.WriteJSON(w, http.StatusOK, map[string]any{"backendUrl": "", "telemetry": false})
+			return nil
+		},
+	)
 	handle("GET "+prefix, x.page)
 }
 
 // page answers with a file of the page. Directories are not listed.
 func (x *routes) page(w http.ResponseWriter, r *http.Request) error {
-	missing := &web.Problem{Status: http.StatusNotFound, Code: "not_found", Message: "the page has no such file"}
+	missing := web.NewProblem(http.StatusNotFound, "not_found", "the page has no such file")
 	name := path.Clean("/" + strings.TrimPrefix(r.URL.Path, prefix))
 	if name == "/" {
 		name = "/index.html"

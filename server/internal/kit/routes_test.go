@@ -83,14 +83,27 @@ func TestKitTakesBothSpellingsAndNull(t *testing.T) {
 	} {
 		status, answer := s.Do("POST", kitSessions+path, body)
 		require.Equal(t, 200, status, answer)
-		require.Equal(t, map[string]any{"a_key": 1.0, "aKey": 2.0}, decoded[map[string]any](t, answer)["state"], path)
+		require.Equal(
+			t,
+			map[string]any{"a_key": 1.0, "aKey": 2.0},
+			decoded[map[string]any](t, answer)["state"],
+			path,
+		)
 	}
-	status, answer := s.Do("POST", "/run", `{"appName":"desk","user_id":"user","sessionId":"both","streaming":null,
+	status, answer := s.Do(
+		"POST",
+		"/run",
+		`{"appName":"desk","user_id":"user","sessionId":"both","streaming":null,
 		"newMessage":{"role":null,"parts":[{"text":"Hello"},{"inline_data":{"mime_type":"text/plain","data":"aGk="}}]},
-		"stateDelta":null,"functionCallEventId":null,"aKeyOfTomorrow":[]}`)
+		"stateDelta":null,"functionCallEventId":null,"aKeyOfTomorrow":[]}`,
+	)
 	require.Equal(t, 200, status, answer)
 	input := s.kitEvents("both")[0]["content"].(map[string]any)["parts"].([]any)
-	require.Equal(t, map[string]any{"inlineData": map[string]any{"mimeType": "text/plain", "data": "aGk="}}, input[1])
+	require.Equal(
+		t,
+		map[string]any{"inlineData": map[string]any{"mimeType": "text/plain", "data": "aGk="}},
+		input[1],
+	)
 
 	// A state delta comes with the message.
 	status, answer = s.Do("POST", "/run", `{"appName":"desk","userId":"user","sessionId":"both",
@@ -175,7 +188,9 @@ func TestKitConfirmations(t *testing.T) {
 			for _, e := range s.kitEvents(id) {
 				data, err := json.Marshal(e)
 				require.NoError(t, err)
-				found = found || e["author"] == "user" && strings.Contains(string(data), `"functionResponse":{"id":"`+asked+`"`)
+				found = found ||
+					e["author"] == "user" &&
+						strings.Contains(string(data), `"functionResponse":{"id":"`+asked+`"`)
 			}
 			require.True(t, found)
 
@@ -184,7 +199,11 @@ func TestKitConfirmations(t *testing.T) {
 			require.Equal(t, 409, status, body)
 			status, body = s.Do("POST", "/run_sse", answer)
 			require.Equal(t, 200, status, body)
-			require.Contains(t, body, `data: {"error":"the call does not wait for this yes or no any more"}`)
+			require.Contains(
+				t,
+				body,
+				`data: {"error":"the call does not wait for this yes or no any more"}`,
+			)
 		})
 	}
 }
@@ -268,14 +287,22 @@ func TestKitRewindAndState(t *testing.T) {
 	events := s.kitEvents(id)
 	require.Len(t, events, 3)
 	require.Equal(t, "user", events[2]["author"])
-	require.Equal(t, map[string]any{"mood": "fine"}, events[2]["actions"].(map[string]any)["stateDelta"])
+	require.Equal(
+		t,
+		map[string]any{"mood": "fine"},
+		events[2]["actions"].(map[string]any)["stateDelta"],
+	)
 	status, _ = s.Do("PATCH", kitSessions+"/"+id, `{"stateDelta":null}`)
 	require.Equal(t, 200, status)
 	require.Len(t, s.kitEvents(id), 3)
 
 	// The list has the state, which the page takes the name of the session from.
 	_, body = s.Do("GET", kitSessions, "")
-	require.Equal(t, "fine", decoded[[]map[string]any](t, body)[0]["state"].(map[string]any)["mood"])
+	require.Equal(
+		t,
+		"fine",
+		decoded[[]map[string]any](t, body)[0]["state"].(map[string]any)["mood"],
+	)
 }
 
 // A run that fails before its first event says so where the page shows it.
@@ -283,7 +310,9 @@ func TestKitRunThatFailsAtOnce(t *testing.T) {
 	s := serve(t, func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
 		return func(yield func(*session.Event, error) bool) { yield(nil, errors.New("a secret")) }
 	}, func(o *server.Options) { o.Kit = true })
-	request := `{"appName":"desk","userId":"user","sessionId":"` + s.kitSession() + `","newMessage":` + kitText("Hi") + `}`
+	request := `{"appName":"desk","userId":"user","sessionId":"` + s.kitSession() + `","newMessage":` + kitText(
+		"Hi",
+	) + `}`
 	status, body := s.Do("POST", "/run_sse", request)
 	require.Equal(t, 200, status)
 	require.Contains(t, body, `data: {"error":"agent helper failed"}`)
@@ -309,8 +338,14 @@ func TestKitRunEndsWithItsClient(t *testing.T) {
 		}, func(o *server.Options) { o.Kit = true })
 		id := s.kitSession()
 		ctx, leave := context.WithCancel(t.Context())
-		resp := s.Open(ctx, "POST", "/run_sse"+query,
-			`{"appName":"desk","userId":"user","sessionId":"`+id+`","newMessage":`+kitText("Hi")+`}`)
+		resp := s.Open(
+			ctx,
+			"POST",
+			"/run_sse"+query,
+			`{"appName":"desk","userId":"user","sessionId":"`+id+`","newMessage":`+kitText(
+				"Hi",
+			)+`}`,
+		)
 		servertest.Frames(t, resp.Body, func(servertest.Frame) bool { return true })
 		leave()
 		resp.Body.Close()
@@ -337,7 +372,13 @@ func TestKitEventsAreStrict(t *testing.T) {
 	s := serve(t, func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
 		return func(yield func(*session.Event, error) bool) {
 			_ = yield(odd.Clone(), nil) &&
-				yield(&session.Event{ErrorCode: "BROKEN", Content: genai.NewContentFromText("", genai.RoleModel)}, nil)
+				yield(
+					&session.Event{
+						ErrorCode: "BROKEN",
+						Content:   genai.NewContentFromText("", genai.RoleModel),
+					},
+					nil,
+				)
 		}
 	}, func(o *server.Options) {
 		o.Kit = true
@@ -372,7 +413,16 @@ func TestKitTraces(t *testing.T) {
 	for _, span := range spans {
 		names[span["name"].(string)]++
 	}
-	require.Equal(t, map[string]int{"invocation": 2, "invoke_agent desk": 2, "call_llm": 3, "execute_tool get_weather": 1}, names)
+	require.Equal(
+		t,
+		map[string]int{
+			"invocation":               2,
+			"invoke_agent desk":        2,
+			"call_llm":                 3,
+			"execute_tool get_weather": 1,
+		},
+		names,
+	)
 	require.NotContains(t, body, picture, "files are not in traces")
 
 	// One event of them, and its agents with the tool that was called.
@@ -411,7 +461,11 @@ func TestKitRoutesForDevelopersAreAnOption(t *testing.T) {
 // A live session is refused with a reason that the page shows.
 func TestKitLive(t *testing.T) {
 	s := serveKit(t, nil)
-	c, _, err := websocket.Dial(t.Context(), s.URL+"/run_live?app_name=desk&user_id=user&session_id=x", nil)
+	c, _, err := websocket.Dial(
+		t.Context(),
+		s.URL+"/run_live?app_name=desk&user_id=user&session_id=x",
+		nil,
+	)
 	require.NoError(t, err)
 	_, _, err = c.Read(t.Context())
 	require.Equal(t, websocket.StatusInternalError, websocket.CloseStatus(err))

@@ -47,11 +47,11 @@ func (x *routes) run(w http.ResponseWriter, r *http.Request) error {
 // isReply reports whether an event of a run is sent to who started it: the kit does not send the input back.
 func isReply(e *session.Event) bool { return e.Author != session.User }
 
-// runSSE answers with the events of a run as they come, and with partial events if the request asks for streaming.
-// Nothing says how the run has ended: the end of the stream does, and a frame {"error": …} before it if the run
-// has failed. The status is 200 for every request that is well-formed, of a session that exists: the kit's page
-// shows no other status to its user. The run is cancelled when its client leaves, unless ?onDisconnect=continue
-// says otherwise: the page has no other way to stop a run.
+// runSSE answers with the events of a run as they come, and with partial events if the request asks for
+// streaming. Nothing says how the run has ended: the end of the stream does, and a frame {"error": …} before
+// it if the run has failed. The status is 200 for every request that is well-formed, of a session that
+// exists: the kit's page shows no other status to its user. The run is cancelled when its client leaves,
+// unless ?onDisconnect=continue says otherwise: the page has no other way to stop a run.
 func (x *routes) runSSE(w http.ResponseWriter, r *http.Request) error {
 	app, q, err := x.request(w, r)
 	if err != nil && web.ProblemOf(err).Status != http.StatusConflict {
@@ -100,8 +100,8 @@ func (x *routes) runSSE(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// runLive refuses a live session in the way that the kit's page shows: by the reason with which the connection is
-// closed.
+// runLive refuses a live session in the way that the kit's page shows: by the reason with which the
+// connection is closed.
 func (x *routes) runLive(w http.ResponseWriter, r *http.Request) error {
 	// The origin was checked with every other request's.
 	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
@@ -161,8 +161,8 @@ func (x *routes) request(w http.ResponseWriter, r *http.Request) (app *apps.App,
 	return app, q, nil
 }
 
-// input returns the input that a request for a run has, nil if it has none: then the agent goes on with what is in
-// the log.
+// input returns the input that a request for a run has, nil if it has none: then the agent goes on with what
+// is in the log.
 func (x *routes) input(ctx context.Context, app *apps.App, key session.Key, b *body) (*session.Event, error) {
 	content, err := readContent(b.keys[folded("newMessage")])
 	if err != nil {

@@ -48,8 +48,8 @@ func bodyOfSession(s *session.Session) (sessionBody, error) {
 	}, nil
 }
 
-// withState is how many of a user's sessions a list has the state of: the last that were changed. The kit's page
-// shows their names, which stand in it.
+// withState is how many of a user's sessions a list has the state of: the last that were changed. The kit's
+// page shows their names, which stand in it.
 const withState = 100
 
 // listSessions lists a user's sessions, without their events.
@@ -109,8 +109,8 @@ func (x *routes) createSession(w http.ResponseWriter, r *http.Request) error {
 	return x.create(w, r, id, state)
 }
 
-// createNamedSession makes a session of the id in the path. The body is the state, as the kit's Python server has
-// it, or {"state": …, "events": …}, as its Go server has it.
+// createNamedSession makes a session of the id in the path. The body is the state, as the kit's Python server
+// has it, or {"state": …, "events": …}, as its Go server has it.
 func (x *routes) createNamedSession(w http.ResponseWriter, r *http.Request) error {
 	b, err := readBody(w, r, x.Limits.Body)
 	if err != nil {
@@ -135,8 +135,8 @@ func (x *routes) createNamedSession(w http.ResponseWriter, r *http.Request) erro
 	return x.create(w, r, r.PathValue("session"), state)
 }
 
-// wrappedState returns the state of a session that a body wants made. Events are refused: whoever makes a session
-// could put words into the mouth of the agent.
+// wrappedState returns the state of a session that a body wants made. Events are refused: whoever makes a
+// session could put words into the mouth of the agent.
 func (b *body) wrappedState() (map[string]any, error) {
 	var events []jsontext.Value
 	if err := b.read("events", &events); err != nil {
@@ -172,9 +172,11 @@ func (x *routes) getSession(w http.ResponseWriter, r *sessionRequest) error {
 	return x.answerSession(r.Context(), w, r.app, r.key)
 }
 
-// answerSession answers with a session and its events: all that were appended, also those that a summary stands
-// for, but none that a rewind has taken back, and not the rewinds themselves.
-func (x *routes) answerSession(ctx context.Context, w http.ResponseWriter, app *apps.App, key session.Key) error {
+// answerSession answers with a session and its events: all that were appended, also those that a summary
+// stands for, but none that a rewind has taken back, and not the rewinds themselves.
+func (x *routes) answerSession(
+	ctx context.Context, w http.ResponseWriter, app *apps.App, key session.Key,
+) error {
 	s, err := app.Sessions().Get(ctx, key)
 	if err != nil {
 		return err

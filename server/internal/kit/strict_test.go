@@ -71,14 +71,19 @@ func strictEvent(t *testing.T, e map[string]any) {
 	for _, id := range waiting {
 		require.True(t, calls[id.(string)], "the pages look for the waiting call %v in %v", id, e)
 	}
-	require.True(t, text || e["errorCode"] == nil, "older pages do not show a failure without text: %v", e)
+	require.True(
+		t,
+		text || e["errorCode"] == nil,
+		"older pages do not show a failure without text: %v",
+		e,
+	)
 	if usage, ok := e["usageMetadata"].(map[string]any); ok {
 		only(t, usage, knownUsage)
 	}
 }
 
-// strictContent holds a content to the kit's model of one. Older pages fail without parts, and on a call without
-// arguments.
+// strictContent holds a content to the kit's model of one. Older pages fail without parts, and on a call
+// without arguments.
 func strictContent(t *testing.T, content map[string]any) {
 	t.Helper()
 	only(t, content, "role parts")
@@ -111,8 +116,8 @@ func only(t *testing.T, object map[string]any, known string) {
 
 var hexID = regexp.MustCompile(`^[0-9a-f]{16}([0-9a-f]{16})?$`)
 
-// strictSpans holds the spans of a session to what the pages need: one that breaks a rule stops an older page, or
-// empties the tab of a newer one.
+// strictSpans holds the spans of a session to what the pages need: one that breaks a rule stops an older
+// page, or empties the tab of a newer one.
 func strictSpans(t *testing.T, spans []map[string]any) {
 	t.Helper()
 	earliest := map[any]map[string]any{} // by trace, of those with the ID of an invocation
@@ -122,7 +127,15 @@ func strictSpans(t *testing.T, spans []map[string]any) {
 		names[s["span_id"]] = true
 	}
 	for _, s := range spans {
-		only := []string{"name", "span_id", "trace_id", "parent_span_id", "start_time", "end_time", "attributes"}
+		only := []string{
+			"name",
+			"span_id",
+			"trace_id",
+			"parent_span_id",
+			"start_time",
+			"end_time",
+			"attributes",
+		}
 		require.Len(t, s, len(only), s)
 		for _, key := range only {
 			require.Contains(t, s, key)

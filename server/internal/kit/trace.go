@@ -13,9 +13,9 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A span is a step of a run, as the kit's pages draw it. Its IDs are hexadecimal texts, since JavaScript has no
-// whole numbers of 64 bits. It is made of the log alone: a span ends when its event was made, and begins when the
-// event before it was.
+// A span is a step of a run, as the kit's pages draw it. Its IDs are hexadecimal texts, since JavaScript has
+// no whole numbers of 64 bits. It is made of the log alone: a span ends when its event was made, and begins
+// when the event before it was.
 type span struct {
 	Name   string  `json:"name"`
 	ID     string  `json:"span_id"`
@@ -42,9 +42,9 @@ const (
 	tracedContents    = 20  // before a model call, of its invocation
 )
 
-// spansOf returns the spans of a session: for each invocation one for itself, one for each agent in it, and below
-// these one for each model call and each tool's. An invocation without a model call is left out: older pages stop
-// at one.
+// spansOf returns the spans of a session: for each invocation one for itself, one for each agent in it, and
+// below these one for each model call and each tool's. An invocation without a model call is left out: older
+// pages stop at one.
 func spansOf(key session.Key, log []*session.Event) []span {
 	// Which events belong to which invocation?
 	var ids []string
@@ -180,13 +180,14 @@ func (t *tracing) tool(e *session.Event, response *genai.FunctionResponse, under
 	})
 }
 
-// modelCall returns the attributes of the model call that event i has the answer of. Its request begins with a
-// text of the user: older pages name the trace by it.
+// modelCall returns the attributes of the model call that event i has the answer of. Its request begins with
+// a text of the user: older pages name the trace by it.
 func (t *tracing) modelCall(i int, message string) map[string]any {
 	e := t.events[i]
 	contents := []*wireContent{}
 	for _, earlier := range t.events[max(0, i-tracedContents):i] {
-		if c := traced(earlier); c != nil && earlier.Author != session.User && agent.Sees(e.Branch, earlier.Branch) {
+		if c := traced(earlier); c != nil && earlier.Author != session.User &&
+			agent.Sees(e.Branch, earlier.Branch) {
 			contents = append(contents, c)
 		}
 	}
@@ -218,8 +219,8 @@ func (t *tracing) modelCall(i int, message string) map[string]any {
 	return attributes
 }
 
-// traced returns an event's content as a trace has it: without the bytes of files, and with responses in a role of
-// their own, so that the only text of the user is the first.
+// traced returns an event's content as a trace has it: without the bytes of files, and with responses in a
+// role of their own, so that the only text of the user is the first.
 func traced(e *session.Event) *wireContent {
 	if e.Content == nil {
 		return nil
@@ -227,7 +228,9 @@ func traced(e *session.Event) *wireContent {
 	c := &genai.Content{Role: e.Content.Role}
 	for _, p := range e.Content.Parts {
 		if p != nil && p.InlineData != nil {
-			p = &genai.Part{Text: fmt.Sprintf("(%d bytes of %s)", len(p.InlineData.Data), p.InlineData.MIMEType)}
+			p = &genai.Part{
+				Text: fmt.Sprintf("(%d bytes of %s)", len(p.InlineData.Data), p.InlineData.MIMEType),
+			}
 		}
 		c.Parts = append(c.Parts, p)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A wireEvent is an event as the kit knows it. It has only keys that the kit's model of an event has, since that
-// refuses others.
+// A wireEvent is an event as the kit knows it. It has only keys that the kit's model of an event has, since
+// that refuses others.
 type wireEvent struct {
 	ID                string                                      `json:"id"`
 	InvocationID      string                                      `json:"invocationId"`
@@ -138,8 +138,8 @@ func contentOf(c *genai.Content) (*wireContent, error) {
 	return wire, nil
 }
 
-// partOf returns a part as JSON. A call has the key args, and a response the key response, even if there is nothing
-// in it: the pages read them without asking whether they are there.
+// partOf returns a part as JSON. A call has the key args, and a response the key response, even if there is
+// nothing in it: the pages read them without asking whether they are there.
 func partOf(p *genai.Part) (jsontext.Value, error) {
 	data, err := encoded(p)
 	switch {
@@ -172,8 +172,8 @@ func withEmpty(part jsontext.Value, of, key string) (jsontext.Value, error) {
 	return encoded(keys)
 }
 
-// encoded returns a value as JSON on one line. It uses the standard library's encoder, since the tags of package
-// genai are made for that.
+// encoded returns a value as JSON on one line. It uses the standard library's encoder, since the tags of
+// package genai are made for that.
 func encoded(v any) (jsontext.Value, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

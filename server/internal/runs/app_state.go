@@ -10,8 +10,8 @@ import (
 
 type appStateKey struct{}
 
-// WithoutAppState returns a context of a caller who may not set the state that all users of an app share: keys
-// with session.AppPrefix. Start refuses such an input of theirs, and CheckAppState such a state.
+// WithoutAppState returns a context of a caller who may not set the state that all users of an app share:
+// keys with session.AppPrefix. Start refuses such an input of theirs, and CheckAppState such a state.
 func WithoutAppState(ctx context.Context) context.Context {
 	return context.WithValue(ctx, appStateKey{}, true)
 }
@@ -24,7 +24,8 @@ func CheckAppState[V any](ctx context.Context, state map[string]V) error {
 	}
 	for key := range state {
 		if strings.HasPrefix(key, session.AppPrefix) {
-			return fmt.Errorf("%w: state key %q is shared by all users of the app: only an admin may set it", session.ErrInvalid, key)
+			return fmt.Errorf("%w: state key %q is shared by all users of the app: only an admin "+
+				"may set it", session.ErrInvalid, key)
 		}
 	}
 	return nil

@@ -31,9 +31,9 @@ const (
 	Rollback  Busy = "rollback"  // the other one is cancelled, and rewound
 )
 
-// makeRoom does what a request wants done when its session is busy. named says that the client has given the
-// input its ID. If that input was sent before, makeRoom does nothing and returns true: nothing new is started,
-// so no run has to be cancelled.
+// makeRoom refuses a request on a busy session, or cancels the run that keeps it busy, as Request.Busy says.
+// named says that the client has given the input its ID. If that input was sent before, makeRoom does nothing
+// and returns true: nothing new is started, so no run has to be cancelled.
 func (r *Runs) makeRoom(ctx context.Context, q Request, named bool) (again bool, err error) {
 	s, err := q.Runner.Sessions().Get(ctx, q.Key)
 	switch {
@@ -84,17 +84,26 @@ func (r *Runs) makeRoom(ctx context.Context, q Request, named bool) (again bool,
 			return false, fmt.Errorf("roll back invocation %q: %w", other, err)
 		case e.ErrorCode != "":
 			// It has appended nothing, or it was rewound already.
-			r.log.Debug("nothing was rolled back", "session", q.Key, "invocation", other, "error", e.ErrorMessage)
+			r.log.Debug(
+				"nothing was rolled back",
+				"session",
+				q.Key,
+				"invocation",
+				other,
+				"error",
+				e.ErrorMessage,
+			)
 		}
 	}
 	return false, nil
 }
 
-// lookedBack is how many events at the end of a live view are looked through for one that names an input.
+// lookedBack is how many of the last live events are searched for a note about an input that a plugin has
+// withheld.
 const lookedBack = 1000
 
-// again reports whether a request's input was sent before: it is that of a run of this process, or the log has it,
-// or has an event that names it because a plugin has withheld it.
+// again reports whether a request's input was sent before: it is that of a run of this process, or the log
+// has it, or has an event that names it because a plugin has withheld it.
 func (r *Runs) again(ctx context.Context, q Request) (bool, error) {
 	r.mu.Lock()
 	run := r.sessions[q.Key].withInput(q.Input.ID)
@@ -103,8 +112,8 @@ func (r *Runs) again(ctx context.Context, q Request) (bool, error) {
 		return true, nil
 	}
 
-	// No event can follow position -1, so this appends nothing. Of an event that the log has already, the store
-	// says so before it looks at the position.
+	// No event can follow position -1, so this appends nothing. Of an event that the log has already, the
+	// store says so before it looks at the position.
 	_, err := q.Runner.Sessions().Append(ctx, session.AppendTarget{Key: q.Key, After: -1}, q.Input.Clone())
 	if err == nil || errors.Is(err, session.ErrIDReused) {
 		return true, nil

@@ -9,7 +9,9 @@ import (
 
 // Cancel cancels an invocation on a session, in whatever process it runs, and waits until it has ended. It
 // returns the run if that is one of this process. It is no error if the invocation does not run.
-func (r *Runs) Cancel(ctx context.Context, sessions session.Service, key session.Key, invocation string) (*Run, error) {
+func (r *Runs) Cancel(
+	ctx context.Context, sessions session.Service, key session.Key, invocation string) (*Run, error,
+) {
 	run := r.Find(key, invocation)
 	if run == nil {
 		return nil, sessions.Cancel(ctx, key, invocation)
@@ -23,13 +25,13 @@ func (r *Runs) Cancel(ctx context.Context, sessions session.Service, key session
 	case <-ctx.Done():
 		return run, context.Cause(ctx)
 	case <-grace.C:
-		// It does not obey: it may append no more.
+		// It does not end by itself: the store takes its lease away, so that it can append no more.
 		return run, sessions.Cancel(ctx, key, invocation)
 	}
 }
 
-// CancelAll cancels the runs of this process on the sessions that are chosen, those that wait for their turn, too.
-// It waits until they have ended, but not longer than session.CancelGrace.
+// CancelAll cancels the runs of this process on the sessions that are chosen, those that wait for their turn,
+// too. It waits until they have ended, but not longer than session.CancelGrace.
 func (r *Runs) CancelAll(ctx context.Context, chosen func(session.Key) bool) {
 	var all []*Run
 	r.mu.Lock()
@@ -53,8 +55,8 @@ func (r *Runs) CancelAll(ctx context.Context, chosen func(session.Key) bool) {
 	}
 }
 
-// CancelLater is Cancel for a caller who does not wait for the end. However often it is called, one goroutine waits for
-// each invocation, and Close for these.
+// CancelLater is Cancel for a caller who does not wait for the end. However often it is called, one goroutine
+// waits for each invocation, and Close for these.
 func (r *Runs) CancelLater(sessions session.Service, key session.Key, invocation string) {
 	run := r.Find(key, invocation)
 	if run != nil {
@@ -70,7 +72,15 @@ func (r *Runs) CancelLater(sessions session.Service, key session.Key, invocation
 	r.cancels[of] = struct{}{}
 	r.active.Go(func() {
 		if _, err := r.Cancel(r.life, sessions, key, invocation); err != nil {
-			r.log.Warn("an invocation was not cancelled", "session", key, "invocation", invocation, "error", err)
+			r.log.Warn(
+				"an invocation was not cancelled",
+				"session",
+				key,
+				"invocation",
+				invocation,
+				"error",
+				err,
+			)
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()

@@ -8,15 +8,15 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A Follower reads what happens, from one goroutine: the events of the log behind a position, in the order of the log,
-// each once and without a gap; and partial events, if the run is one of this process.
+// A Follower reads what happens, from one goroutine: the events of the log behind a position, in the order of
+// the log, each once and without a gap; and partial events, if the run is one of this process.
 //
-// The position is that of the log: session.Event.Seq of the last whole event that was read. Partial events have none.
-// Whoever comes back follows again from the last position, and misses nothing; of an event that was under way then, the
-// text so far comes again as partial events, or the whole event.
+// The position is that of the log: session.Event.Seq of the last whole event that was read. Partial events
+// have none. Whoever comes back follows again from the last position, and misses nothing; of an event that
+// was under way then, the text so far comes again as partial events, or the whole event.
 //
-// The end is io.EOF. A RunFollower and an InvocationFollower end when the run has ended; a SessionFollower does not,
-// before the session is deleted.
+// The end is io.EOF. A RunFollower and an InvocationFollower end when the run has ended; a SessionFollower
+// does not, before the session is deleted.
 //
 // How a client of each surface says its position, and what it is told again:
 //
@@ -27,11 +27,13 @@ import (
 //	kit    a run cannot be followed again, and its frames have no ids, because the kit's client for JavaScript skips a
 //	       frame with an id; the client reads the session
 //
-// So a stream that shows an event twice, or misses one, has its cause here if v1 shows it too, else in the surface.
+// So a stream that shows an event twice, or misses one, has its cause here if v1 shows it too, else in the
+// surface.
 type Follower interface {
-	// Next returns the next event; partial events of one answer that came since the last call are one. It waits for it,
-	// but not longer than idle: then it returns nil without an error, so that the caller can show that the connection
-	// lives. It returns io.EOF at the end, and the context's cause when that is done.
+	// Next returns the next event; partial events of one answer that came since the last call are one. It
+	// waits for it, but not longer than idle: then it returns nil without an error, so that the caller can
+	// show that the connection lives. It returns io.EOF at the end, and the context's cause when that is
+	// done.
 	Next(ctx context.Context, idle time.Duration) (*session.Event, error)
 	// Close ends the reading.
 	Close()
@@ -57,8 +59,8 @@ type InvocationFollower struct {
 	invocation string
 }
 
-// FollowInvocation returns a Follower of the events of an invocation behind a position. It ends when the invocation does
-// not run any more.
+// FollowInvocation returns a Follower of the events of an invocation behind a position. It ends when the
+// invocation does not run any more.
 func (r *Runs) FollowInvocation(
 	ctx context.Context, sessions session.Service, key session.Key, invocation string, after int64,
 ) (*InvocationFollower, error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A RunFollower is a Follower of a run of this process. It never holds the run up: what it has not read yet waits in
-// the run.
+// A RunFollower is a Follower of a run of this process. It never holds the run up: what it has not read yet
+// waits in the run.
 type RunFollower struct {
 	run   *Run
 	after int64 // events up to this position are not wanted
@@ -132,5 +132,6 @@ func joined(pieces []*session.Event) *session.Event {
 // isText reports whether a part has nothing but text.
 func isText(p *genai.Part) bool {
 	return p != nil && p.Text != "" && p.FunctionCall == nil && p.FunctionResponse == nil && p.InlineData == nil &&
-		p.FileData == nil && p.ThoughtSignature == nil
+		p.FileData == nil &&
+		p.ThoughtSignature == nil
 }

@@ -7,15 +7,16 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A SessionFollower is a Follower of all that happens on a session, whichever process makes it: the events of the log behind a position, in order and without a gap, and, if the run is one of this
-// process, partial events.
+// A SessionFollower is a Follower of all that happens on a session, whichever process makes it: the events of
+// the log behind a position, in order and without a gap, and, if the run is one of this process, partial
+// events.
 type SessionFollower struct {
-	// Running, if it is set before the first call of Next, is told by Next which invocation runs on the session,
-	// in whatever process, "" if none does: at the beginning, and when that changes. What the last invocation has
-	// appended comes before it is told that none runs. A run of another process is seen with its first event, and
-	// its end within a second; that of a process that died, within a second of when its lease has run out. ended is the
-	// run before, if that is one of this process and its end was not told yet, else nil. An error ends Next, which
-	// returns it.
+	// Running, if it is set before the first call of Next, is told by Next which invocation runs on the
+	// session, in whatever process, "" if none does: at the beginning, and when that changes. What the last
+	// invocation has appended comes before it is told that none runs. A run of another process is seen with
+	// its first event, and its end within a second; that of a process that died, within a second of when its
+	// lease has run out. ended is the run before, if that is one of this process and its end was not told
+	// yet, else nil. An error ends Next, which returns it.
 	Running func(invocation string, ended *Run) error
 
 	runs     *Runs
@@ -28,14 +29,14 @@ type SessionFollower struct {
 	known    int64 // of the last event that the store has told of
 	read     []*session.Event
 	run      *RunFollower // of this process's run on the session, if there is one
-	// early has the IDs of events that were read from the log before the run told of them: the partial events of
-	// these come too late.
+	// early has the IDs of events that were read from the log before the run has yielded them. Their partial
+	// events, which the run still has, are skipped: they would repeat the text.
 	early map[string]bool
 
 	ended  *Run      // the run that has ended, and Running was not told
-	told   string    // what Running was told last
-	looked time.Time // when the store was asked last who runs
-	look   time.Time // when it is to be asked next; zero if nothing is expected to change
+	told   string    // the invocation that Running was last called with
+	looked time.Time // when the store was last asked which invocation runs
+	look   time.Time // when to ask it next; zero: not before an event comes, because none runs
 }
 
 // lookPause is how long a reader waits between two questions to the store about who runs.
@@ -46,7 +47,9 @@ const chunk = 64
 
 // FollowSession returns a reader of a session's events behind position after. It returns the store's error,
 // such as session.ErrNotFound.
-func (r *Runs) FollowSession(ctx context.Context, sessions session.Service, key session.Key, after int64) (*SessionFollower, error) {
+func (r *Runs) FollowSession(
+	ctx context.Context, sessions session.Service, key session.Key, after int64) (*SessionFollower, error,
+) {
 	watch, err := sessions.Watch(ctx, key)
 	if err != nil {
 		return nil, err
@@ -198,7 +201,7 @@ func (f *SessionFollower) tell(ctx context.Context) error {
 	return f.Running(running, ended)
 }
 
-// lookSoon says that who runs may have changed.
+// lookSoon has the store asked soon which invocation runs: an event has come, so it may be another one.
 func (f *SessionFollower) lookSoon() {
 	if f.Running != nil && f.look.IsZero() {
 		f.look = f.looked.Add(lookPause)
@@ -286,7 +289,8 @@ func (f *SessionFollower) fromRun() *session.Event {
 	return nil
 }
 
-// gone returns why there is nothing more to read.
+// gone returns the error with which reading ends: the store's, or session.ErrNotFound if another session was
+// made under the key.
 func (f *SessionFollower) gone(ctx context.Context) error {
 	if _, err := f.sessions.Get(ctx, f.key); err != nil {
 		return err

@@ -44,8 +44,8 @@ func piece(id, text string) *session.Event {
 	return e
 }
 
-// The store may tell of a whole event before the run does. The text of its partial events, which the run still
-// has then, would be shown twice.
+// The store may tell of a whole event before the run does. The text of its partial events, which the run
+// still has then, would be shown twice.
 func TestNoPartialEventFollowsItsWholeOne(t *testing.T) {
 	all, run, sessions, key := under(t)
 	run.add(piece("e", "Hel"))
@@ -86,7 +86,11 @@ func TestPartialEventsAreJoinedAtACostThatGrowsWithTheirText(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	require.NoError(t, err)
 	require.Len(t, e.Text(), 10*pieces)
-	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(20<<20)) // it was 2 GB, with the run held up
+	require.Less(
+		t,
+		after.TotalAlloc-before.TotalAlloc,
+		uint64(20<<20),
+	) // it was 2 GB, with the run held up
 }
 
 func TestPartialEventsThatAreJoinedKeepTheirParts(t *testing.T) {
@@ -94,7 +98,9 @@ func TestPartialEventsThatAreJoinedKeepTheirParts(t *testing.T) {
 	thought := piece("e", "")
 	thought.Content.Parts = []*genai.Part{{Text: "Hm", Thought: true}}
 	blob := piece("e", "")
-	blob.Content.Parts = []*genai.Part{{InlineData: &genai.Blob{Data: []byte{1}, MIMEType: "audio/pcm"}}}
+	blob.Content.Parts = []*genai.Part{
+		{InlineData: &genai.Blob{Data: []byte{1}, MIMEType: "audio/pcm"}},
+	}
 	empty := piece("e", "")
 	empty.Content = nil
 	for _, e := range []*session.Event{thought, thought, piece("e", "a"), piece("e", "b"), blob, piece("e", "c"), empty, piece("f", "d")} {
@@ -104,7 +110,12 @@ func TestPartialEventsThatAreJoinedKeepTheirParts(t *testing.T) {
 	defer f.Close()
 	e, err := f.Next(t.Context(), time.Minute)
 	require.NoError(t, err)
-	want := []*genai.Part{{Text: "HmHm", Thought: true}, {Text: "ab"}, blob.Content.Parts[0], {Text: "c"}}
+	want := []*genai.Part{
+		{Text: "HmHm", Thought: true},
+		{Text: "ab"},
+		blob.Content.Parts[0],
+		{Text: "c"},
+	}
 	require.Equal(t, want, e.Content.Parts)
 	require.Equal(t, genai.RoleModel, e.Content.Role)
 	e, err = f.Next(t.Context(), time.Minute)

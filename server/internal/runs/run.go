@@ -34,8 +34,8 @@ type Run struct {
 	leaves    bool // the run is cancelled when its last follower has left
 	ended     bool
 	end       End
-	known     bool           // it is known what the run has left
-	waiting   []session.Call // the calls that waited for an answer from outside then
+	known     bool           // waiting is set: the run has ended in this process with a live view
+	waiting   []session.Call // the calls that wait for an answer from outside after the run
 }
 
 // An End is how a run ended.
@@ -137,7 +137,8 @@ func (r *Run) add(e *session.Event) {
 	r.wake()
 }
 
-// note takes from an event what it says about how its run ends.
+// note updates the end by an event: it may say that a plugin has stopped or denied the run, or that it was
+// cancelled.
 func (end *End) note(e *session.Event) {
 	if by := plugin.NotesOf(e).Stopped; by != "" {
 		*end = End{Kind: Stopped, Plugin: by, Reason: plugin.NotesOf(e).Reason}
@@ -154,7 +155,7 @@ func (end *End) note(e *session.Event) {
 		name = changed[len(changed)-1].Plugin
 		byPlugin = true
 	}
-	// After a denied tool call the agent goes on, and the run ends as it ends.
+	// The denial of a tool call is a function response. It does not end the run: the agent goes on.
 	if byPlugin && len(e.FunctionResponses()) == 0 {
 		*end = End{Kind: Denied, Plugin: name, Reason: e.ErrorMessage}
 	}
@@ -226,7 +227,7 @@ func (r *Run) same(input *session.Event) bool {
 	return was != nil && bytes.Equal(was, effect(input))
 }
 
-// left takes in the session as the run leaves it.
+// left notes which calls wait after the run: inv is the session as the run leaves it.
 func (r *Run) left(inv *session.Invocation) {
 	calls := session.Calls(inv.Live)
 	calls = slices.DeleteFunc(calls, func(c session.Call) bool { return !c.Waits() })
@@ -236,8 +237,8 @@ func (r *Run) left(inv *session.Invocation) {
 	r.waiting = slices.Clip(calls)
 }
 
-// Waiting returns the calls of the session that waited for an answer from outside when the run ended. ok is false
-// if that is not known.
+// Waiting returns the calls of the session that waited for an answer from outside when the run ended. ok is
+// false if that is not known.
 func (r *Run) Waiting() (calls []session.Call, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -35,7 +35,8 @@ type Request struct {
 	User string
 }
 
-// Runs are the runs of a process. A session's key tells it from all others: the apps of a server have different names.
+// Runs are the runs of a process. A session's key tells it from all others: the apps of a server have
+// different names.
 type Runs struct {
 	limits apps.Limits
 	log    *slog.Logger
@@ -272,8 +273,8 @@ func (r *Runs) Find(key session.Key, invocation string) *Run {
 	return nil
 }
 
-// Close lets the runs end until ctx is done, and cancels then those that are left. New runs are refused. A run
-// that does not obey within session.CancelGrace is left behind.
+// Close lets the runs end until ctx is done, and cancels then those that are left. New runs are refused. A
+// run that does not obey within session.CancelGrace is left behind.
 func (r *Runs) Close(ctx context.Context) {
 	r.mu.Lock()
 	r.closed = true
@@ -292,7 +293,8 @@ func (r *Runs) Close(ctx context.Context) {
 		select {
 		case <-ended:
 		case <-grace.C:
-			r.log.Warn("runs do not end although they were cancelled, and are left behind", "sessions", r.busy())
+			r.log.Warn("runs do not end although they were cancelled, and are left "+
+				"behind", "sessions", r.busy())
 		}
 	}
 	r.end(session.ErrClosed)

@@ -26,8 +26,9 @@ import (
 	"github.com/plughook/plughook/session/sqlite"
 )
 
-// TestWhatFollowersSeeInAStorm has clients start, join, cancel, interrupt and roll back runs on a few sessions, and
-// leave. Each follower sees each event once, in order, and no text twice; in the end nothing is counted as waiting.
+// TestWhatFollowersSeeInAStorm has clients start, join, cancel, interrupt and roll back runs on a few
+// sessions, and leave. Each follower sees each event once, in order, and no text twice; in the end nothing is
+// counted as waiting.
 func TestWhatFollowersSeeInAStorm(t *testing.T) {
 	for _, kind := range []string{"memory", "sqlite"} {
 		t.Run(kind, func(t *testing.T) {
@@ -37,37 +38,46 @@ func TestWhatFollowersSeeInAStorm(t *testing.T) {
 				svc, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "a.db"))
 				require.NoError(t, err)
 			}
-			a := agent.New("h", "h", func(ctx context.Context, h *agent.Host) iter.Seq2[*session.Event, error] {
-				return func(yield func(*session.Event, error) bool) {
-					for range 1 + rand.N(4) {
-						id := session.NewID()
-						for range rand.N(5) {
-							e := session.Reply("ab")
+			a := agent.New(
+				"h",
+				"h",
+				func(ctx context.Context, h *agent.Host) iter.Seq2[*session.Event, error] {
+					return func(yield func(*session.Event, error) bool) {
+						for range 1 + rand.N(4) {
+							id := session.NewID()
+							for range rand.N(5) {
+								e := session.Reply("ab")
+								e.ID = id
+								e.Partial = true
+								if !yield(e, nil) {
+									return
+								}
+								if rand.N(3) == 0 {
+									select {
+									case <-time.After(time.Millisecond):
+									case <-ctx.Done():
+										yield(nil, context.Cause(ctx))
+										return
+									}
+								}
+							}
+							e := session.Reply("whole")
 							e.ID = id
-							e.Partial = true
 							if !yield(e, nil) {
 								return
 							}
-							if rand.N(3) == 0 {
-								select {
-								case <-time.After(time.Millisecond):
-								case <-ctx.Done():
-									yield(nil, context.Cause(ctx))
-									return
-								}
-							}
-						}
-						e := session.Reply("whole")
-						e.ID = id
-						if !yield(e, nil) {
-							return
 						}
 					}
-				}
-			})
-			r, err := runner.New(runner.Options{Agent: a, Sessions: svc, Plugins: []*plugin.Plugin{rewind.New(svc)}})
+				},
+			)
+			r, err := runner.New(
+				runner.Options{Agent: a, Sessions: svc, Plugins: []*plugin.Plugin{rewind.New(svc)}},
+			)
 			require.NoError(t, err)
-			rs := New(apps.Limits{Waiting: 50, UserRuns: 50, Run: 10 * time.Minute}, slog.New(slog.DiscardHandler))
+			rs := New(
+				apps.Limits{Waiting: 50, UserRuns: 50, Run: 10 * time.Minute},
+				slog.New(slog.DiscardHandler),
+			)
 			ctx, cancel := context.WithCancel(t.Context())
 			var wg, fw sync.WaitGroup
 			counts := map[string]int{}
@@ -80,7 +90,11 @@ func TestWhatFollowersSeeInAStorm(t *testing.T) {
 			count := func(s string) { mu.Lock(); counts[s]++; mu.Unlock() }
 			key := func() session.Key { return session.Key{App: "a", User: "u", ID: fmt.Sprint("s", rand.N(3))} }
 			for i := range 3 {
-				_, err := svc.Create(ctx, session.Key{App: "a", User: "u", ID: fmt.Sprint("s", i)}, nil)
+				_, err := svc.Create(
+					ctx,
+					session.Key{App: "a", User: "u", ID: fmt.Sprint("s", i)},
+					nil,
+				)
 				require.NoError(t, err)
 			}
 			check := func(what string, next func(ctx context.Context, idle time.Duration) (*session.Event, error), after int64, dense bool) {
@@ -122,7 +136,15 @@ func TestWhatFollowersSeeInAStorm(t *testing.T) {
 							in.ID = fmt.Sprint("i", rand.N(10))
 						}
 						busy := []Busy{Wait, Wait, Wait, Reject, Interrupt, Rollback}[rand.N(6)]
-						q := Request{Runner: r, Key: key(), Input: in, Busy: busy, User: "u", LeaveCancels: rand.N(3) == 0, Config: session.RunConfig{Streaming: session.SSE}}
+						q := Request{
+							Runner:       r,
+							Key:          key(),
+							Input:        in,
+							Busy:         busy,
+							User:         "u",
+							LeaveCancels: rand.N(3) == 0,
+							Config:       session.RunConfig{Streaming: session.SSE},
+						}
 						run, f, err := rs.Start(ctx, q, 0)
 						if err != nil {
 							continue // busy, or the rollback was cancelled by another one

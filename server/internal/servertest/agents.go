@@ -55,14 +55,24 @@ func Act(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error]
 			last := session.Reply("It is 4.")
 			last.Partial = true
 			whole := session.Reply("It is 4.")
-			whole.Content.Parts = append([]*genai.Part{{Text: "hm, well", Thought: true}}, whole.Content.Parts...)
+			whole.Content.Parts = append(
+				[]*genai.Part{{Text: "hm, well", Thought: true}},
+				whole.Content.Parts...)
 			for _, e := range append(list, last, whole) {
 				yield(e, nil)
 			}
 		case "weather":
 			yield(Call("w1", "get_weather", map[string]any{"city": "Paris"}), nil)
-			answer := session.Respond(&genai.FunctionCall{ID: "w1", Name: "get_weather"}, map[string]any{"celsius": 19})
-			answer.Actions.StateDelta = map[string]any{"last/city": "Paris", "a~b": 1, "temp:x": 1, "gone": nil}
+			answer := session.Respond(
+				&genai.FunctionCall{ID: "w1", Name: "get_weather"},
+				map[string]any{"celsius": 19},
+			)
+			answer.Actions.StateDelta = map[string]any{
+				"last/city": "Paris",
+				"a~b":       1,
+				"temp:x":    1,
+				"gone":      nil,
+			}
 			yield(answer, nil)
 			yield(session.Reply("19 degrees."), nil)
 		case "forget":
@@ -73,11 +83,15 @@ func Act(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error]
 		case "book", "book twice":
 			e := Call("b1", "book", map[string]any{"table": 4})
 			if text == "book twice" {
-				e.Content.Parts = append(e.Content.Parts, Call("b2", "book", map[string]any{"table": 5}).Content.Parts...)
+				e.Content.Parts = append(
+					e.Content.Parts,
+					Call("b2", "book", map[string]any{"table": 5}).Content.Parts...)
 			}
 			yield(e, nil)
 			ask := &session.Event{}
-			ask.Actions.RequestedToolConfirmations = map[string]session.Confirmation{"b1": {Hint: "Book table 4?"}}
+			ask.Actions.RequestedToolConfirmations = map[string]session.Confirmation{
+				"b1": {Hint: "Book table 4?"},
+			}
 			if text == "book twice" {
 				ask.Actions.RequestedToolConfirmations["b2"] = session.Confirmation{Hint: "Book table 5?"}
 			}

@@ -1,8 +1,8 @@
-// Package servertest has a server in a test, with agents that do what clients of all its protocols have to be told of,
-// and reads what it streams. The tests of the server's packages share it.
+// Package servertest has a server in a test, with agents that do what clients of all its protocols have to be
+// told of, and reads what it streams. The tests of the server's packages share it.
 //
-// What a test of one protocol needs stands with that test. What a second one needs comes here: an agent's behaviour as a
-// case of Act, another way to ask as a method of Service.
+// What a test of one protocol needs stands with that test. What a second one needs comes here: an agent's
+// behaviour as a case of Act, another way to ask as a method of Service.
 package servertest
 
 import (
@@ -63,7 +63,11 @@ func Serve(t *testing.T, do Agent, change func(*server.Options), plugins ...*plu
 
 // ServeOn serves an agent on sessions, as a replica does, and closes the server at the end of the test.
 func ServeOn(
-	t *testing.T, sessions session.Service, a agent.Agent, change func(*server.Options), plugins ...*plugin.Plugin,
+	t *testing.T,
+	sessions session.Service,
+	a agent.Agent,
+	change func(*server.Options),
+	plugins ...*plugin.Plugin,
 ) *Service {
 	t.Helper()
 	r, err := runner.New(runner.Options{Agent: a, Sessions: sessions, Plugins: plugins})
@@ -119,7 +123,9 @@ func Desk(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error
 		switch text := host.Now().Input.Text(); {
 		case text == "book" && len(last.FunctionResponses()) == 0:
 			e := Call(fmt.Sprintf("book-%d", len(calls)), "book", map[string]any{})
-			e.Actions.RequestedToolConfirmations = map[string]session.Confirmation{e.Content.Parts[0].FunctionCall.ID: {Hint: "5 EUR"}}
+			e.Actions.RequestedToolConfirmations = map[string]session.Confirmation{
+				e.Content.Parts[0].FunctionCall.ID: {Hint: "5 EUR"},
+			}
 			yield(e, nil)
 		case text == "order":
 			e := Call("order-1", "order", map[string]any{})

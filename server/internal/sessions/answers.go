@@ -52,7 +52,7 @@ func YesOrNo(text string) (yes, ok bool) {
 
 // NotWaiting returns the problem with an answer for which no call waits.
 func NotWaiting(message string) *web.Problem {
-	return &web.Problem{Status: http.StatusConflict, Code: "not_waiting", Message: message}
+	return web.NewProblem(http.StatusConflict, "not_waiting", message)
 }
 
 // noSuchCall is NotWaiting of a response.
@@ -63,7 +63,13 @@ func noSuchCall() *web.Problem {
 
 // Approve adds a yes or no to an input, for the calls of those ids, or for all that wait for one.
 func (s Service) Approve(
-	ctx context.Context, app *apps.App, key session.Key, input *session.Event, yes bool, calls []string, all bool,
+	ctx context.Context,
+	app *apps.App,
+	key session.Key,
+	input *session.Event,
+	yes bool,
+	calls []string,
+	all bool,
 ) error {
 	waiting, err := Waiting(ctx, app, key)
 	if err != nil {
@@ -95,8 +101,8 @@ func (s Service) Approve(
 	return nil
 }
 
-// RespondTo adds the responses to calls that wait for one to an input, by the calls' ids. An input with an ID may have
-// been sent before; then the calls may have these responses already.
+// RespondTo adds the responses to calls that wait for one to an input, by the calls' ids. An input with an ID
+// may have been sent before; then the calls may have these responses already.
 func (s Service) RespondTo(
 	ctx context.Context, app *apps.App, key session.Key, input *session.Event, responses map[string]any,
 ) error {
@@ -128,9 +134,11 @@ func (s Service) RespondTo(
 	return nil
 }
 
-// CheckResponses returns an error for an input that does nothing but respond to calls none of which waits: nothing
-// would come of it. An input with an ID may be one that is sent again.
-func (s Service) CheckResponses(ctx context.Context, app *apps.App, key session.Key, input *session.Event) error {
+// CheckResponses returns an error for an input that does nothing but respond to calls none of which waits:
+// nothing would come of it. An input with an ID may be one that is sent again.
+func (s Service) CheckResponses(
+	ctx context.Context, app *apps.App, key session.Key, input *session.Event,
+) error {
 	if input == nil || input.ID != "" || input.Content == nil {
 		return nil
 	}

@@ -17,9 +17,9 @@ import (
 // Ended is how an invocation ended that did not run any more when it was cancelled: the log has what it said.
 const Ended runs.Kind = "ended"
 
-// Cancel ends an invocation, in whatever process it runs. Of one that has ended, and has left a workflow waiting, it
-// ends the workflow's run. If wait is false it does not wait for the end, and what it returns says nothing. Else it
-// returns how the invocation ended, and the run if that is one of this process.
+// Cancel ends an invocation, in whatever process it runs. Of one that has ended, and has left a workflow
+// waiting, it ends the workflow's run. If wait is false it does not wait for the end, and what it returns
+// says nothing. Else it returns how the invocation ended, and the run if that is one of this process.
 func (s Service) Cancel(
 	ctx context.Context, app *apps.App, key session.Key, invocation string, wait bool,
 ) (runs.Kind, *runs.Run, error) {
@@ -56,15 +56,12 @@ func (s Service) Cancel(
 			return Ended, nil, nil
 		}
 	}
-	return "", nil, &web.Problem{
-		Status:  http.StatusNotFound,
-		Code:    "not_found",
-		Message: "no such invocation runs, and the session has none of it",
-	}
+	return "", nil, web.NewProblem(http.StatusNotFound, "not_found", "no such invocation runs, and "+
+		"the session has none of it")
 }
 
-// waitingWorkflows returns the paths of the workflows' runs that an invocation has begun or gone on with, and that wait
-// for an answer from outside.
+// waitingWorkflows returns the paths of the workflows' runs that an invocation has begun or gone on with, and
+// that wait for an answer from outside.
 func waitingWorkflows(
 	ctx context.Context, app *apps.App, key session.Key, invocation string,
 ) (paths []string, err error) {
@@ -77,8 +74,12 @@ func waitingWorkflows(
 		asking[c.Event] = asking[c.Event] || c.Waits()
 	}
 	for _, run := range session.NewWorkflowRuns(live).Workflows() {
-		part := slices.ContainsFunc(run.Events, func(e *session.Event) bool { return e.InvocationID == invocation })
-		if part && run.Open() && slices.ContainsFunc(run.Events, func(e *session.Event) bool { return asking[e] }) {
+		part := slices.ContainsFunc(
+			run.Events,
+			func(e *session.Event) bool { return e.InvocationID == invocation },
+		)
+		if part && run.Open() &&
+			slices.ContainsFunc(run.Events, func(e *session.Event) bool { return asking[e] }) {
 			paths = append(paths, run.Path)
 		}
 	}
@@ -86,7 +87,9 @@ func waitingWorkflows(
 }
 
 // abandon ends the runs of workflows, which wait, by an event each.
-func (s Service) abandon(ctx context.Context, app *apps.App, key session.Key, paths []string, wait bool) error {
+func (s Service) abandon(
+	ctx context.Context, app *apps.App, key session.Key, paths []string, wait bool,
+) error {
 	for _, path := range paths {
 		if name, _, _ := strings.Cut(path, "@"); name != app.Runner.Agent().Name() {
 			return web.NotPossible("a workflow waits that is not the app's agent, " +
@@ -107,7 +110,7 @@ func (s Service) abandon(ctx context.Context, app *apps.App, key session.Key, pa
 		}
 		if end := run.End(); end.Kind != runs.Done {
 			message := cmp.Or(end.Reason, "a plugin has refused it")
-			return &web.Problem{Status: http.StatusForbidden, Code: "denied", Message: message}
+			return web.NewProblem(http.StatusForbidden, "denied", message)
 		}
 	}
 	return nil

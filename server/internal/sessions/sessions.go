@@ -1,10 +1,10 @@
-// Package sessions has what a caller can do to a session: run an input and wait, answer calls, change the state,
-// rewind, compact, fork, cancel and delete. The surfaces of the server (packages v1, kit, agui and a2a) read a request
-// in the form of their protocol, call an operation of this package, and write what came of it. What is allowed, and in
-// which order things happen, is said here, once for all of them.
+// Package sessions has what a caller can do to a session: run an input and wait, answer calls, change the
+// state, rewind, compact, fork, cancel and delete. The surfaces of the server (packages v1, kit, agui and
+// a2a) read a request in the form of their protocol, call an operation of this package, and write what came
+// of it. What is allowed, and in which order things happen, is said here, once for all of them.
 //
-// To add an operation, write a method of Service here, in the file of its noun, and call it from each surface whose
-// protocol has a request for it. An error that a client shall understand is a *web.Problem.
+// To add an operation, write a method of Service here, in the file of its noun, and call it from each surface
+// whose protocol has a request for it. An error that a client shall understand is a *web.Problem.
 package sessions
 
 import (
@@ -28,8 +28,8 @@ func Request(app *apps.App, key session.Key, input *session.Event) runs.Request 
 	return runs.Request{Runner: app.Runner, Key: key, Input: input, User: key.User}
 }
 
-// Run starts a run and waits for its end. It returns web.ErrLeft if the caller leaves before that, and the run's
-// error if it fails.
+// Run starts a run and waits for its end. It returns web.ErrLeft if the caller leaves before that, and the
+// run's error if it fails.
 func (s Service) Run(ctx context.Context, q runs.Request) (*runs.Run, error) {
 	run, follower, err := s.Runs.Start(ctx, q, 0)
 	if err != nil {
@@ -42,8 +42,8 @@ func (s Service) Run(ctx context.Context, q runs.Request) (*runs.Run, error) {
 	return run, run.End().Err
 }
 
-// Create makes a session. State that is a plugin's is refused, and what all users of the app share if the caller is no
-// admin.
+// Create makes a session. State that is a plugin's is refused, and what all users of the app share if the
+// caller is no admin.
 func (s Service) Create(
 	ctx context.Context, app *apps.App, key session.Key, state map[string]any,
 ) (*session.Session, error) {
@@ -56,8 +56,8 @@ func (s Service) Create(
 	return app.Sessions().Create(ctx, key, state)
 }
 
-// PatchState changes keys of a session's state; nil deletes one. It is an input, with the id unless that is "", so
-// that plugins see it like any other.
+// PatchState changes keys of a session's state; nil deletes one. It is an input, with the id unless that is
+// "", so that plugins see it like any other.
 func (s Service) PatchState(
 	ctx context.Context, app *apps.App, key session.Key, id string, delta map[string]any,
 ) (*session.Session, error) {
@@ -71,8 +71,8 @@ func (s Service) PatchState(
 	return app.Sessions().Get(ctx, key)
 }
 
-// Fork makes a session of the first events of another one: of those up to a position, or of all if that is nil. The
-// new session has the id, or one of the store's if that is "".
+// Fork makes a session of the first events of another one: of those up to a position, or of all if that is
+// nil. The new session has the id, or one of the store's if that is "".
 func (s Service) Fork(
 	ctx context.Context, app *apps.App, key session.Key, position *int64, id string,
 ) (*session.Session, error) {
@@ -86,8 +86,8 @@ func (s Service) Fork(
 	return session.Fork(ctx, app.Sessions(), key, *position, id)
 }
 
-// Delete deletes a session and its files. What runs on it is cancelled first, and what waits to run on it: that might
-// make the session again.
+// Delete deletes a session and its files. What runs on it is cancelled first, and what waits to run on it:
+// that might make the session again.
 func (s Service) Delete(ctx context.Context, app *apps.App, key session.Key) error {
 	if _, err := app.Sessions().Get(ctx, key); err != nil {
 		return err
@@ -97,19 +97,22 @@ func (s Service) Delete(ctx context.Context, app *apps.App, key session.Key) err
 	return err
 }
 
-// DeleteUser deletes all that belongs to a user: sessions, artifacts and state; or says what it would delete. What runs
-// is cancelled first, as Delete does.
+// DeleteUser deletes all that belongs to a user: sessions, artifacts and state; or says what it would delete.
+// What runs is cancelled first, as Delete does.
 func (s Service) DeleteUser(
 	ctx context.Context, app *apps.App, user string, dryRun bool,
 ) (*retention.Report, error) {
 	if !dryRun {
-		s.Runs.CancelAll(ctx, func(other session.Key) bool { return other.App == app.Name && other.User == user })
+		s.Runs.CancelAll(
+			ctx,
+			func(other session.Key) bool { return other.App == app.Name && other.User == user },
+		)
 	}
 	return app.Stores(dryRun).User(ctx, app.Name, user)
 }
 
-// Command sends the command for an action to the app's plugins, as an input with the id unless that is "". It returns
-// the run, which has ended and has what came of it.
+// Command sends the command for an action to the app's plugins, as an input with the id unless that is "". It
+// returns the run, which has ended and has what came of it.
 func (s Service) Command(
 	ctx context.Context, app *apps.App, key session.Key, action plugin.Action, args map[string]any, id string,
 ) (*runs.Run, error) {
@@ -131,7 +134,7 @@ func (s Service) Command(
 		case plugin.CommandRefused:
 			return nil, web.NotPossible(e.ErrorMessage)
 		case session.Denied:
-			return nil, &web.Problem{Status: http.StatusForbidden, Code: "denied", Message: e.ErrorMessage}
+			return nil, web.NewProblem(http.StatusForbidden, "denied", e.ErrorMessage)
 		}
 	}
 	return run, nil

@@ -26,7 +26,8 @@ func Live(ctx context.Context, app *apps.App, key session.Key) ([]*session.Event
 	return session.ReadAll(ctx, app.Sessions(), key, session.Selection{Live: true})
 }
 
-// Waiting returns the calls of a session that wait for an answer from outside, not those that an agent answers.
+// Waiting returns the calls of a session that wait for an answer from outside, not those that an agent
+// answers.
 func Waiting(ctx context.Context, app *apps.App, key session.Key) ([]WaitingCall, error) {
 	live, err := Live(ctx, app, key)
 	if err != nil {

@@ -1,5 +1,6 @@
 // Package sse writes server-sent events, as the HTML standard defines them
-// (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html). It knows nothing of events of a session.
+// Another field of the standard is written by Stream.Send.
 package sse
 
 import (
@@ -20,9 +21,9 @@ type Stream struct {
 	buf      bytes.Buffer
 }
 
-// Begin begins the answer. Its header goes out with the first event, or with Flush. patience is how long one write may take: a reader that takes
-// longer is cut off, and comes back for the rest. retry is how long a client waits before it comes back, if it
-// is not 0.
+// Begin begins the answer. Its header goes out with the first event, or with Flush. patience is how long one
+// write may take: a reader that takes longer is cut off, and comes back for the rest. retry is how long a
+// client waits before it comes back, if it is not 0.
 func Begin(w http.ResponseWriter, patience, retry time.Duration) *Stream {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -37,7 +38,7 @@ func Begin(w http.ResponseWriter, patience, retry time.Duration) *Stream {
 	return s
 }
 
-// Flush sends what has not gone out yet.
+// Flush sends the header of the answer now, before there is an event.
 func (s *Stream) Flush() error { return s.flush() }
 
 // Send sends an event with data on one line, such as JSON. A name that is empty is the standard's "message".

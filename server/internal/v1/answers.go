@@ -32,7 +32,8 @@ func (x *routes) waiting(w http.ResponseWriter, r *request) error {
 // decisionBody is a yes or no to calls, with a message that may go with it.
 type decisionBody struct {
 	runBody
-	// Calls are the ids of the calls. All says, in their stead, that every call is meant that waits for a yes or no.
+	// Calls are the ids of the calls. All says, in their stead, that every call is meant that waits for a yes
+	// or no.
 	Calls []string `json:"calls"`
 	All   bool     `json:"all"`
 }
@@ -85,7 +86,9 @@ func (x *routes) respond(w http.ResponseWriter, r *request) error {
 }
 
 // runAnswer runs an input that answers calls: that of a body, with the answer that add puts into it.
-func (x *routes) runAnswer(w http.ResponseWriter, r *request, body *runBody, add func(*session.Event) error) error {
+func (x *routes) runAnswer(
+	w http.ResponseWriter, r *request, body *runBody, add func(*session.Event) error,
+) error {
 	input, err := body.input()
 	var p *web.Problem
 	if errors.As(err, &p) && (body.Message != "" || body.Content != nil) {

@@ -25,11 +25,11 @@ func (x *routes) files(r *request) (artifact.Service, string, error) {
 		return nil, "", err
 	}
 	if r.app.Artifacts == nil {
-		return nil, "", &web.Problem{
-			Status:  http.StatusNotImplemented,
-			Code:    "no_artifacts",
-			Message: "the app keeps no artifacts",
-		}
+		return nil, "", web.NewProblem(
+			http.StatusNotImplemented,
+			"no_artifacts",
+			"the app keeps no artifacts",
+		)
 	}
 	name := r.PathValue("name")
 	if name != "" {
@@ -65,8 +65,9 @@ func (x *routes) listArtifacts(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// getArtifact answers with the bytes of an artifact: of its latest version, or of ?version=. What a model or
-// a user made is never shown as a page of this server's.
+// getArtifact answers with the bytes of an artifact: of its latest version, or of ?version=. A browser
+// downloads them and never shows them as a page of this server: a model or a user has made them, and a script
+// in them could act as the user.
 func (x *routes) getArtifact(w http.ResponseWriter, r *request) error {
 	files, name, err := x.files(r)
 	if err != nil {
@@ -83,7 +84,11 @@ func (x *routes) getArtifact(w http.ResponseWriter, r *request) error {
 	data, kind := []byte(part.Text), "text/plain; charset=utf-8"
 	switch {
 	case part.FileData != nil:
-		web.WriteJSON(w, http.StatusOK, map[string]any{"fileUri": part.FileData.FileURI, "mimeType": part.FileData.MIMEType})
+		web.WriteJSON(
+			w,
+			http.StatusOK,
+			map[string]any{"fileUri": part.FileData.FileURI, "mimeType": part.FileData.MIMEType},
+		)
 		return nil
 	case part.InlineData != nil:
 		data, kind = part.InlineData.Data, part.InlineData.MIMEType
@@ -96,7 +101,10 @@ func (x *routes) getArtifact(w http.ResponseWriter, r *request) error {
 	h.Set("Content-Length", strconv.Itoa(len(data)))
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(name)}))
+	h.Set(
+		"Content-Disposition",
+		mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(name)}),
+	)
 	_, _ = w.Write(data) // a client that has left is told nothing
 	return nil
 }

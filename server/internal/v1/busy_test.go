@@ -15,25 +15,36 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A client that comes back sends its request again as it was, with what it wants of a busy session. By then the
-// session may be busy with the user's next input, which must not suffer from it.
+// A client that comes back sends its request again as it was, with what it wants of a busy session. By then
+// the session may be busy with the user's next input, which must not suffer from it.
 func TestAnInputThatIsSentAgainCancelsNobody(t *testing.T) {
 	for _, busy := range []string{"interrupt", "rollback", "reject"} {
 		t.Run(busy, func(t *testing.T) {
 			goOn := make(chan struct{})
-			s := serve(t, func(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
-				if host.Now().Input.Text() == "second" {
-					return servertest.Waiting(goOn)(ctx, host)
-				}
-				return servertest.Echo(ctx, host)
-			}, nil)
+			s := serve(
+				t,
+				func(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
+					if host.Now().Input.Text() == "second" {
+						return servertest.Waiting(goOn)(ctx, host)
+					}
+					return servertest.Echo(ctx, host)
+				},
+				nil,
+			)
 			const path = "/v1/apps/desk/sessions/ada/run"
 			first := `{"id":"one","message":"the first","onBusy":"` + busy + `"}`
 			status, was := s.Do("POST", path, first)
 			require.Equal(t, 200, status)
 
 			// The second input runs; the first is sent again, and waits for it.
-			second := s.Open(t.Context(), "POST", path, `{"id":"two","message":"second"}`, "Accept", "text/event-stream")
+			second := s.Open(
+				t.Context(),
+				"POST",
+				path,
+				`{"id":"two","message":"second"}`,
+				"Accept",
+				"text/event-stream",
+			)
 			defer second.Body.Close()
 			again := s.Open(t.Context(), "POST", path, first, "Accept", "text/event-stream")
 			defer again.Body.Close()

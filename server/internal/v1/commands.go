@@ -42,7 +42,8 @@ func (x *routes) rewind(w http.ResponseWriter, r *request) error {
 		args["turns"] = float64(body.Turns)
 	}
 	if len(args) != 1 {
-		return web.Bad("how far back? Send one of to (a position), before (an invocation) and turns (a number above 0)")
+		return web.Bad("how far back? Send one of to (a position), before (an invocation) and turns " +
+			"(a number above 0)")
 	}
 	return x.command(w, r, plugin.Rewind, args, body.commandBody)
 }

@@ -39,7 +39,8 @@ const maxDays = 100_000
 // retain deletes an app's sessions that had no event for a number of days.
 func (x *routes) retain(w http.ResponseWriter, r *request) error {
 	if !web.CallerOf(r.Request).Admin {
-		return &web.Problem{Status: http.StatusForbidden, Code: "forbidden", Message: "only an admin's token may delete the sessions of all users"}
+		return web.NewProblem(http.StatusForbidden, "forbidden", "only an admin's token may delete "+
+			"the sessions of all users")
 	}
 	var body struct {
 		Days   int  `json:"days"`
@@ -49,9 +50,11 @@ func (x *routes) retain(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	if body.Days < 1 || body.Days > maxDays {
-		return web.Bad("days is after how many days without an event a session is deleted: 1 to " + strconv.Itoa(maxDays))
+		return web.Bad("days is after how many days without an event a session is deleted: 1 to " +
+			"" + strconv.Itoa(maxDays))
 	}
-	report, err := r.app.Stores(body.DryRun).Before(r.Context(), r.app.Name, time.Now().AddDate(0, 0, -body.Days))
+	report, err := r.app.Stores(body.DryRun).
+		Before(r.Context(), r.app.Name, time.Now().AddDate(0, 0, -body.Days))
 	if err != nil {
 		return err
 	}

@@ -36,8 +36,8 @@ func TestWhatIsNotUnderstoodDeletesNothing(t *testing.T) {
 	}
 }
 
-// A run that waits for a busy session may make the session when it is not there. So it is cancelled with the run that
-// it waits for, on every surface; nobody waits until it gives up.
+// A run that waits for a busy session may make the session when it is not there. So it is cancelled with the
+// run that it waits for, on every surface; nobody waits until it gives up.
 func TestWhatIsDeletedIsNotMadeAgainByWhatWaited(t *testing.T) {
 	for _, path := range []string{
 		"/v1/apps/desk/sessions/ada",
@@ -47,7 +47,12 @@ func TestWhatIsDeletedIsNotMadeAgainByWhatWaited(t *testing.T) {
 		goOn := make(chan struct{})
 		s := serve(t, servertest.Waiting(goOn), func(o *server.Options) { o.Kit = true })
 		for _, id := range []string{"one", "two", "three"} {
-			resp := s.Open(t.Context(), "POST", "/chat", `{"session":"ada","message":"Hello","id":"`+id+`"}`)
+			resp := s.Open(
+				t.Context(),
+				"POST",
+				"/chat",
+				`{"session":"ada","message":"Hello","id":"`+id+`"}`,
+			)
 			defer resp.Body.Close()
 			require.Equal(t, 200, resp.StatusCode)
 		}

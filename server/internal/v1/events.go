@@ -32,13 +32,21 @@ func (x *routes) events(w http.ResponseWriter, r *request) error {
 	return x.page(w, r)
 }
 
-// inside returns an error if a position is beyond a session's end: it is another session's, or this one was made
-// again.
+// inside returns an error if a position is beyond a session's end: it is another session's, or this one was
+// made again.
 func inside(s *session.Session, after int64) error {
 	if after <= s.Position {
 		return nil
 	}
-	return web.Bad("the position " + strconv.FormatInt(after, 10) + " is beyond the log's end, " + strconv.FormatInt(s.Position, 10))
+	return web.Bad(
+		"the position " + strconv.FormatInt(
+			after,
+			10,
+		) + " is beyond the log's end, " + strconv.FormatInt(
+			s.Position,
+			10,
+		),
+	)
 }
 
 // page answers with at most "limit" events behind a position, or with the live view.
@@ -65,8 +73,8 @@ func (x *routes) page(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// runningBody says which invocation runs on a session, "" if none does, and how the one before it ended, if this
-// server ran it.
+// runningBody says which invocation runs on a session, "" if none does, and how the one before it ended, if
+// this server ran it.
 type runningBody struct {
 	Running string   `json:"running"`
 	Ended   *endBody `json:"ended,omitzero"`

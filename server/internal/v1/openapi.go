@@ -16,8 +16,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// document describes the routes: https://spec.openapis.org/oas/v3.1.0. The routes are made from it. A test holds what
-// they answer to it.
+// document describes the routes: https://spec.openapis.org/oas/v3.1.0. The routes are made from it. A test
+// holds what they answer to it.
 //
 //go:embed openapi.json
 var document []byte
@@ -26,8 +26,8 @@ var document []byte
 type operation struct {
 	ID         string      `json:"operationId"`
 	Parameters []parameter `json:"parameters"`
-	// AnyQuery says that parameters that are not in the document are let through: who asks whether the server lives may
-	// add some, so that no cache answers.
+	// AnyQuery says that parameters that are not in the document are let through: who asks whether the server
+	// lives may add some, so that no cache answers.
 	AnyQuery bool `json:"x-any-query"`
 
 	method, path string
@@ -88,8 +88,9 @@ func (o *operation) parameter(in, name string) *parameter {
 	return &o.Parameters[i]
 }
 
-// check refuses a parameter that the operation does not have, since whoever misspells one meant something else, and one
-// with a value of the wrong type. Others are as the document says from here on: handlers do not check them again.
+// check refuses a parameter that the operation does not have, since whoever misspells one meant something
+// else, and one with a value of the wrong type. Others are as the document says from here on: handlers do not
+// check them again.
 func (o *operation) check(query url.Values, header http.Header) error {
 	for name, values := range query {
 		p := o.parameter("query", name)
@@ -163,8 +164,8 @@ func (r *request) time(name string) time.Time {
 	return t
 }
 
-// after returns the position that a client has read to: the header Last-Event-ID, or else the parameter "after", or
-// else 0.
+// after returns the position that a client has read to: the header Last-Event-ID, or else the parameter
+// "after", or else 0.
 func (r *request) after() int64 {
 	n, err := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64)
 	if err != nil && r.query.Has("after") {

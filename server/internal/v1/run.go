@@ -24,8 +24,8 @@ var runHandlers = handlers{
 
 // runBody says what to run, and how.
 type runBody struct {
-	// ID names the input. The same input with the same ID is run once: who sends it again joins the run, or is
-	// shown what became of it.
+	// ID names the input. The same input with the same ID is run once: who sends it again joins the run, or
+	// is shown what became of it.
 	ID string `json:"id"`
 	// Invocation names the run; the ID does, if it is empty.
 	Invocation string `json:"invocationId"`
@@ -33,9 +33,9 @@ type runBody struct {
 	// in the log.
 	Message string         `json:"message"`
 	Content *genai.Content `json:"content"`
-	// Event is an input as the log has it, in place of message, content, stateDelta and customMetadata. Only its
-	// ids, content, metadata, state and decisions count: its time, its branch, errors and what tells agents where to
-	// go on are not the caller's to say.
+	// Event is an input as the log has it, in place of message, content, stateDelta and customMetadata. Only
+	// its ids, content, metadata, state and decisions count: its time, its branch, errors and what tells
+	// agents where to go on are not the caller's to say.
 	Event jsontext.Value `json:"event"`
 	// State sets keys of the session's state, with the input.
 	State    map[string]any `json:"stateDelta"`
@@ -59,9 +59,10 @@ func (b *runBody) input() (*session.Event, error) {
 		e, err := session.DecodeEvent(b.Event)
 		switch {
 		case err != nil:
-			return nil, web.Bad("event is none: " + err.Error())
+			return nil, web.Bad("event is not an event of a session's log: " + err.Error())
 		case b.Message != "" || b.Content != nil || b.State != nil || b.Metadata != nil:
-			return nil, web.Bad("event stands for message, content, stateDelta and customMetadata: leave them out")
+			return nil, web.Bad("event stands for message, content, stateDelta and customMetadata: " +
+				"leave them out")
 		}
 		return &session.Event{
 			ID:             cmp.Or(b.ID, e.ID),
@@ -147,7 +148,8 @@ func (b *runBody) request(r *request, input *session.Event) (runs.Request, error
 
 // wantsStream reports whether a request wants server-sent events.
 func wantsStream(r *request) bool {
-	return strings.Contains(r.Header.Get("Accept"), "text/event-stream") || r.Header.Get("Last-Event-ID") != ""
+	return strings.Contains(r.Header.Get("Accept"), "text/event-stream") ||
+		r.Header.Get("Last-Event-ID") != ""
 }
 
 // answer runs a request, and answers with the run's events: as a stream, if one is wanted, or all at its end.

@@ -57,8 +57,8 @@ var sessionHandlers = handlers{
 	"export":        (*routes).export,
 }
 
-// listSessions lists the user's sessions, the one that was updated last first, at most "limit" of them behind the
-// position "after" in the list. The other parameters narrow the list as session.Query does.
+// listSessions lists the user's sessions, the one that was updated last first, at most "limit" of them behind
+// the position "after" in the list. The other parameters narrow the list as session.Query does.
 func (x *routes) listSessions(w http.ResponseWriter, r *request) error {
 	user, err := x.User(r.Request, r.query.Get("user"))
 	if err != nil {
@@ -88,7 +88,8 @@ func (x *routes) listSessions(w http.ResponseWriter, r *request) error {
 		return err
 	}
 
-	// What comes behind a position was updated at its time, or before it. Stores compare microseconds, or less.
+	// What comes behind a position was updated at its time, or before it. Stores compare microseconds, or
+	// less.
 	until := after.updated.Truncate(time.Microsecond).Add(time.Microsecond)
 	if !after.updated.IsZero() && q.Since.Before(until) && (q.Until.IsZero() || until.Before(q.Until)) {
 		q.Until = until
@@ -122,7 +123,8 @@ func (x *routes) listSessions(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// A listPosition is one in the list of a user's sessions: behind the session of an ID, which was updated then.
+// A listPosition is one in the list of a user's sessions: behind the session of an ID, which was updated
+// then.
 type listPosition struct {
 	updated time.Time
 	id      string
@@ -145,7 +147,8 @@ func parseListPosition(text string) (p listPosition, err error) {
 		p.updated, err = time.Parse(time.RFC3339Nano, updated)
 	}
 	if err != nil || !ok || session.CheckTime(p.updated) != nil || p.updated.IsZero() {
-		return p, web.Bad("the parameter after is not a position in the list: send the value of next of an earlier answer")
+		return p, web.Bad("the parameter after is not a position in the list: send the value of " +
+			"next of an earlier answer")
 	}
 	return p, nil
 }

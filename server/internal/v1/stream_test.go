@@ -72,7 +72,16 @@ func TestARunGoesOnWhenItsClientLeavesAndIsJoinedByItsInput(t *testing.T) {
 	resp.Body.Close()
 
 	// It comes back with the same input, and is shown what it has missed: no event twice.
-	back := s.Open(t.Context(), "POST", path, input, "Accept", "text/event-stream", "Last-Event-ID", "1")
+	back := s.Open(
+		t.Context(),
+		"POST",
+		path,
+		input,
+		"Accept",
+		"text/event-stream",
+		"Last-Event-ID",
+		"1",
+	)
 	defer back.Body.Close()
 	got := servertest.Frames(t, back.Body, func(f servertest.Frame) bool {
 		if f.Name == "partial" {
@@ -126,7 +135,14 @@ func TestCancelEndsARun(t *testing.T) {
 		}
 	}, nil)
 	const path = "/v1/apps/desk/sessions/ada"
-	resp := s.Open(t.Context(), "POST", path+"/run", `{"message":"Hello","invocationId":"i-1"}`, "Accept", "text/event-stream")
+	resp := s.Open(
+		t.Context(),
+		"POST",
+		path+"/run",
+		`{"message":"Hello","invocationId":"i-1"}`,
+		"Accept",
+		"text/event-stream",
+	)
 	defer resp.Body.Close()
 	code, body := s.Do("POST", path+"/invocations/i-1/cancel?wait=1", "")
 	require.Equal(t, 200, code)
@@ -154,19 +170,30 @@ func TestWhatABusySessionDoesWithAnotherInput(t *testing.T) {
 	} {
 		t.Run(busy.how, func(t *testing.T) {
 			began := make(chan struct{}, 1)
-			s := serve(t, func(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
-				return func(yield func(*session.Event, error) bool) {
-					if host.Now().Input.Text() == "slow" {
-						began <- struct{}{}
-						<-ctx.Done()
-						yield(nil, context.Cause(ctx))
-						return
+			s := serve(
+				t,
+				func(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
+					return func(yield func(*session.Event, error) bool) {
+						if host.Now().Input.Text() == "slow" {
+							began <- struct{}{}
+							<-ctx.Done()
+							yield(nil, context.Cause(ctx))
+							return
+						}
+						yield(session.Reply("quick"), nil)
 					}
-					yield(session.Reply("quick"), nil)
-				}
-			}, nil)
+				},
+				nil,
+			)
 			const path = "/v1/apps/desk/sessions/ada/run"
-			resp := s.Open(t.Context(), "POST", path, `{"message":"slow","invocationId":"i-1"}`, "Accept", "text/event-stream")
+			resp := s.Open(
+				t.Context(),
+				"POST",
+				path,
+				`{"message":"slow","invocationId":"i-1"}`,
+				"Accept",
+				"text/event-stream",
+			)
 			defer resp.Body.Close()
 			<-began
 			code, body := s.Do("POST", path, `{"message":"quick","onBusy":"`+busy.how+`"}`)
@@ -174,7 +201,10 @@ func TestWhatABusySessionDoesWithAnotherInput(t *testing.T) {
 			if busy.how == "reject" {
 				require.Contains(t, body, `"invocation":"i-1"`)
 			}
-			sess, err := s.Sessions.Get(t.Context(), session.Key{App: "desk", User: "user", ID: "ada"})
+			sess, err := s.Sessions.Get(
+				t.Context(),
+				session.Key{App: "desk", User: "user", ID: "ada"},
+			)
 			require.NoError(t, err)
 			require.Equal(t, busy.events, sess.Position)
 		})

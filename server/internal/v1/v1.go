@@ -1,11 +1,11 @@
 // Package v1 has the server's own routes: sessions, runs and their events, as the log has them.
 //
-// The document openapi.json has every route, with its parameters. Register makes the routes from it, and a request's
-// parameters are checked against it before the route's handler sees them.
+// The document openapi.json has every route, with its parameters. Register makes the routes from it, and a
+// request's parameters are checked against it before the route's handler sees them.
 //
-// A new route takes two files: write its operation in openapi.json, with an operationId, and its handler in the file of
-// its noun, with a line in the handlers at the file's beginning. What the route does to a session is an operation of
-// package sessions. TestTheDocumentSaysWhatTheRoutesDo fails until it has asked the route.
+// A new route takes two files: write its operation in openapi.json, with an operationId, and its handler in
+// the file of its noun, with a line in the handlers at the file's beginning. What the route does to a session
+// is an operation of package sessions. TestTheDocumentSaysWhatTheRoutesDo fails until it has asked the route.
 package v1
 
 import (
@@ -85,19 +85,17 @@ func Register(mux *http.ServeMux, core *web.Core, options Options) {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if methods := methodsOf(mux, r); len(methods) > 0 {
 			w.Header().Set("Allow", strings.Join(methods, ", "))
-			message := "this route does not take " + strconv.Quote(r.Method) + "; it takes " + strings.Join(methods, ", ")
-			x.Fail(w, r, &web.Problem{
-				Status:  http.StatusMethodNotAllowed,
-				Code:    "method_not_allowed",
-				Message: message,
-			})
+			message := "this route does not take " + strconv.Quote(
+				r.Method,
+			) + "; it takes " + strings.Join(
+				methods,
+				", ",
+			)
+			x.Fail(w, r, web.NewProblem(http.StatusMethodNotAllowed, "method_not_allowed", message))
 			return
 		}
-		x.Fail(w, r, &web.Problem{
-			Status:  http.StatusNotFound,
-			Code:    "not_found",
-			Message: "there is no such route; /v1/openapi.json lists those that there are",
-		})
+		x.Fail(w, r, web.NewProblem(http.StatusNotFound, "not_found", "there is no such route; "+
+			"/v1/openapi.json lists those that there are"))
 	})
 }
 
@@ -118,8 +116,8 @@ func (x *routes) request(op *operation, r *http.Request) (q *request, err error)
 	return q, err
 }
 
-// methodsOf lists the methods that the routes of a request's path take. The request has reached "/", so its own method
-// is not among them.
+// methodsOf lists the methods that the routes of a request's path take. The request has reached "/", so its
+// own method is not among them.
 func methodsOf(mux *http.ServeMux, r *http.Request) (methods []string) {
 	for _, method := range []string{
 		http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,

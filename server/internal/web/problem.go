@@ -30,9 +30,20 @@ type Problem struct {
 
 func (p *Problem) Error() string { return p.Message }
 
+// NewProblem returns a Problem.
+func NewProblem(status int, code, message string) *Problem {
+	return &Problem{Status: status, Code: code, Message: message}
+}
+
+// RetryIn returns the Problem for a client that may try again after some seconds.
+func (p Problem) RetryIn(seconds int) *Problem {
+	p.RetryAfter = seconds
+	return &p
+}
+
 // Bad returns the Problem of a request that is not right.
 func Bad(message string) *Problem {
-	return &Problem{Status: http.StatusBadRequest, Code: "bad_request", Message: message}
+	return NewProblem(http.StatusBadRequest, "bad_request", message)
 }
 
 // CodeNotPossible is the code of a Problem with a command that cannot be carried out on a session.
@@ -40,10 +51,11 @@ const CodeNotPossible = "not_possible"
 
 // NotPossible returns the Problem of a command that cannot be carried out on a session.
 func NotPossible(message string) *Problem {
-	return &Problem{Status: http.StatusConflict, Code: CodeNotPossible, Message: message}
+	return NewProblem(http.StatusConflict, CodeNotPossible, message)
 }
 
-// ProblemOf returns what a client is told of an error. What it is not told belongs into the log.
+// ProblemOf returns what a client is told of an error. It leaves out how the server is made and what events
+// say; Noted writes the whole error into the log.
 func ProblemOf(err error) *Problem {
 	var p *Problem
 	var tooLarge *http.MaxBytesError
@@ -57,41 +69,44 @@ func ProblemOf(err error) *Problem {
 	case errors.As(err, &refused):
 		return NotPossible(refused.Error())
 	case errors.As(err, &tooLarge):
-		return &Problem{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Message: "the body has more than " + strconv.FormatInt(tooLarge.Limit, 10) + " bytes"}
+		return NewProblem(http.StatusRequestEntityTooLarge, "too_large", "the body has more than "+strconv.FormatInt(tooLarge.Limit, 10)+" bytes")
 	case errors.Is(err, session.ErrNotFound):
 		return notFound
 	case errors.Is(err, artifact.ErrNotFound):
-		return &Problem{Status: http.StatusNotFound, Code: "not_found", Message: "artifact not found"}
+		return NewProblem(http.StatusNotFound, "not_found", "artifact not found")
 	case errors.Is(err, session.ErrExists):
-		return &Problem{Status: http.StatusConflict, Code: "exists", Message: "a session with this id exists already"}
+		return NewProblem(http.StatusConflict, "exists", "a session with this id exists already")
 	case errors.Is(err, session.ErrIDReused):
-		return &Problem{Status: http.StatusConflict, Code: "id_reused", Message: "an input with this id and another content was sent before"}
+		return NewProblem(http.StatusConflict, "id_reused", "an input with this id and another "+
+			"content was sent before")
 	case errors.Is(err, runner.ErrNotWaiting):
-		return &Problem{Status: http.StatusConflict, Code: "not_waiting", Message: "no such call waits for an answer"}
+		return NewProblem(http.StatusConflict, "not_waiting", "no such call waits for an answer")
 	case errors.Is(err, runner.ErrCommand):
-		return &Problem{Status: http.StatusNotImplemented, Code: "no_plugin", Message: "no plugin of the app takes this command"}
+		return NewProblem(http.StatusNotImplemented, "no_plugin", "no plugin of the app takes this command")
 	case errors.As(err, &busy):
 		return &Problem{Status: http.StatusConflict, Code: "busy", Message: "the session is busy", Invocation: busy.Invocation}
 	case errors.Is(err, runs.ErrFull):
-		return &Problem{Status: http.StatusTooManyRequests, Code: "too_many_runs", Message: err.Error(), RetryAfter: 2}
+		return NewProblem(http.StatusTooManyRequests, "too_many_runs", err.Error()).RetryIn(2)
 	case errors.Is(err, runs.ErrTooLong):
-		return &Problem{Status: http.StatusGatewayTimeout, Code: "too_long", Message: runs.ErrTooLong.Error()}
+		return NewProblem(http.StatusGatewayTimeout, "too_long", runs.ErrTooLong.Error())
 	case errors.Is(err, session.ErrCancelled):
-		return &Problem{Status: http.StatusConflict, Code: "cancelled", Message: "the run was cancelled"}
+		return NewProblem(http.StatusConflict, "cancelled", "the run was cancelled")
 	case errors.Is(err, session.ErrFenced), errors.Is(err, session.ErrConflict):
-		return &Problem{Status: http.StatusServiceUnavailable, Code: "taken_over", Message: "another process has taken the session over; send the input again, with its id", RetryAfter: 1}
+		return NewProblem(http.StatusServiceUnavailable, "taken_over", "another process has taken "+
+			"the session over; send the input again, with its id").RetryIn(1)
 	case errors.Is(err, session.ErrClosed):
-		return &Problem{Status: http.StatusServiceUnavailable, Code: "closing", Message: "the server is shutting down", RetryAfter: 5}
+		return NewProblem(http.StatusServiceUnavailable, "closing", "the server is shutting down").RetryIn(5)
 	case errors.As(err, &failed):
-		return &Problem{Status: http.StatusInternalServerError, Code: "plugin_failed", Message: "plugin " + failed.Plugin + " failed"}
+		return NewProblem(http.StatusInternalServerError, "plugin_failed", "plugin "+failed.Plugin+" failed")
 	case errors.As(err, &agentFailed):
-		return &Problem{Status: http.StatusInternalServerError, Code: "agent_failed", Message: "agent " + agentFailed.Agent + " failed"}
+		return NewProblem(http.StatusInternalServerError, "agent_failed", "agent "+agentFailed.Agent+" failed")
 	case errors.Is(err, session.ErrInvalid), errors.Is(err, artifact.ErrName), errors.Is(err, artifact.ErrPart):
 		return Bad(err.Error())
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return &Problem{Status: http.StatusServiceUnavailable, Code: "cancelled", Message: "the request was given up"}
+		return NewProblem(http.StatusServiceUnavailable, "cancelled", "the request was given up")
 	}
-	return &Problem{Status: http.StatusInternalServerError, Code: "failed", Message: "the server could not do it; its log says why"}
+	return NewProblem(http.StatusInternalServerError, "failed", "the request failed within the "+
+		"server; the server's log says why")
 }
 
 // Fail answers a request with an error, as {"error": {"code": …, "message": …}}.

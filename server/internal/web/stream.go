@@ -13,7 +13,11 @@ import (
 )
 
 // errClosing ends a stream when the server is shut down.
-var errClosing = &Problem{Status: http.StatusServiceUnavailable, Code: "closing", Message: "the server is shutting down", RetryAfter: 2}
+var errClosing = NewProblem(
+	http.StatusServiceUnavailable,
+	"closing",
+	"the server is shutting down",
+).RetryIn(2)
 
 // retry is how long a client is told to wait before it comes back.
 const retry = 2 * time.Second
@@ -27,13 +31,13 @@ type Frames struct {
 	Begin func() error               // before the first event
 	Event func(*session.Event) error // for each event, partial or whole
 	End   func() error               // when what is followed has ended
-	// Broken tells why the stream ends before that: an error of the others, of the reading, or a *Problem if the client
-	// is let in no more or the server is shut down. It is not called for a client that has left.
+	// Broken tells why the stream ends before that: an error of the others, of the reading, or a *Problem if
+	// the client is let in no more or the server is shut down. It is not called for a client that has left.
 	Broken func(error)
 }
 
-// Stream answers with a stream of server-sent events: what a follower reads, in the frames of a protocol. It returns an
-// error only if there is no stream, because too many are open; open is not called then.
+// Stream answers with a stream of server-sent events: what a follower reads, in the frames of a protocol. It
+// returns an error only if there is no stream, because too many are open; open is not called then.
 func (c *Core) Stream(
 	w http.ResponseWriter, r *http.Request, open func(context.Context, *sse.Stream) Frames,
 ) error {
@@ -60,7 +64,9 @@ func (c *Core) Stream(
 
 // openStream begins an answer of server-sent events. The context is done when the client leaves or the
 // server shuts down: its cause is a *Problem then. done must be called at the end.
-func (c *Core) openStream(w http.ResponseWriter, r *http.Request) (ctx context.Context, s *sse.Stream, done func(), err error) {
+func (c *Core) openStream(
+	w http.ResponseWriter, r *http.Request) (ctx context.Context, s *sse.Stream, done func(), err error,
+) {
 	user := CallerOf(r).User
 	c.mu.Lock()
 	full := c.Limits.Streams > 0 && c.open >= c.Limits.Streams ||
@@ -71,7 +77,11 @@ func (c *Core) openStream(w http.ResponseWriter, r *http.Request) (ctx context.C
 	}
 	c.mu.Unlock()
 	if full {
-		return nil, nil, nil, &Problem{Status: http.StatusTooManyRequests, Code: "too_many_streams", Message: "too many streams are open already", RetryAfter: 5}
+		return nil, nil, nil, NewProblem(
+			http.StatusTooManyRequests,
+			"too_many_streams",
+			"too many streams are open already",
+		).RetryIn(5)
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	stop := context.AfterFunc(c.life, func() { cancel(errClosing) })
@@ -89,7 +99,8 @@ func (c *Core) openStream(w http.ResponseWriter, r *http.Request) (ctx context.C
 }
 
 // errRevoked ends a stream whose caller is let in no more.
-var errRevoked = &Problem{Status: http.StatusUnauthorized, Code: "unauthorized", Message: "what let the stream's client in is valid no more"}
+var errRevoked = NewProblem(http.StatusUnauthorized, "unauthorized", "the token with which this "+
+	"stream was opened is no longer valid: open it again with a valid one")
 
 // An admission is that of a stream's caller, who may be let in no more while the stream is open. It
 // is used from one goroutine.
@@ -127,9 +138,11 @@ func (a *admission) left() time.Duration {
 }
 
 // pump calls send for each event of a follower, until that ends: it returns nil at io.EOF, ErrLeft if the
-// client has left, a *Problem if they are let in no more, else what the follower or send returned. In silence it
-// sends heartbeats.
-func (c *Core) pump(ctx context.Context, s *sse.Stream, from runs.Follower, send func(*session.Event) error) error {
+// client has left, a *Problem if they are let in no more, else what the follower or send returned. In silence
+// it sends heartbeats.
+func (c *Core) pump(
+	ctx context.Context, s *sse.Stream, from runs.Follower, send func(*session.Event) error,
+) error {
 	may := c.admission(ctx)
 	idle := time.Duration(0) // what is there already goes out together with the header
 	for {
@@ -166,8 +179,8 @@ func (c *Core) pump(ctx context.Context, s *sse.Stream, from runs.Follower, send
 // with a status of its own.
 const early = 50 * time.Millisecond
 
-// WaitForBegin waits for a run to begin, for at most early. It returns the run's error if it has failed by then
-// without an event.
+// WaitForBegin waits for a run to begin, for at most early. It returns the run's error if it has failed by
+// then without an event.
 func WaitForBegin(ctx context.Context, run *runs.Run) error {
 	if run.Began() {
 		return nil
@@ -186,7 +199,8 @@ func WaitForBegin(ctx context.Context, run *runs.Run) error {
 	return nil
 }
 
-// WaitForEnd waits for the end of a run. It returns ErrLeft if the context is done before that; the run goes on then.
+// WaitForEnd waits for the end of a run. It returns ErrLeft if the context is done before that; the run goes
+// on then.
 func WaitForEnd(ctx context.Context, run *runs.Run) error {
 	select {
 	case <-run.Done():

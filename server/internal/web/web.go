@@ -1,5 +1,8 @@
 // Package web is what all routes of the server share: the apps, who the caller is and what is theirs, bodies
 // within limits, errors as statuses, and runs as streams.
+//
+// A new error that clients are told with a status and a code of its own: a case of ProblemOf. What every
+// stream does, in all protocols: Core.Stream. What only sessions have belongs into package sessions.
 package web
 
 import (
@@ -69,8 +72,8 @@ type admitted struct {
 	still func() bool
 }
 
-// WithCaller returns the request with who sends it in its context. still reports whether the caller would still be
-// let in.
+// WithCaller returns the request with who sends it in its context. still reports whether the caller would
+// still be let in.
 func WithCaller(r *http.Request, who apps.Caller, still func() bool) *http.Request {
 	ctx := context.WithValue(r.Context(), callerKey{}, admitted{Caller: who, still: still})
 	if !who.Admin {
@@ -83,7 +86,8 @@ func WithCaller(r *http.Request, who apps.Caller, still func() bool) *http.Reque
 func CallerOf(r *http.Request) apps.Caller {
 	who, ok := r.Context().Value(callerKey{}).(admitted)
 	if !ok {
-		panic("web: a route was reached without WithCaller") // nobody is let in by mistake
+		panic("web: a route was reached without " +
+			"WithCaller") // a new handler that forgets the guard lets nobody in
 	}
 	return who.Caller
 }
@@ -97,7 +101,7 @@ func (c *Core) App(r *http.Request, name string) (*apps.App, error) {
 			return app, nil
 		}
 	}
-	return nil, &Problem{Status: http.StatusNotFound, Code: "not_found", Message: fmt.Sprintf("there is no app %q", name)}
+	return nil, NewProblem(http.StatusNotFound, "not_found", fmt.Sprintf("there is no app %q", name))
 }
 
 // Reachable returns the apps that the caller can reach.
@@ -136,4 +140,4 @@ func (c *Core) Key(r *http.Request, app *apps.App, named, id string, mayBeNew bo
 	return key, key.Check(mayBeNew)
 }
 
-var notFound = &Problem{Status: http.StatusNotFound, Code: "not_found", Message: "session not found"}
+var notFound = NewProblem(http.StatusNotFound, "not_found", "session not found")
