@@ -574,6 +574,6 @@ func TestA2AStreamOfAnotherReplicasTaskEndsWithItsToken(t *testing.T) {
 	revoked.Store(true)
 	rest, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
-	require.Contains(t, string(rest), "is valid no more")
+	require.Contains(t, string(rest), "is no longer valid")
 	require.Equal(t, "CANCELED", s.task("CancelTask", `{"id":"`+id+`"}`).state())
 }
