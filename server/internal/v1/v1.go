@@ -101,7 +101,10 @@ func Register(mux *http.ServeMux, core *web.Core, options Options) {
 
 // request checks a request's parameters, and finds the app and the session that it names.
 func (x *routes) request(op *operation, r *http.Request) (q *request, err error) {
-	q = &request{Request: r, operation: op, query: r.URL.Query()}
+	q = &request{Request: r, operation: op}
+	if r.URL.RawQuery != "" {
+		q.query = r.URL.Query()
+	}
 	if err := op.check(q.query, r.Header); err != nil {
 		return nil, err
 	}
