@@ -55,25 +55,8 @@ func drawBranch(rt *rapid.T, e *session.Event) *session.Event {
 
 // drawCompaction draws a compaction that may follow the log, nil if none comes to mind.
 func drawCompaction(rt *rapid.T, log []*session.Event) *session.Event {
-	live := session.Live(log)
-	seq := int64(len(log)) + 1
-	c := &session.Compaction{Through: rapid.Int64Range(0, seq-1).Draw(rt, "through"), Content: genai.NewContentFromText("summary", genai.RoleModel)}
-	for _, e := range slices.Backward(log) {
-		if e.Marker() {
-			c.Frontier = e.Seq
-			break
-		}
-	}
-	keep := map[int64]bool{}
-	for _, e := range live {
-		if e.Seq <= c.Through && !e.Marker() && rapid.IntRange(0, 2).Draw(rt, "keep") == 0 {
-			keep[e.Seq] = true
-		}
-	}
-	KeepTogether(live, c.Through, keep)
-	c.Keep = slices.Sorted(maps.Keys(keep))
-	e := &session.Event{Seq: seq, Actions: session.Actions{Compaction: c}}
-	if c.Through == 0 || store.CheckCompaction(live, c.Frontier, seq, e) != nil {
+	e := AnyCompaction(rt, log)
+	if !e.Marker() || store.CheckCompaction(session.Live(log), Frontier(log), int64(len(log))+1, e) != nil {
 		return nil
 	}
 	return e
@@ -104,6 +87,88 @@ func KeepTogether(live []*session.Event, through int64, keep map[int64]bool) {
 			}
 		}
 	}
+}
+
+// Event draws an event to follow a log: calls and responses in branches, what says that calls are answered later,
+// questions about them, decisions, rewinds and compactions. Most often it may follow the log.
+func Event(rt *rapid.T, log []*session.Event) *session.Event {
+	ids := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"1", "2", "3"}), 1, 3, rapid.ID[string]).Draw(rt, "ids")
+	last := int64(len(log))
+	e := &session.Event{Author: "agent"}
+	switch rapid.IntRange(0, 13).Draw(rt, "kind") {
+	case 0, 1:
+		e = Call(ids...)
+		if rapid.Bool().Draw(rt, "later") {
+			e.LongRunningToolIDs = ids[:1]
+		}
+	case 2, 3:
+		e = Answer(ids...)
+	case 4:
+		e.LongRunningToolIDs = ids
+	case 5:
+		e.Actions = session.Decision(false, ids...).Actions
+	case 6:
+		e.Author = session.User
+		e.Actions = session.Decision(rapid.Bool().Draw(rt, "yes"), ids...).Actions
+	case 7:
+		e.Content = genai.NewContentFromText("hello", genai.RoleModel)
+	case 8, 9:
+		return &session.Event{Actions: session.Actions{
+			Rewind: &session.Rewind{To: rapid.Int64Range(-1, last+1).Draw(rt, "to")},
+		}}
+	default:
+		return AnyCompaction(rt, log)
+	}
+	e.Branch = rapid.SampledFrom([]string{"", "", "a", "b", "f@1", "f@2.c", "a.f@2"}).Draw(rt, "branch")
+	return e
+}
+
+// AnyCompaction draws a compaction to follow a log: most often one that may.
+func AnyCompaction(rt *rapid.T, log []*session.Event) *session.Event {
+	through := rapid.Int64Range(-1, int64(len(log))+1).Draw(rt, "through")
+	live := session.Live(log)
+	keep := map[int64]bool{}
+	for _, e := range live {
+		if e.Seq <= through && !e.Marker() && rapid.IntRange(0, 3).Draw(rt, "keep") == 0 {
+			keep[e.Seq] = true
+		}
+	}
+	flaw := rapid.IntRange(0, 11).Draw(rt, "flaw")
+	if flaw != 0 { // else it has perhaps a call without its response
+		KeepTogether(live, through, keep)
+	}
+	c := &session.Compaction{
+		Through:  through,
+		Keep:     slices.Sorted(maps.Keys(keep)),
+		Frontier: Frontier(log),
+		Content:  genai.NewContentFromText("summary", genai.RoleModel),
+	}
+	if rapid.Bool().Draw(rt, "of branches") {
+		c.Content.Parts = append(c.Content.Parts, &genai.Part{Text: "of a"})
+		c.Branches = []string{"", "a"}
+	}
+	switch flaw {
+	case 1:
+		c.Frontier = rapid.Int64Range(0, int64(len(log))).Draw(rt, "frontier")
+	case 2:
+		c.Keep = append(c.Keep, rapid.Int64Range(0, int64(len(log))).Draw(rt, "keep too"))
+	case 3, 4, 5: // perhaps something that must be kept
+		if n := len(c.Keep); n > 0 {
+			i := rapid.IntRange(0, n-1).Draw(rt, "lost")
+			c.Keep = slices.Delete(c.Keep, i, i+1)
+		}
+	}
+	return &session.Event{Actions: session.Actions{Compaction: c}}
+}
+
+// Frontier returns the position of a log's last compaction or rewind, 0 if there is none.
+func Frontier(log []*session.Event) int64 {
+	for _, e := range slices.Backward(log) {
+		if e.Marker() {
+			return e.Seq
+		}
+	}
+	return 0
 }
 
 // Call returns an agent's event with function calls of those ids.

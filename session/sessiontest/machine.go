@@ -3,11 +3,9 @@ package sessiontest
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
-	"google.golang.org/genai"
 	"pgregory.net/rapid"
 
 	"github.com/plughook/plughook/internal/contract"
@@ -50,7 +48,6 @@ var machineCases = []testCase{{
 				"read":      step(m.doRead),
 				"lease":     step(m.doLease),
 				"delete":    step(m.doDelete),
-				"the law":   step(m.law),
 				"list":      step(m.doList),
 				"duplicate": step(m.doDuplicate),
 			})
@@ -249,24 +246,6 @@ func (m *machine) doList(*rapid.T) {
 	m.equal("ann's sessions", m.list(m.App, "ann"), anns)
 }
 
-// law holds Live and State to their law on the log as it is stored, and every live event to being raw,
-// or standing behind the one live compaction.
-func (m *machine) law(rt *rapid.T) {
-	key, s := m.there(rt)
-	log := m.log(key)
-	n := rapid.IntRange(0, len(log)).Draw(rt, "n")
-	back := rewind("back", int64(n))
-	back.Seq = int64(len(log)) + 1
-	longer := append(slices.Clone(log), back)
-	m.equal("live view after a rewind", m.ids(session.Live(longer)), m.ids(session.Live(log[:n])))
-	m.equal("state after a rewind", session.State(s.initial, longer), session.State(s.initial, log[:n]))
-	for i, e := range m.live(key) {
-		if e.Marker() && i > 0 {
-			m.Fatalf("the live view has a compaction or rewind at its index %d: %s", i, brief(e))
-		}
-	}
-}
-
 // compare compares the session that something was done to, and the states of all.
 func (m *machine) compare(*rapid.T) {
 	for key, s := range m.model.sessions {
@@ -274,7 +253,7 @@ func (m *machine) compare(*rapid.T) {
 		m.equal("state of "+key.String(), got.State, m.model.state(key))
 		m.equal("initial state of "+key.String(), got.Initial, s.initial)
 		m.equal("position and frontier of "+key.String(), []int64{got.Position, got.Frontier},
-			[]int64{int64(len(s.log)), lastMarker(s.log)})
+			[]int64{int64(len(s.log)), logtest.Frontier(s.log)})
 		if key != m.last {
 			continue
 		}
@@ -289,103 +268,26 @@ func (m *machine) compare(*rapid.T) {
 	}
 }
 
-// event draws an event to follow the log.
+// event draws an event to follow the log: most often one that may.
 func (m *machine) event(rt *rapid.T, log []*session.Event) *session.Event {
 	m.n++
 	id := fmt.Sprint("e", m.n)
-	switch rapid.IntRange(0, 13).Draw(rt, "kind") {
+	e := say(id)
+	switch rapid.IntRange(0, 9).Draw(rt, "event") {
 	case 0, 1, 2:
-		e := say(id)
 		e.Actions.StateDelta = genState.Draw(rt, "delta")
-		return e
 	case 3:
 		key := rapid.SampledFrom([]string{"app:a", "app:b", "user:u", "user:v"}).Draw(rt, "key")
 		by := float64(rapid.IntRange(-3, 3).Draw(rt, "by"))
+		e = add(id, key, by)
 		if rapid.Bool().Draw(rt, "bounded") {
-			return bounded(id, key, by, float64(rapid.IntRange(-2, 4).Draw(rt, "bound")))
+			e = bounded(id, key, by, float64(rapid.IntRange(-2, 4).Draw(rt, "bound")))
 		}
-		return add(id, key, by)
 	case 4:
-		return m.branched(rt, calls(id, genCalls.Draw(rt, "calls")...))
-	case 5, 6:
-		return m.branched(rt, answers(id, genCalls.Draw(rt, "answers")...))
-	case 10:
-		return m.about(rt, id)
-	case 11:
-		e := say(id)
-		e.Author = "agent"
-		return m.branched(rt, e)
-	case 7:
-		e := say(id)
 		e.Partial = true
-		return e
-	case 8, 9:
-		return rewind(id, rapid.Int64Range(-1, int64(len(log))+1).Draw(rt, "to"))
 	default:
-		return m.compaction(rt, id, log)
-	}
-}
-
-var genCalls = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"1", "2", "3"}), 1, 3, rapid.ID[string])
-
-// branched draws a branch: some are of agents side by side, some of agents that were called as tools.
-func (m *machine) branched(rt *rapid.T, e *session.Event) *session.Event {
-	e.Branch = rapid.SampledFrom([]string{"", "", "a", "b", "f@1", "f@2.c", "a.f@2"}).Draw(rt, "branch")
-	return e
-}
-
-// about draws what says that calls are answered later, asks a human about them, or is the human's answer.
-func (m *machine) about(rt *rapid.T, id string) *session.Event {
-	ids := genCalls.Draw(rt, "about")
-	e := m.branched(rt, &session.Event{ID: id, Author: "agent"})
-	switch rapid.IntRange(0, 3).Draw(rt, "says") {
-	case 0:
-		e.LongRunningToolIDs = ids
-	case 1:
-		e = calls(id, ids...)
-		e.LongRunningToolIDs = ids[:1]
-		return m.branched(rt, e)
-	case 2:
-		e.Actions = session.Decision(false, ids...).Actions
-	case 3:
-		e.Author = session.User
-		e.Actions = session.Decision(rapid.Bool().Draw(rt, "yes"), ids...).Actions
-	}
-	return e
-}
-
-// compaction draws a compaction, most often one that is valid.
-func (m *machine) compaction(rt *rapid.T, id string, log []*session.Event) *session.Event {
-	through := rapid.Int64Range(-1, int64(len(log))+1).Draw(rt, "through")
-	live := session.Live(log)
-	keep := map[int64]bool{}
-	for _, e := range live {
-		if e.Seq <= through && !e.Marker() && rapid.IntRange(0, 3).Draw(rt, "keep") == 0 {
-			keep[e.Seq] = true
-		}
-	}
-	flaw := rapid.IntRange(0, 9).Draw(rt, "flaw")
-	if flaw != 2 { // else it has perhaps a call without its response
-		logtest.KeepTogether(live, through, keep)
-	}
-	sorted := func() []int64 { return slices.Sorted(maps.Keys(keep)) }
-	e := compact(id, through, lastMarker(log), sorted()...)
-	if rapid.Bool().Draw(rt, "of branches") {
-		c := e.Actions.Compaction
-		c.Content.Parts = append(c.Content.Parts, &genai.Part{Text: "of a"})
-		c.Branches = []string{"", "a"}
-	}
-	switch flaw {
-	case 0:
-		e.Actions.Compaction.Frontier = rapid.Int64Range(0, int64(len(log))).Draw(rt, "frontier")
-	case 1:
-		e.Actions.Compaction.Keep = append(sorted(),
-			rapid.Int64Range(0, int64(len(log))).Draw(rt, "keep too"))
-	case 3, 4: // perhaps something that must be kept
-		if len(keep) > 0 {
-			delete(keep, rapid.SampledFrom(sorted()).Draw(rt, "lost"))
-			e.Actions.Compaction.Keep = sorted()
-		}
+		e = logtest.Event(rt, log)
+		e.ID = id
 	}
 	return e
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plughook/plughook/internal/logtest"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/store"
 )
@@ -162,16 +163,7 @@ func (m *model) valid(key session.Key, log []*session.Event, e *session.Event) b
 	case e.Actions.Rewind != nil:
 		return store.CheckRewind(seq, e) == nil
 	case e.Marker():
-		return store.CheckCompaction(session.Live(log), lastMarker(log), seq, e) == nil
+		return store.CheckCompaction(session.Live(log), logtest.Frontier(log), seq, e) == nil
 	}
 	return true
-}
-
-func lastMarker(log []*session.Event) int64 {
-	for _, e := range slices.Backward(log) {
-		if e.Marker() {
-			return e.Seq
-		}
-	}
-	return 0
 }

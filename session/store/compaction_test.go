@@ -22,86 +22,27 @@ func TestCheckCompactionOfRandomLogs(t *testing.T) {
 		log := []*session.Event{logtest.Call("1"), ask, session.Decision(true, "1")}
 		log = logtest.Numbered(log[:rapid.IntRange(0, len(log)).Draw(rt, "begins with")]...)
 		for range rapid.IntRange(1, 10).Draw(rt, "length") {
-			e := drawEvent(rt, int64(len(log)))
+			e := logtest.Event(rt, log)
 			e.Seq = int64(len(log)) + 1
 			e.ID = fmt.Sprint("e", e.Seq)
-			if e.Marker() && e.Actions.Compaction != nil && !mayFollow(log, e) {
+			if r := e.Actions.Rewind; r != nil && (r.To < 0 || r.To >= e.Seq) {
+				continue
+			}
+			if e.Actions.Compaction != nil && e.Marker() && !mayFollow(log, e) {
 				continue
 			}
 			log = append(log, e)
 		}
 		live := session.Live(log)
 		for range 20 {
-			e := drawCompaction(rt, log)
+			e := logtest.AnyCompaction(rt, log)
 			if !e.Marker() { // inert: it is an ordinary event
 				continue
 			}
-			err := store.CheckCompaction(live, lastMarker(log), int64(len(log))+1, e)
+			err := store.CheckCompaction(live, logtest.Frontier(log), int64(len(log))+1, e)
 			require.Equal(rt, mayFollow(log, e), err == nil, "%v", err)
 		}
 	})
-}
-
-// drawEvent draws an event that may follow a log of so many events: calls and responses in branches, what says that
-// calls are answered later, questions about them, decisions, rewinds and compactions.
-func drawEvent(rt *rapid.T, last int64) *session.Event {
-	ids := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"1", "2"}), 1, 2, rapid.ID[string]).Draw(rt, "ids")
-	e := &session.Event{Author: "agent"}
-	switch rapid.IntRange(0, 8).Draw(rt, "kind") {
-	case 0, 1:
-		e = logtest.Call(ids...)
-		if rapid.Bool().Draw(rt, "later") {
-			e.LongRunningToolIDs = ids[:1]
-		}
-	case 2, 3:
-		e = logtest.Answer(ids...)
-	case 4:
-		e.LongRunningToolIDs = ids
-	case 5:
-		e.Actions = session.Decision(false, ids...).Actions
-	case 6:
-		e.Author = session.User
-		e.Actions = session.Decision(true, ids...).Actions
-	case 7:
-		return &session.Event{Actions: session.Actions{Rewind: &session.Rewind{To: rapid.Int64Range(0, last).Draw(rt, "to")}}}
-	case 8:
-		return logtest.Compaction(rapid.Int64Range(0, last).Draw(rt, "through"), 0)
-	}
-	e.Branch = rapid.SampledFrom([]string{"", "", "a", "f@1", "f@2.c", "a.f@2"}).Draw(rt, "branch")
-	return e
-}
-
-// drawCompaction draws a compaction of a log, most often one that may follow it.
-func drawCompaction(rt *rapid.T, log []*session.Event) *session.Event {
-	through := rapid.Int64Range(-1, int64(len(log))+1).Draw(rt, "through")
-	live := session.Live(log)
-	keep := map[int64]bool{}
-	for _, e := range live {
-		if rapid.IntRange(0, 3).Draw(rt, "keep") == 0 {
-			keep[e.Seq] = true
-		}
-	}
-	if rapid.IntRange(0, 7).Draw(rt, "together") > 0 {
-		logtest.KeepTogether(live, through, keep)
-	}
-	e := logtest.Compaction(through, lastMarker(log))
-	for _, l := range live {
-		if keep[l.Seq] && l.Seq <= through && !l.Marker() {
-			e.Actions.Compaction.Keep = append(e.Actions.Compaction.Keep, l.Seq)
-		}
-	}
-	switch c := e.Actions.Compaction; rapid.IntRange(0, 9).Draw(rt, "flaw") {
-	case 0:
-		c.Frontier = rapid.Int64Range(0, int64(len(log))).Draw(rt, "frontier")
-	case 1:
-		c.Keep = append(c.Keep, rapid.Int64Range(0, int64(len(log))).Draw(rt, "keep too"))
-	case 2, 3, 4: // perhaps something that must be kept
-		if n := len(c.Keep); n > 0 {
-			i := rapid.IntRange(0, n-1).Draw(rt, "lost")
-			c.Keep = slices.Delete(c.Keep, i, i+1)
-		}
-	}
-	return e
 }
 
 // mayFollow reports whether a compaction may follow a log.
@@ -110,7 +51,7 @@ func mayFollow(log []*session.Event, e *session.Event) bool {
 	seq := int64(len(log)) + 1
 	live := session.Live(log)
 	covered := covers(live, c)
-	if c.Through < 1 || c.Through >= seq || c.Frontier != lastMarker(log) || len(covered) == 0 || !slices.IsSorted(c.Keep) {
+	if c.Through < 1 || c.Through >= seq || c.Frontier != logtest.Frontier(log) || len(covered) == 0 || !slices.IsSorted(c.Keep) {
 		return false
 	}
 	for i, k := range c.Keep {
@@ -142,16 +83,6 @@ func covers(live []*session.Event, c *session.Compaction) map[int64]bool {
 		}
 	}
 	return covered
-}
-
-// lastMarker returns the position of the last compaction or rewind.
-func lastMarker(log []*session.Event) int64 {
-	for _, e := range slices.Backward(log) {
-		if e.Marker() {
-			return e.Seq
-		}
-	}
-	return 0
 }
 
 // A modelCall is a function call of a live view and the positions of what belongs to it.
