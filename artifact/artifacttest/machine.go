@@ -22,7 +22,7 @@ var machineCases = []testCase{
 			rapid.Check(t.T, func(rt *rapid.T) {
 				m := &machine{
 					tester: &tester{Tester: contract.NewTester(rt, t.T), Service: t.Service},
-					kept:   map[place][]*genai.Part{},
+					kept:   map[artifactID][]*genai.Part{},
 				}
 				rt.Repeat(map[string]func(*rapid.T){
 					"":       m.compare,
@@ -36,19 +36,19 @@ var machineCases = []testCase{
 	},
 }
 
-// place is an artifact; the key of one that is the user's has no ID.
-type place struct {
+// artifactID names an artifact; the key of one that is the user's has no session ID.
+type artifactID struct {
 	key  session.Key
 	name string
 }
 
-// A machine does things to a store and to a map of lists. The last place is the one that something was
+// A machine does things to a store and to a map of lists. The last artifactID is the one that something was
 // done to.
 type machine struct {
 	*tester
-	kept map[place][]*genai.Part
+	kept map[artifactID][]*genai.Part
 	key  session.Key
-	last place
+	last artifactID
 }
 
 var (
@@ -74,14 +74,14 @@ var (
 func (m *machine) pick(rt *rapid.T) {
 	m.key = m.Key(rapid.SampledFrom([]string{"ann", "Ann", "bob"}).Draw(rt, "user"),
 		rapid.SampledFrom([]string{"s", "t"}).Draw(rt, "id"))
-	m.last = at(m.key, genName.Draw(rt, "name"))
+	m.last = idOf(m.key, genName.Draw(rt, "name"))
 }
 
-func at(key session.Key, name string) place {
+func idOf(key session.Key, name string) artifactID {
 	if strings.HasPrefix(name, artifact.UserPrefix) {
 		key.ID = ""
 	}
-	return place{key, name}
+	return artifactID{key: key, name: name}
 }
 
 func (m *machine) doSave(rt *rapid.T) {
@@ -105,7 +105,7 @@ func (m *machine) compare(rt *rapid.T) {
 	}
 	var names []string
 	for p := range maps.Keys(m.kept) {
-		if p == at(m.key, p.name) {
+		if p == idOf(m.key, p.name) {
 			names = append(names, p.name)
 		}
 	}

@@ -52,6 +52,16 @@ func (t *tester) cancels(svc session.Service, key session.Key, holder string) <-
 	return done
 }
 
+// cancelled takes a lease and has a service cancel it. It returns once the holder is asked to end, with where Cancel's
+// error comes.
+func (t *tester) cancelled(svc session.Service, key session.Key) (*session.Lease, <-chan error) {
+	t.Helper()
+	lease := t.holds(key, "run")
+	done := t.cancels(svc, key, "run")
+	t.closes(lease.Cancelled, "the holder is asked to end")
+	return lease, done
+}
+
 var holderCases = []testCase{{
 	Name: "holder/shown",
 	Rule: "Get shows to every process who holds the session's lease, and nobody once it is given back. " +
@@ -138,7 +148,7 @@ var cancelCases = []testCase{{
 		for _, c := range []struct {
 			svc    session.Service
 			atOnce time.Duration
-		}{{t, 500 * time.Millisecond}, {t.other, 3 * time.Second}} {
+		}{{svc: t, atOnce: 500 * time.Millisecond}, {svc: t.other, atOnce: 3 * time.Second}} {
 			n := 1
 			for ; !asked(c.svc, c.atOnce); n++ {
 				t.FailIf(n == tries, "not within %v in %d attempts: the holder is asked to end", c.atOnce, n)
@@ -169,9 +179,7 @@ var cancelCases = []testCase{{
 	Rule: "A request to end is about one lease: the next one's holder is not asked, even under the same name.",
 	On: func(t *tester, key session.Key) {
 		for range 2 {
-			lease := t.holds(key, "run")
-			done := t.cancels(t.other, key, "run")
-			t.closes(lease.Cancelled, "the holder is asked to end")
+			lease, done := t.cancelled(t.other, key)
 			lease.Release()
 			next := t.holds(key, "run")
 			t.Must(<-done)
@@ -204,28 +212,21 @@ var cancelCases = []testCase{{
 	Rule: "A holder who goes on for longer than CancelGrace loses the lease: Lost is closed, what it " +
 		"appends is ErrFenced, and who waits has the lease. Its Release then takes nothing from them.",
 	Run: func(t *tester) {
-		type answer struct {
-			*session.Lease
-			error
-		}
 		type attempt struct {
 			key   session.Key
-			lease *session.Lease // the holder's
-			next  chan answer    // who waits for it
-			done  <-chan error   // of Cancel
+			lease *session.Lease      // the holder's
+			next  chan *session.Lease // of who waits for it
+			done  <-chan error        // of Cancel
 		}
 		var attempts []attempt
 		began := time.Now()
 		for _, svc := range []session.Service{t, t.other} {
-			a := attempt{
-				key:  t.createKey(t.Key("ann", ""), nil),
-				next: make(chan answer, 1),
-			}
+			a := attempt{key: t.createKey(t.Key("ann", ""), nil), next: make(chan *session.Lease, 1)}
 			a.lease = t.holds(a.key, "run")
 			ctx := t.Soon()
 			go func() {
-				next, err := t.Lease(ctx, a.key, "next")
-				a.next <- answer{next, err}
+				next, _ := t.Lease(ctx, a.key, "next")
+				a.next <- next
 			}()
 			a.done = t.cancels(svc, a.key, "run")
 			attempts = append(attempts, a)
@@ -237,19 +238,16 @@ var cancelCases = []testCase{{
 			}
 			t.FailIf(!closed(a.lease.Cancelled),
 				"the lease was taken away, and its holder was not asked to end")
-			old := session.AppendTarget{Key: a.key, Fence: a.lease.Fence}
-			_, err := t.Append(t.Context(), old, say("x"))
-			t.Is(err, session.ErrFenced)
+			t.Is(t.append(a.key, 0, a.lease.Fence, say("x")), session.ErrFenced)
 			t.closes(a.lease.Lost, "the holder learns that the lease is lost")
 			next := <-a.next
-			t.Must(next.error)
+			t.FailIf(next == nil, "who waits did not get the lease")
 			t.FailIf(next.Fence <= a.lease.Fence, "fence %d follows %d", next.Fence, a.lease.Fence)
 			a.lease.Release()
-			_, err = t.Append(t.Context(), old, say("x"))
-			t.Is(err, session.ErrFenced)
+			t.Is(t.append(a.key, 0, a.lease.Fence, say("x")), session.ErrFenced)
 			t.Must(t.append(a.key, 0, next.Fence, say("a")))
 			next.Release()
-			t.equal("log", t.ids(t.log(a.key)), []string{"1:a"})
+			t.hasLog(a.key, "1:a")
 		}
 	},
 }, {
@@ -290,9 +288,7 @@ var cancelCases = []testCase{{
 	Name: "cancel/deleted",
 	Rule: "Cancel ends when the session is deleted.",
 	On: func(t *tester, key session.Key) {
-		lease := t.holds(key, "run")
-		done := t.cancels(t, key, "run")
-		t.closes(lease.Cancelled, "the holder is asked to end")
+		lease, done := t.cancelled(t, key)
 		t.Must(t.Delete(t.Context(), key))
 		lease.Release()
 		err := <-done
@@ -304,9 +300,7 @@ var cancelCases = []testCase{{
 	Name: "cancel/closed",
 	Rule: "Close ends a call of Cancel that waits, with ErrClosed.",
 	On: func(t *tester, key session.Key) {
-		lease := t.holds(key, "run")
-		done := t.cancels(t, key, "run")
-		t.closes(lease.Cancelled, "the holder is asked to end")
+		_, done := t.cancelled(t, key)
 		t.Must(t.Close())
 		select {
 		case err := <-done:

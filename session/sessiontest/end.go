@@ -13,9 +13,7 @@ var endCases = []testCase{{
 	Run: func(t *tester) {
 		t.create("s")
 		key := t.Key("ann", "none")
-		for _, op := range t.reaching(t.Soon(), key) {
-			err := op.do()
-			t.Logf("%s: %v", op.name, err)
+		for _, err := range t.reaching(t.Soon(), key) {
 			t.isKeyError(err, session.ErrNotFound, key)
 		}
 	},
@@ -27,9 +25,7 @@ var endCases = []testCase{{
 		before := t.get(key)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		for _, op := range t.all(ctx, key) {
-			err := op.do()
-			t.Logf("%s: %v", op.name, err)
+		for _, err := range t.all(ctx, key) {
 			t.Is(err, context.Canceled)
 		}
 		t.equal("the session", t.get(key), before)
@@ -72,9 +68,7 @@ var endCases = []testCase{{
 	On: func(t *tester, key session.Key) {
 		lease := t.lease(key)
 		t.Must(t.Close())
-		for _, op := range t.all(t.Soon(), key) {
-			err := op.do()
-			t.Logf("%s: %v", op.name, err)
+		for _, err := range t.all(t.Soon(), key) {
 			t.Is(err, session.ErrClosed)
 		}
 		lease.Release()
@@ -93,19 +87,10 @@ var endCases = []testCase{{
 	},
 }}
 
-// all returns an operation of each kind.
-func (t *tester) all(ctx context.Context, key session.Key) []operation {
-	return append(t.reaching(ctx, key), []operation{{
-		name: "Create",
-		do: func() error {
-			_, err := t.Create(ctx, t.Key("ann", "new"), map[string]any{"app:a": 1})
-			return err
-		},
-	}, {
-		name: "List",
-		do:   func() error { return firstError(t, t.List(ctx, t.App, "")) },
-	}, {
-		name: "Search",
-		do:   func() error { return firstError(t, t.Search(ctx, session.Query{App: t.App})) },
-	}}...)
+// all is reaching with operations that are not about one session.
+func (t *tester) all(ctx context.Context, key session.Key) []error {
+	_, err := t.Create(ctx, t.Key("ann", "new"), map[string]any{"app:a": 1})
+	return append(t.reaching(ctx, key), fmt.Errorf("Create: %w", err),
+		fmt.Errorf("List: %w", firstError(t, t.List(ctx, t.App, ""))),
+		fmt.Errorf("Search: %w", firstError(t, t.Search(ctx, session.Query{App: t.App}))))
 }

@@ -20,9 +20,7 @@ var identityCases = []testCase{{
 		ann := t.Key("ann", "s")
 		bob := t.Key("bob", "s")
 		t.createKey(ann, map[string]any{"k": "ann's"})
-		for _, op := range t.reaching(t.Soon(), bob) {
-			err := op.do()
-			t.Logf("%s: %v", op.name, err)
+		for _, err := range t.reaching(t.Soon(), bob) {
 			t.isKeyError(err, session.ErrNotFound, bob)
 		}
 		t.createKey(bob, map[string]any{"k": "bob's"})
@@ -105,33 +103,32 @@ var identityCases = []testCase{{
 	},
 }}
 
-// An operation is one call of the store.
-type operation struct {
-	name string
-	do   func() error
-}
-
-// reaching returns an operation of each kind on a session.
-func (t *tester) reaching(ctx context.Context, key session.Key) []operation {
-	var list []operation
-	add := func(name string, do func() error) { list = append(list, operation{name: name, do: do}) }
+// reaching tries an operation of each kind on a session, and returns what came of each as an error: that it succeeded is
+// one, too.
+func (t *tester) reaching(ctx context.Context, key session.Key) []error {
+	var errs []error
+	tried := func(name string, err error) {
+		if err == nil {
+			err = errors.New("no error")
+		}
+		errs = append(errs, fmt.Errorf("%s: %w", name, err))
+	}
 	for _, events := range [][]*session.Event{nil, {delta("x", "app:x", 1)}} {
-		add(fmt.Sprintf("Append of %d events", len(events)), func() error {
-			_, err := t.Append(ctx, session.AppendTarget{Key: key}, events...)
-			return err
-		})
+		_, err := t.Append(ctx, session.AppendTarget{Key: key}, events...)
+		tried(fmt.Sprintf("Append of %d events", len(events)), err)
 	}
 	for _, sel := range []session.Selection{{}, {Live: true}, {Last: 1}} {
-		add(fmt.Sprintf("Read of %+v", sel), func() error { return firstError(t, t.Read(ctx, key, sel)) })
+		tried(fmt.Sprintf("Read of %+v", sel), firstError(t, t.Read(ctx, key, sel)))
 	}
-	add("Get", func() error { _, err := t.Get(ctx, key); return err })
-	add("SetTimes", func() error { return t.SetTimes(ctx, key, time.Time{}, time.Time{}) })
-	add("Lease", func() error { return <-t.waits(ctx, key) })
-	add("Cancel", func() error { return t.Cancel(ctx, key, "") })
-	add("Watch", func() error { return watchOnce(ctx, t, key) })
-	add("Follow", func() error { return firstError(t, session.Follow(ctx, t, key, 0)) })
-	add("Delete", func() error { return t.Delete(ctx, key) })
-	return list
+	_, err := t.Get(ctx, key)
+	tried("Get", err)
+	tried("SetTimes", t.SetTimes(ctx, key, time.Time{}, time.Time{}))
+	tried("Lease", <-t.waits(ctx, key))
+	tried("Cancel", t.Cancel(ctx, key, ""))
+	tried("Watch", watchOnce(ctx, t, key))
+	tried("Follow", firstError(t, session.Follow(ctx, t, key, 0)))
+	tried("Delete", t.Delete(ctx, key))
+	return errs
 }
 
 // firstError returns the error that ends a sequence, which must be its last.

@@ -32,14 +32,11 @@ var compactionCases = []testCase{{
 	On: func(t *tester, key session.Key) {
 		foreign := ofNode("foreign", "desk@1/sort@1", false)
 		t.put(key, says(1)[0], foreign, say("go"), ofNode("sort", "desk@i/sort@1", true), ofNode("ask", "desk@i/ask@1", false), say("hello"))
-		for what, e := range map[string]*session.Event{
+		t.allRefused(key, map[string]*session.Event{
 			"the input":             compact("bad", 6, 0, 4, 5),
 			"a node that has ended": compact("bad", 6, 0, 3, 5),
 			"a node at work":        compact("bad", 5, 0, 3, 4),
-		} {
-			t.Logf("a compaction is refused that covers %s", what)
-			t.refused(key, session.ErrInvalid, "bad", e)
-		}
+		})
 		t.put(key, compact("c", 6, 0, 3, 4, 5))
 		t.isLive(key, 7, 3, 4, 5)
 		t.put(key, ofNode("end", "desk@i", true), compact("d", 8, 7))
@@ -276,7 +273,7 @@ var rewindCases = []testCase{{
 			change(e)
 			return e
 		}
-		for what, e := range map[string]*session.Event{
+		t.allRefused(key, map[string]*session.Event{
 			"to itself":       rewind("bad", 11),
 			"forward":         rewind("bad", 12),
 			"negative":        rewind("bad", -1),
@@ -288,10 +285,7 @@ var rewindCases = []testCase{{
 			"error":           with(func(e *session.Event) { e.ErrorCode = "X" }),
 			"compaction":      with(func(e *session.Event) { e.Actions.Compaction = &session.Compaction{Through: 2} }),
 			"long running id": with(func(e *session.Event) { e.LongRunningToolIDs = []string{"x"} }),
-		} {
-			t.Logf("a rewind is refused: %s", what)
-			t.refused(key, session.ErrInvalid, "bad", e)
-		}
+		})
 		t.put(key, with(func(e *session.Event) {
 			e.InvocationID = "i"
 			e.Author = "plugin/rewind"
@@ -313,6 +307,15 @@ func (t *tester) talk() session.Key {
 	events[8] = calls("m9", "two")
 	t.put(key, events...)
 	return key
+}
+
+// allRefused expects that each of the events is refused; its key says what is wrong with it.
+func (t *tester) allRefused(key session.Key, events map[string]*session.Event) {
+	t.Helper()
+	for what, e := range events {
+		t.Logf("refused: %s", what)
+		t.refused(key, session.ErrInvalid, "bad", e)
+	}
 }
 
 // isLive expects the positions of the live view, and that it is the fold of the log.

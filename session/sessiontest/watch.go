@@ -84,11 +84,7 @@ func (f *follower) has(log []*session.Event) {
 // ended waits until the follower has ended, and returns its error.
 func (f *follower) ended() error {
 	f.t.Helper()
-	select {
-	case <-f.done:
-	case <-f.t.Soon().Done():
-		f.t.Fatalf("the follower goes on")
-	}
+	f.t.closes(f.done, "the follower ends")
 	return f.err
 }
 
