@@ -47,7 +47,7 @@ func Main(m *testing.M) {
 }
 
 // URL returns the URL of a fresh database that is dropped when the test ends. The server's settings
-// are PostgreSQL's own, so what is committed is on disk. The test is skipped where PostgreSQL is not
+// are PostgreSQL's own; only a benchmark waits for the disk, and the long form of tests. The test is skipped where PostgreSQL is not
 // installed; see All.
 func URL(t testing.TB) string {
 	t.Helper()

@@ -2,6 +2,7 @@ package pgtest
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/plughook/plughook/internal/contract"
 )
 
 // A Server is a running PostgreSQL.
@@ -37,7 +40,17 @@ listen_addresses = ''
 unix_socket_directories = '%s'
 max_connections = 200
 log_min_messages = fatal
+fsync = %s
 `
+
+// durable returns PostgreSQL's setting fsync: on for benchmarks and for the long form of tests (see contract.Times), else
+// off. Tests end processes and no machine, so what is committed is there also where it does not wait for the disk.
+func durable() string {
+	if bench := flag.Lookup("test.bench"); contract.Times(1) > 1 || bench != nil && bench.Value.String() != "" {
+		return "on"
+	}
+	return "off"
+}
 
 // patience is for how many seconds pg_ctl waits. Its own minute is short for a recovery on a busy machine.
 const patience = "600"
@@ -71,7 +84,7 @@ func (s *Server) setUp() error {
 		return err
 	}
 	for name, text := range map[string]string{
-		"postgresql.auto.conf": fmt.Sprintf(settings, s.dir),
+		"postgresql.auto.conf": fmt.Sprintf(settings, s.dir, durable()),
 		"pg_hba.conf":          access,
 	} {
 		if err := os.WriteFile(filepath.Join(data, name), []byte(text), 0o600); err != nil {

@@ -106,7 +106,7 @@ func TestTerminatedBackends(t *testing.T) {
 	k := terminate(t, url, len(talks))
 	defer k.stop()
 	var writers sync.WaitGroup
-	each := contract.Times(80)
+	each := contract.Times(30)
 	for i, talk := range talks {
 		writers.Go(func() {
 			for n := range each {
@@ -145,7 +145,7 @@ func TestCreateOnTerminatedBackends(t *testing.T) {
 	s := open(t, url)
 	k := terminate(t, url, 1)
 	defer k.stop()
-	for n := range contract.Times(40) {
+	for n := range contract.Times(10) {
 		key := session.Key{App: "a", User: "u", ID: fmt.Sprint(n)}
 		_, err := s.Create(t.Context(), key, map[string]any{"user:n": n})
 		require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) {
 	worker()
-	contract.Short(25)
+	contract.Short(10)
 	pgtest.Main(m)
 }
 
