@@ -5,6 +5,8 @@
 //	func TestService(t *testing.T) {
 //		artifacttest.Run(t, func(t *testing.T) artifact.Service { return openMyStore(t) })
 //	}
+//
+// A new rule: a case in the list whose name it begins with, with a fault in faults_test.go that only this case finds.
 package artifacttest
 
 import (

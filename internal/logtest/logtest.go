@@ -1,4 +1,6 @@
-// Package logtest draws random logs for the tests of package session and of those below it.
+// Package logtest draws random logs, for the tests of package session and of the stores.
+//
+// A new kind of event: a case of Event. If it may stand in any log, also of drawEvent.
 package logtest
 
 import (

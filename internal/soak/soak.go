@@ -3,6 +3,9 @@
 // Package soak tests a session store that several processes share: it kills and stops processes that
 // write, and lets them compete for one counter. The processes are the test binary, started again as
 // workers; what they report to have done is compared with what the store has.
+//
+// A new attack on a store: a function in run.go, and what its workers do in writer.go. What must hold after every attack:
+// history.check.
 package soak
 
 import (

@@ -6,6 +6,10 @@
 //
 // Leases are kept in the database, by the database's clock: a process that dies or is cut off loses its
 // leases after three seconds, and what it still tries to append is refused.
+//
+// A new column of sessions: a migration, newest (the schema's version), rowColumns and row. A new table with data of a
+// session: a migration, and Delete, which empties every table. What an ordinary append writes stands twice: in the
+// function plughook_append and appendOnce, and in step.write. What does not depend on PostgreSQL is in internal/sqlstore.
 package postgres
 
 import (

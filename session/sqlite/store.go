@@ -8,6 +8,10 @@
 // belong to it. When one of the three is deleted or replaced while it is open, nothing is acknowledged any more:
 // every operation fails until the process is started again. It must not be on a network file system, and must have one
 // name only: a symbolic link may lead to it, but a file with several hard links is refused.
+//
+// A new column of sessions: a migration, rowColumns and row. A new table with data of a session: a migration, and
+// Delete, which empties every table. A new statement that writes: a request of the writer (see Store.write). What does
+// not depend on SQLite is in internal/sqlstore.
 package sqlite
 
 import (
