@@ -1,7 +1,7 @@
 // Package artifact stores files that agents, tools and users make. The log has only their names and versions
 // (session.Actions.ArtifactDelta); the Service has their contents.
 //
-// A new kind of content: checkPart says that it may be kept, and version.go how Files writes it. A new store: implement
+// A new kind of content: storable says whether it may be kept, and about in version.go how Files writes it. A new store: implement
 // Service, and run artifacttest.
 package artifact
 

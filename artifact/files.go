@@ -269,7 +269,8 @@ func (f *Files) delete(ctx context.Context, folder, name string) error {
 	return err
 }
 
-// prune removes a directory that is empty now, and those above it: their names say who had artifacts.
+// prune removes a directory and those above it, if they are empty. An empty directory's name would still tell who had
+// artifacts.
 func (f *Files) prune(folder string) {
 	for ; folder != "."; folder = path.Dir(folder) {
 		info, err := f.root.Lstat(folder)

@@ -162,7 +162,7 @@ var concurrentCases = []testCase{
 	},
 }
 
-// whole says what is wrong with artifact "a", all of whose versions are part, if it is there.
+// whole returns an error if a version of artifact "a" is not the whole part that was saved. There need not be one.
 func (t *tester) whole(part *genai.Part) error {
 	key := t.Key("ann", "s")
 	numbers, err := t.Versions(t.Context(), key, "a")

@@ -140,7 +140,7 @@ func (h *history) fence(keys []session.Key) {
 	}
 }
 
-// again appends what was tried and not acknowledged, as a caller would who does not know how it ended.
+// again repeats each append that was not acknowledged: its caller does not know whether it succeeded.
 func (h *history) again() {
 	h.t.Helper()
 	for name, b := range h.tried {

@@ -215,7 +215,7 @@ func start(t testing.TB, do task) *worker {
 
 func (w *worker) signal(s syscall.Signal) { _ = w.cmd.Process.Signal(s) }
 
-// end lets the worker finish what it is at.
+// end tells the worker to stop after its current append.
 func (w *worker) end() {
 	_ = w.input.Close()
 	w.wait()

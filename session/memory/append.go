@@ -64,7 +64,7 @@ func (m *Service) Append(ctx context.Context, at session.AppendTarget, events ..
 	return s.Position, nil
 }
 
-// step is what a session will be after an append. It changes the session only when it commits.
+// step computes what a session will be after an append. Only commit changes the session.
 type step struct {
 	m       *Service
 	s       *storedSession
@@ -142,7 +142,7 @@ func (t *step) rewind(seq int64, e *session.Event) error {
 	}
 	to := e.Actions.Rewind.To
 	t.mark(seq, t.spansAt(to).Rewind(seq, to))
-	// Of a key's changes since then, the first one says what it was before them all.
+	// The first change of a key after position "to" has noted the value that the key had at "to".
 	old := map[string]jsontext.Value{}
 	for i := len(t.undo) - 1; i >= 0 && t.undo[i].seq > to; i-- {
 		old[t.undo[i].key] = t.undo[i].old

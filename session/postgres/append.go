@@ -39,8 +39,8 @@ func (s *Store) Append(ctx context.Context, at session.AppendTarget, events ...*
 		}
 	}
 
-	// What stood in the way is found out, and done right, with the session locked. If the statement did
-	// succeed and only its answer was lost, its events are found in the log there.
+	// Else lock the session, and find out why the statement appended nothing. If it did append, and only its
+	// response was lost, appendLocked finds the events in the log.
 	var position int64
 	var refusal error
 	err = s.again(ctx, func() (err error) {
@@ -124,7 +124,7 @@ func (s *Store) appendOnce(ctx context.Context, at session.AppendTarget, c *colu
 		if none(err) {
 			return false, nil
 		}
-		// The row comes before the commit: what it says holds only if there was no error after it.
+		// PostgreSQL sends the row before it commits. So done counts only if no error came after the row.
 		return done && err == nil, err
 	}
 	tag, err := s.pool.Exec(ctx, `

@@ -15,8 +15,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// unreadable says that the connection string does not parse, without a password: why only where it is
-// known what is one, and so can be taken out.
+// unreadable says that the connection string does not parse. It says why only if the passwords in the string are
+// found: they are taken out of the text.
 func unreadable(text string, err error) error {
 	hint := "it should look like postgres://user:password@host:5432/database"
 	u, e := url.Parse(text)
@@ -37,7 +37,7 @@ func unreadable(text string, err error) error {
 	return fmt.Errorf("postgres: the connection string does not parse: %s; %s", why, hint)
 }
 
-// fail is what goes wrong with the database, told to the caller: what was being done to what.
+// fail returns a database error as the caller gets it. what says which operation failed, on which session.
 func (s *Store) fail(ctx context.Context, what string, err error) error {
 	switch {
 	case err == nil:
@@ -63,8 +63,8 @@ func (s *Store) check(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// again does what can be repeated whatever became of it, until it was not the connection's fault: a
-// server that was restarted leaves as many dead connections as the pool holds.
+// again calls f once more each time a broken connection was the reason that it failed. f must be safe to repeat, even
+// if it has succeeded. A server that was restarted leaves as many broken connections as the pool holds.
 func (s *Store) again(ctx context.Context, f func() error) error {
 	for range s.conns {
 		if err := f(); err == nil || ctx.Err() != nil || !disturbed(err) {
@@ -74,8 +74,8 @@ func (s *Store) again(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// disturbed reports whether an error says nothing about the statement: the connection broke, or the
-// database asks for a repetition.
+// disturbed reports whether the statement may succeed when it is repeated: the connection broke, or the database
+// asks for a repetition (a deadlock, a conflict of transactions).
 func disturbed(err error) bool {
 	var answer *pgconn.PgError
 	answered := errors.As(err, &answer)

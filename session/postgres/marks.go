@@ -106,8 +106,8 @@ func (t *step) restore(seq, to int64) error {
 	if err != nil {
 		return err
 	}
-	// Of a key's changes since then, the first one says what it was before them all: those of this step
-	// backward, and then those of the log.
+	// The first change of a key after position "to" has noted the value that the key had at "to". Take the changes of
+	// this step, the last one first, then those of the log: the earliest one is taken last, and counts.
 	before := map[string][]byte{}
 	for i := len(t.undo) - 1; i >= 0 && t.undo[i].seq > to; i-- {
 		before[t.undo[i].key] = t.undo[i].old

@@ -91,7 +91,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	s.leases.Table = leaseTable{s}
 	s.leases.Time = leaseTime
 	s.leases.Enter = s.enter
-	s.watchers.Look = s.look
+	s.watchers.Poll = s.poll
 	s.close = sync.OnceValue(func() error {
 		// From here on no goroutine is started.
 		s.mu.Lock()

@@ -8,7 +8,7 @@ import (
 	"github.com/plughook/plughook/session/store"
 )
 
-// pairs are state keys and their values as columns, for arrays of PostgreSQL. A nil value is none.
+// pairs are state keys and their values as columns, for arrays of PostgreSQL. A nil value deletes its key.
 type pairs struct {
 	owners [][]byte // of shared keys
 	keys   [][]byte

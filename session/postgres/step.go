@@ -12,7 +12,7 @@ import (
 	"github.com/plughook/plughook/session/store"
 )
 
-// step is an append in the making, on a session whose row is locked. Nothing is written until write.
+// step computes what an append will do to a session whose row is locked. Only write changes the database.
 type step struct {
 	ctx      context.Context
 	tx       pgx.Tx

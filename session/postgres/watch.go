@@ -100,16 +100,16 @@ const lookQuery = `
 		LEFT JOIN LATERAL (SELECT p.head FROM plughook_sessions p WHERE p.sid = known.sid OFFSET 0) s ON true
 	WHERE pg_current_snapshot()::text <> $1 AND (s.head IS NULL OR s.head > known.head)`
 
-// look looks once for what was appended to the watched sessions, or deleted.
-func (s *Store) look(ctx context.Context, glance *store.Glance[int64]) {
-	sids := make([]int64, 0, len(glance.Known))
-	heads := make([]int64, 0, len(glance.Known))
-	for sid, head := range glance.Known {
+// poll looks once for what was appended to the watched sessions, or deleted.
+func (s *Store) poll(ctx context.Context, poll *store.Poll[int64]) {
+	sids := make([]int64, 0, len(poll.Known))
+	heads := make([]int64, 0, len(poll.Known))
+	for sid, head := range poll.Known {
 		sids = append(sids, sid)
 		heads = append(heads, head)
 	}
 	seen := s.snapshot
-	if glance.All {
+	if poll.All {
 		seen = ""
 	}
 	var snapshot, text string
@@ -126,14 +126,14 @@ func (s *Store) look(ctx context.Context, glance *store.Glance[int64]) {
 			default:
 				s.watchers.Appended(sid, head)
 			}
-			glance.Changed = true
+			poll.Changed = true
 			return nil
 		})
 	}
 	if err == nil {
 		s.snapshot = snapshot
 	}
-	glance.Err = err
+	poll.Err = err
 	if unfit(err) && errors.Is(current(ctx, s.pool), session.ErrNewerSchema) {
 		s.watchers.EndAll() // nothing can be read any more, and whoever tries is told why
 	}

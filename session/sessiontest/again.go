@@ -24,7 +24,8 @@ const (
 	longest = session.CancelGrace + 3*time.Second // of one in which a lease is taken away
 )
 
-// An again is panicked by an attempt that has failed and says nothing about the store. Its text is the failure.
+// again is the value of a panic that ends an attempt which failed because a lease may have run out. It is the text of
+// the failure.
 type again string
 
 // holding makes cases begin anew when a lease may have run out: when one was lost, or the case has taken longer than

@@ -7,7 +7,7 @@ import (
 )
 
 // lastLease is what a session's row says about its last lease. Its times decide only how long others wait
-// for a holder that went away: who may append is decided by the fence.
+// for a holder whose process has died. The fence decides who may append.
 type lastLease struct {
 	fence int64
 	until int64  // when it ends unless it is renewed, in ticks of clock; 0: it was given back

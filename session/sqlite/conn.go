@@ -11,8 +11,8 @@ import (
 
 // conn is one connection with its prepared statements. It belongs to one goroutine at a time.
 //
-// Its statements take no context: each is bounded in what it reads and writes, and the driver answers
-// a cancelled context by interrupting whatever the connection is doing by then.
+// Its statements take no context. Each reads and writes little, so it ends soon. And when a context is
+// cancelled, the driver interrupts whatever statement the connection runs by then, perhaps a later one.
 type conn struct {
 	db    *sql.DB // holds this connection only
 	c     *sql.Conn

@@ -96,8 +96,8 @@ func (g *guard) check() (logSize int64, err error) {
 	return logSize, nil
 }
 
-// rescuable reports whether the log has no name any more, and nobody has opened the path since: who does
-// makes a new log first. The database file must be in its place.
+// rescuable reports whether the log file was deleted, and no process has opened the database since then: such a
+// process would have made a new log file. The database file must still be there.
 func (g *guard) rescuable() bool {
 	f, err := os.Stat(g.names[database])
 	if err != nil || !os.SameFile(f, g.files[database]) {
@@ -142,8 +142,8 @@ const (
 	frameHeader = 24
 )
 
-// rescue moves what was acknowledged, and is in a log without a name, into the database file, where who
-// opens that next finds it.
+// rescue copies acknowledged commits from a deleted log file into the database file. The next process that opens the
+// database then has them.
 func (w *writer) rescue() {
 	if w.s.guard.rescuable() {
 		var blocked, frames, moved int64

@@ -51,7 +51,7 @@ func (a *appending) rewind(c *conn, seq int64, e *session.Event) error {
 	if err := a.mark(c, seq, spans.Rewind(seq, to)); err != nil {
 		return err
 	}
-	// Of a key's changes since then, the first one says what it was before them all.
+	// The first change of a key after position "to" has noted the value that the key had at "to".
 	var back []store.Change
 	err = c.each("SELECT key, old, min(seq) FROM undo WHERE sid = ? AND seq > ? GROUP BY key", []any{a.sid, to},
 		func(scan func(...any) error) (bool, error) {

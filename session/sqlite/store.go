@@ -40,7 +40,7 @@ type Store struct {
 	leases  sqlstore.Leases
 
 	watchers store.Watchers[int64] // by sid
-	glass    glass                 // of the watchers' goroutine
+	watching watchConn             // of the watchers' goroutine
 
 	life context.Context // until Close
 	end  context.CancelCauseFunc
@@ -89,7 +89,7 @@ func open(ctx context.Context, path string, ttl, patience time.Duration) (*Store
 	}
 	s.life, s.end = context.WithCancelCause(context.Background())
 	go s.writer.run()
-	s.watchers.Look = s.look
+	s.watchers.Poll = s.poll
 	return s, nil
 }
 
@@ -129,7 +129,7 @@ func (s *Store) Close() error {
 	s.ops.Wait()
 	s.leases.Close()
 	s.writer.close()
-	err := s.closeGlass()
+	err := s.closeWatchConn()
 	for range cap(s.readers) {
 		if c := <-s.readers; c != nil {
 			if e := s.leave(c); err == nil {
@@ -144,8 +144,8 @@ func (s *Store) Close() error {
 	return s.explain(err)
 }
 
-// leave closes a connection, unless the files were moved: SQLite would then move what is in the old log into
-// the database file, perhaps over what another process has written since, and delete the new log. Such a
+// leave closes a connection, unless the files were moved. SQLite would then copy the old log into the database
+// file, perhaps over what another process has written since, and delete the new log. Such a
 // connection stays open until the process ends.
 func (s *Store) leave(c *conn) error {
 	if s.guard.moved.Load() {

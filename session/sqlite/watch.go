@@ -29,48 +29,48 @@ func (s *Store) Watch(ctx context.Context, key session.Key) (*session.Watch, err
 	return w, err
 }
 
-// glass is what the watchers' goroutine looks at the file with. It belongs to that goroutine until the
+// watchConn is the connection with which the watchers' goroutine looks at the file. It belongs to that goroutine until the
 // watchers are closed, then to Close.
-type glass struct {
-	c       *conn // a connection of its own; nil until the first look
-	version int64 // of the data that was seen last; see look
+type watchConn struct {
+	c       *conn // a connection of its own; nil until the first poll
+	version int64 // of the data that was seen last; see poll
 }
 
-// look looks once for what was appended to the watched sessions, or deleted.
-func (s *Store) look(ctx context.Context, glance *store.Glance[int64]) {
-	glance.Err = patiently(ctx, s.patience, func() error { return s.lookAt(glance) })
-	if broken(glance.Err) {
-		_ = s.closeGlass() // who knows what state it is in
+// poll looks once for what was appended to the watched sessions, or deleted.
+func (s *Store) poll(ctx context.Context, poll *store.Poll[int64]) {
+	poll.Err = patiently(ctx, s.patience, func() error { return s.pollOnce(poll) })
+	if broken(poll.Err) {
+		_ = s.closeWatchConn() // who knows what state it is in
 	}
 	if s.guard.moved.Load() {
 		s.watchers.EndAll() // nothing can be read any more, and whoever tries is told why
 	}
 }
 
-func (s *Store) lookAt(glance *store.Glance[int64]) (err error) {
+func (s *Store) pollOnce(poll *store.Poll[int64]) (err error) {
 	if err := s.there(); err != nil {
 		return err
 	}
-	if s.glass.c == nil {
-		if s.glass.c, err = s.reader(); err != nil {
+	if s.watching.c == nil {
+		if s.watching.c, err = s.reader(); err != nil {
 			return err
 		}
-		s.glass.version = 0
+		s.watching.version = 0
 	}
 
 	// The data's version is another one after each commit of another connection. To read it costs next to
 	// nothing. It is read before the sessions, so that no commit falls between the two.
 	var version int64
-	if _, err := s.glass.c.row("PRAGMA data_version", nil, &version); err != nil {
+	if _, err := s.watching.c.row("PRAGMA data_version", nil, &version); err != nil {
 		return err
 	}
-	if version == s.glass.version && !glance.All {
+	if version == s.watching.version && !poll.All {
 		return nil
 	}
 
 	// Of the watched sessions, find those that have changed: {"sid": position, …} is joined with the table.
 	known := []byte{'{'}
-	for sid, position := range glance.Known {
+	for sid, position := range poll.Known {
 		if len(known) > 1 {
 			known = append(known, ',')
 		}
@@ -80,7 +80,7 @@ func (s *Store) lookAt(glance *store.Glance[int64]) (err error) {
 		known = strconv.AppendInt(known, position, 10)
 	}
 	known = append(known, '}')
-	err = s.glass.c.each(lookQuery, []any{string(known)}, func(scan func(...any) error) (bool, error) {
+	err = s.watching.c.each(lookQuery, []any{string(known)}, func(scan func(...any) error) (bool, error) {
 		var sid, position int64
 		err := scan(&sid, &position)
 		switch {
@@ -90,11 +90,11 @@ func (s *Store) lookAt(glance *store.Glance[int64]) (err error) {
 		default:
 			s.watchers.Appended(sid, position)
 		}
-		glance.Changed = true
+		poll.Changed = true
 		return true, err
 	})
 	if err == nil {
-		s.glass.version = version
+		s.watching.version = version
 	}
 	return err
 }
@@ -105,10 +105,10 @@ const lookQuery = `
 	FROM json_each(?) AS known LEFT JOIN sessions AS s ON s.sid = CAST(known.key AS INTEGER)
 	WHERE s.position IS NOT known.value`
 
-// closeGlass closes the connection of the watchers' goroutine.
-func (s *Store) closeGlass() error {
-	c := s.glass.c
-	s.glass.c = nil
+// closeWatchConn closes the connection of the watchers' goroutine.
+func (s *Store) closeWatchConn() error {
+	c := s.watching.c
+	s.watching.c = nil
 	if c == nil {
 		return nil
 	}

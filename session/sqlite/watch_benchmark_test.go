@@ -91,10 +91,10 @@ func BenchmarkLook(b *testing.B) {
 	for b.Loop() {
 		last.append(b, event1K())
 		now := time.Now()
-		s.look(b.Context(), &store.Glance[int64]{Known: known})
+		s.poll(b.Context(), &store.Poll[int64]{Known: known})
 		changed.add(now)
 		now = time.Now()
-		s.look(b.Context(), &store.Glance[int64]{Known: known})
+		s.poll(b.Context(), &store.Poll[int64]{Known: known})
 		idle.add(now)
 	}
 	report(b, "changed", changed.p50())

@@ -64,8 +64,8 @@ func newWriter(ctx context.Context, s *Store) (*writer, error) {
 		synced:  true,
 	}
 	return w, patiently(ctx, s.patience, func() (err error) {
-		// The database file before it is opened, its log and the index of that once they are: so what is
-		// written to is never another file than what is looked at.
+		// Note the identity of the database file before it is opened. Its log and the log's index are noted after:
+		// opening makes them. So the guard never checks another file than the one that is written to.
 		if err = s.guard.look(database); err != nil {
 			return err
 		}
@@ -181,7 +181,7 @@ func (w *writer) commit() {
 		w.answer(batch, err)
 		return
 	}
-	// The database failed at one of the requests. So that it fails no other, each gets a transaction of
+	// The database failed at one request of the batch. The others need not fail: each now gets a transaction of
 	// its own.
 	for _, r := range batch {
 		w.alone(r)

@@ -30,8 +30,9 @@ const (
 	deniedTerm = mark + "d"
 )
 
-// Terms returns what a stored event can be found by, each once, in no order: its words, and marks for its author, its
-// functions and what it says. They are of letters, digits and marks, but for a "·" that some begin with.
+// Terms returns the terms by which a search finds an event: its words, and one term each for its author, for each
+// function, for an error and for a denial. A term has letters, digits and marks; those that are no words begin with "·".
+// The terms have no order, and each is there once.
 func Terms(e *session.Event) []string {
 	set := map[string]struct{}{}
 	marks(e, func(term string) { set[term] = struct{}{} })

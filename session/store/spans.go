@@ -9,8 +9,8 @@ import (
 // Spans are the positions of a live view. Stores keep them so that reading the live view reads nothing
 // else. The zero Spans are those of an empty log; appends of ordinary events do not change them.
 //
-// Spans at a compaction or rewind are all that is needed of the log before it, so a store keeps those
-// at each: a rewind to n starts from the last ones at or before n (see Rewind).
+// A store keeps the spans after each compaction and each rewind. A rewind to position n starts from the last spans
+// at or before n (see Rewind); nothing else of the log is read for it.
 type Spans struct {
 	// Head is the position of the compaction that heads the view, 0 if there is none.
 	Head int64 `json:"head,omitzero"`

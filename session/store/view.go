@@ -65,7 +65,7 @@ func (v *View) Append(e *session.Event) bool {
 	return true
 }
 
-// sum adds as a store does, which has refused by now to add to what is not a number.
+// sum adds a number to a value, as a store does. The store has checked that the value is a number.
 func sum(old any, by float64) any {
 	var before jsontext.Value
 	if old != nil {

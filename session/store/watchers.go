@@ -9,19 +9,19 @@ import (
 )
 
 // Watchers are the watches of one store in one process. ID is what the store names a session by. No other
-// session may ever have the same ID, so a session.Key is none. The zero value is ready.
+// session may ever have the same ID. So a session.Key cannot be the ID: it may be used again after a deletion. The zero value is ready.
 //
 // The store tells them what this process does: Appended and Deleted. What other processes do is found by one
-// goroutine for all watched sessions. It calls Look again and again while somebody watches, and ends when
+// goroutine for all watched sessions. It calls Poll again and again while somebody watches, and ends when
 // nobody does.
 type Watchers[ID comparable] struct {
-	// Look asks the store once which watched sessions have changed. A store that one process uses alone has
+	// Poll asks the store once which watched sessions have changed. A store that one process uses alone has
 	// none. It is set before the first call of Add.
-	Look func(context.Context, *Glance[ID])
+	Poll func(context.Context, *Poll[ID])
 
 	mu       sync.Mutex
 	sessions map[ID]*watched
-	added    bool // a session is watched that was not at the last look
+	added    bool // a session is watched that was not at the last poll
 	looking  bool // the goroutine runs
 	closed   bool
 	stop     context.CancelFunc // ends the goroutine; nil before the first one
@@ -35,26 +35,26 @@ type watched struct {
 	watches  map[chan int64]struct{}
 }
 
-// A Glance is one look at the store.
-type Glance[ID comparable] struct {
+// A Poll is one look at the store, for what other processes have appended or deleted.
+type Poll[ID comparable] struct {
 	// Known has the watched sessions, with the position that is known of each.
 	Known map[ID]int64
-	// All says that each session must be looked at, even if the store has not changed since the last look:
+	// All says that each session must be looked at, even if the store has not changed since the last poll:
 	// some of them were not watched then.
 	All bool
-	// Changed is set by Look if a session has changed: the next look comes sooner.
+	// Changed is set by Watchers.Poll if a session has changed: the next poll comes sooner.
 	Changed bool
-	// Err is set by Look if the look has failed. Nothing is lost: the next one sees what this one missed.
+	// Err is set by Watchers.Poll if the poll has failed. Nothing is lost: the next one sees what this one missed.
 	Err error
 }
 
-// How long the goroutine waits between two looks. An append of another process is seen after a look's time
+// How long the goroutine waits between two polls. An append of another process is seen after a poll's time
 // and half a pause, on average.
 const (
-	busyPause   = 20 * time.Millisecond  // after a look that saw a change
-	idlePause   = 40 * time.Millisecond  // after many looks that saw none
-	failedPause = 250 * time.Millisecond // after many looks that failed
-	lookTime    = 5 * time.Second        // a look that takes longer has failed
+	busyPause   = 20 * time.Millisecond  // after a poll that saw a change
+	idlePause   = 40 * time.Millisecond  // after many polls that saw none
+	failedPause = 250 * time.Millisecond // after many polls that failed
+	pollTime    = 5 * time.Second        // a poll that takes longer has failed
 )
 
 // Add makes a watch of a session whose log ends at position, or later.
@@ -77,12 +77,12 @@ func (w *Watchers[ID]) Add(id ID, position int64) (*session.Watch, error) {
 	w.sessions[id].watches[positions] = struct{}{}
 
 	// Somebody looks for what other processes append.
-	if w.Look != nil && !w.looking {
+	if w.Poll != nil && !w.looking {
 		if w.stop == nil {
 			w.life, w.stop = context.WithCancel(context.Background())
 		}
 		w.looking = true
-		w.work.Go(w.look)
+		w.work.Go(w.pollAll)
 	}
 	return &session.Watch{
 		C: positions,
@@ -165,26 +165,26 @@ func (w *Watchers[ID]) Close() {
 	w.work.Wait()
 }
 
-// look is the goroutine.
-func (w *Watchers[ID]) look() {
+// pollAll is the goroutine: it polls until nobody watches.
+func (w *Watchers[ID]) pollAll() {
 	pause := busyPause
 	for {
-		glance := w.glance()
-		if glance == nil {
+		poll := w.nextPoll()
+		if poll == nil {
 			return
 		}
 
-		// Look once.
-		ctx, cancel := context.WithTimeout(w.life, lookTime)
-		w.Look(ctx, glance)
+		// Poll once.
+		ctx, cancel := context.WithTimeout(w.life, pollTime)
+		w.Poll(ctx, poll)
 		cancel()
 
-		// The more happens, the sooner is the next look.
+		// The more happens, the sooner is the next poll.
 		switch {
-		case glance.Err != nil:
+		case poll.Err != nil:
 			pause = min(2*pause, failedPause)
 			w.lookAtAll()
-		case glance.Changed:
+		case poll.Changed:
 			pause = busyPause
 		default:
 			pause = min(pause+pause/4, idlePause)
@@ -198,15 +198,15 @@ func (w *Watchers[ID]) look() {
 	}
 }
 
-// glance returns what the next look is to look at, or nil if the goroutine is to end.
-func (w *Watchers[ID]) glance() *Glance[ID] {
+// nextPoll returns what the next poll is to look at, or nil if the goroutine is to end.
+func (w *Watchers[ID]) nextPoll() *Poll[ID] {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed || len(w.sessions) == 0 {
 		w.looking = false
 		return nil
 	}
-	g := &Glance[ID]{Known: make(map[ID]int64, len(w.sessions)), All: w.added}
+	g := &Poll[ID]{Known: make(map[ID]int64, len(w.sessions)), All: w.added}
 	for id, s := range w.sessions {
 		g.Known[id] = s.position
 	}
@@ -214,7 +214,7 @@ func (w *Watchers[ID]) glance() *Glance[ID] {
 	return g
 }
 
-// lookAtAll has the next look look at each session: the last one may have missed some.
+// lookAtAll has the next poll look at each session: the last one may have missed some.
 func (w *Watchers[ID]) lookAtAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
