@@ -1,8 +1,8 @@
 // Package artifact stores files that agents, tools and users make. The log has only their names and versions
 // (session.Actions.ArtifactDelta); the Service has their contents.
 //
-// A new kind of content: storable says whether it may be kept, and about in version.go how Files writes it. A new store: implement
-// Service, and run artifacttest.
+// A new kind of content: storable says whether it may be kept, and about in version.go how Files writes it. A
+// new store: implement Service, and run artifacttest.
 package artifact
 
 import (
@@ -22,37 +22,39 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// UserPrefix begins the names of artifacts that belong to a user in all sessions of an app. All other artifacts belong to one
-// session.
+// UserPrefix begins the names of artifacts that belong to a user in all sessions of an app. All other
+// artifacts belong to one session.
 const UserPrefix = "user:"
 
-// A Service stores artifacts. It may be used by many goroutines, and, if it stores them outside of the process, by many
-// processes. Every version stays until the artifact is deleted: a rewind changes the log, not the files.
+// A Service stores artifacts. It may be used by many goroutines, and, if it stores them outside of the
+// process, by many processes. Every version stays until the artifact is deleted: a rewind changes the log,
+// not the files.
 //
-// A name is a relative path with slashes, such as "report.csv" or "charts/q3.png"; see CheckName and UserPrefix. Names are
-// compared byte by byte, so names that differ only in case are different. A method that takes a name returns the error of
-// CheckName if the name is invalid. A key must be valid for a session (session.Key.Check), or the error is
-// session.ErrInvalid; the session need not exist.
+// A name is a relative path with slashes, such as "report.csv" or "charts/q3.png"; see CheckName and
+// UserPrefix. Names are compared byte by byte, so names that differ only in case are different. A method that
+// takes a name returns the error of CheckName if the name is invalid. A key must be valid for a session
+// (session.Key.Check), or the error is session.ErrInvalid; the session need not exist.
 //
-// If the context of an operation ends, the operation either returns the context's error and has no effect, or has its whole
-// effect. Package artifacttest has tests of this contract.
+// If the context of an operation ends, the operation either returns the context's error and has no effect, or
+// has its whole effect. Package artifacttest has tests of this contract.
 type Service interface {
-	// Save stores a copy of data as the next version and returns the number of that version, 0 for the first. It stores
-	// all of it or nothing. If an artifact is saved several times at once, each call gets its own version.
+	// Save stores a copy of data as the next version and returns the number of that version, 0 for the first.
+	// It stores all of it or nothing. If an artifact is saved several times at once, each call gets its own
+	// version.
 	//
-	// Data has one of these: InlineData, FileData with a FileURI, or Text, which may be empty. If it has anything else,
-	// which would be lost, the error is ErrPart.
+	// Data has one of these: InlineData, FileData with a FileURI, or Text, which may be empty. If it has
+	// anything else, which would be lost, the error is ErrPart.
 	Save(ctx context.Context, key session.Key, name string, data *genai.Part) (version int64, err error)
-	// Load returns a copy of a version, or of the latest if version is Latest. The error is ErrNotFound if there is
-	// none.
+	// Load returns a copy of a version, or of the latest if version is Latest. The error is ErrNotFound if
+	// there is none.
 	Load(ctx context.Context, key session.Key, name string, version int64) (*genai.Part, error)
 	// List returns the names of the session's and the user's artifacts, sorted.
 	List(ctx context.Context, key session.Key) ([]string, error)
 	// Versions returns the numbers of an artifact's versions, ascending. The error is ErrNotFound if there is
 	// none.
 	Versions(ctx context.Context, key session.Key, name string) ([]int64, error)
-	// Delete removes an artifact with all its versions. The next version that is saved is 0 again. Deleting an artifact
-	// that does not exist is not an error.
+	// Delete removes an artifact with all its versions. The next version that is saved is 0 again. Deleting
+	// an artifact that does not exist is not an error.
 	Delete(ctx context.Context, key session.Key, name string) error
 }
 
@@ -70,8 +72,8 @@ var (
 // URIScheme begins the address of a version of an artifact; see URI.
 const URIScheme = "artifact:"
 
-// URI returns the address of a version of an artifact within its session: "artifact:NAME?version=N", with the name escaped.
-// It is for fields that hold a URI, such as genai.FileData.FileURI.
+// URI returns the address of a version of an artifact within its session: "artifact:NAME?version=N", with the
+// name escaped. It is for fields that hold a URI, such as genai.FileData.FileURI.
 func URI(name string, version int64) string {
 	escaped := (&url.URL{Path: "/" + name}).EscapedPath()[1:]
 	return URIScheme + escaped + "?version=" + strconv.FormatInt(version, 10)
@@ -101,8 +103,9 @@ func ParseURI(uri string) (name string, version int64, err error) {
 	return name, version, nil
 }
 
-// CheckName returns nil, or an ErrName that says why a name is invalid. After an optional UserPrefix, a name has 1 to 512
-// bytes of UTF-8 without backslashes and control characters, and no element between slashes is empty, "." or "..".
+// CheckName returns nil, or an ErrName that says why a name is invalid. After an optional UserPrefix, a name
+// has 1 to 512 bytes of UTF-8 without backslashes and control characters, and no element between slashes is
+// empty, "." or "..".
 func CheckName(name string) error {
 	path := strings.TrimPrefix(name, UserPrefix)
 	switch {

@@ -25,11 +25,12 @@ import (
 //	                          data       the data of the version
 //	                          about.json the artifact's name, the MIME type and so on
 //
-// APP, USER, ID and NAME are escaped as in a URL, also capitals, and cut if they are long. Nothing outside of the directory
-// is read or written, even if there are symbolic links in it. Only the user that the process runs as can read it.
+// APP, USER, ID and NAME are escaped as in a URL, also capitals, and cut if they are long. Nothing outside of
+// the directory is read or written, even if there are symbolic links in it. Only the user that the process
+// runs as can read it.
 //
-// A version is on the disk before Save returns. It appears at once and complete. A crash may leave a directory that is never
-// read, and that a later Save or Delete of the artifact removes.
+// A version is on the disk before Save returns. It appears at once and complete. A crash may leave a
+// directory that is never read, and that a later Save or Delete of the artifact removes.
 type Files struct{ root *os.Root }
 
 // Open returns the Files of a directory, which it creates if it does not exist. The caller must Close it.
@@ -129,8 +130,8 @@ func (f *Files) read(ctx context.Context, key session.Key, name string, do func(
 	return err
 }
 
-// in calls do with an artifact's directory, which it creates first if create is true. If the artifact was deleted meanwhile,
-// in calls do again with the new directory, since what do has done is lost.
+// in calls do with an artifact's directory, which it creates first if create is true. If the artifact was
+// deleted meanwhile, in calls do again with the new directory, since what do has done is lost.
 func (f *Files) in(ctx context.Context, dir string, create bool, do func(a *os.Root) error) error {
 	for tries := 0; ; tries++ {
 		if err := context.Cause(ctx); err != nil {
@@ -228,8 +229,9 @@ func (f *Files) entries(dir string) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// Delete implements Service. It renames the artifact's directory and then removes it, together with directories that earlier
-// deletions have renamed and not removed because of a crash, and with the directories above that are empty then.
+// Delete implements Service. It renames the artifact's directory and then removes it, together with
+// directories that earlier deletions have renamed and not removed because of a crash, and with the
+// directories above that are empty then.
 func (f *Files) Delete(ctx context.Context, key session.Key, name string) error {
 	if err := check(key, name); err != nil {
 		return err
@@ -269,8 +271,8 @@ func (f *Files) delete(ctx context.Context, folder, name string) error {
 	return err
 }
 
-// prune removes a directory and those above it, if they are empty. An empty directory's name would still tell who had
-// artifacts.
+// prune removes a directory and those above it, if they are empty. An empty directory's name would still tell
+// who had artifacts.
 func (f *Files) prune(folder string) {
 	for ; folder != "."; folder = path.Dir(folder) {
 		info, err := f.root.Lstat(folder)
@@ -283,9 +285,9 @@ func (f *Files) prune(folder string) {
 // reserved are names that files cannot have on Windows, also with an extension.
 var reserved = regexp.MustCompile(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
 
-// element returns the name of the file or directory for s. Different strings have different names, on all file systems: the
-// name is lower case, ASCII and short, and begins neither with "." nor with "~". Other characters are escaped as in a URL. A
-// long name is cut and ends with "~" and a hash.
+// element returns the name of the file or directory for s. Different strings have different names, on all
+// file systems: the name is lower case, ASCII and short, and begins neither with "." nor with "~". Other
+// characters are escaped as in a URL. A long name is cut and ends with "~" and a hash.
 func element(s string) string {
 	var b strings.Builder
 	for i := range len(s) {

@@ -109,7 +109,17 @@ func TestFilesAfterACrash(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	save(t, s, key, "a", "whole")
-	old, young := filepath.Join(dir, home, "a", "new-OLD"), filepath.Join(dir, home, "a", "new-YOUNG")
+	old, young := filepath.Join(
+		dir,
+		home,
+		"a",
+		"new-OLD",
+	), filepath.Join(
+		dir,
+		home,
+		"a",
+		"new-YOUNG",
+	)
 	put(t, "ha", old, "data")
 	put(t, "half", young, "data")
 	put(t, `{"name":"a","kind":"text","size":4}`, young, "about.json")
@@ -203,7 +213,8 @@ func TestSymlinksLeadNowhere(t *testing.T) {
 					require.Empty(t, list)
 				}
 				_, err = s.Save(ctx, key, "a", genai.NewPartFromText("written"))
-				if strings.Count(at, "/") < 5 && what != "dangling" { // to where there is nothing yet, below the directory
+				if strings.Count(at, "/") < 5 &&
+					what != "dangling" { // to where there is nothing yet, below the directory
 					require.Error(t, err)
 				}
 				_ = s.Delete(ctx, key, "a")

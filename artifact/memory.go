@@ -11,7 +11,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Memory is a Service that stores artifacts in memory. It is for tests, and for runs of which nothing is kept.
+// Memory is a Service that stores artifacts in memory. It is for tests, and for runs of which nothing is
+// kept.
 type Memory struct {
 	mu     sync.RWMutex
 	scopes map[session.Key]map[string][]*genai.Part // by name; see scope

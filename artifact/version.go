@@ -30,14 +30,14 @@ type about struct {
 const (
 	aboutFile = "about.json"
 	dataFile  = "data"
-	// unfinished begins the name of a directory that becomes a version when it is complete; deleted begins that of a
-	// deleted artifact. Versions and artifacts have no such names.
+	// unfinished begins the name of a directory that becomes a version when it is complete; deleted begins
+	// that of a deleted artifact. Versions and artifacts have no such names.
 	unfinished = "new-"
 	deleted    = "~"
 )
 
-// put writes a version into a directory of its own, and renames that to the next number when it is complete. The renaming
-// fails if the number is taken, since no version's directory is empty.
+// put writes a version into a directory of its own, and renames that to the next number when it is complete.
+// The renaming fails if the number is taken, since no version's directory is empty.
 func put(ctx context.Context, a *os.Root, name string, p *genai.Part) (int64, error) {
 	n, err := next(a)
 	if err != nil {

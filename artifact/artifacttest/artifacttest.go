@@ -6,7 +6,8 @@
 //		artifacttest.Run(t, func(t *testing.T) artifact.Service { return openMyStore(t) })
 //	}
 //
-// A new rule: a case in the list whose name it begins with, with a fault in faults_test.go that only this case finds.
+// A new rule: a case in the list whose name it begins with, with a fault in faults_test.go that only this
+// case finds.
 package artifacttest
 
 import (

@@ -162,7 +162,8 @@ var concurrentCases = []testCase{
 	},
 }
 
-// whole returns an error if a version of artifact "a" is not the whole part that was saved. There need not be one.
+// whole returns an error if a version of artifact "a" is not the whole part that was saved. There need not be
+// one.
 func (t *tester) whole(part *genai.Part) error {
 	key := t.Key("ann", "s")
 	numbers, err := t.Versions(t.Context(), key, "a")

@@ -1,7 +1,8 @@
 // Package contract runs the cases of a contract: the rules that every implementation of an interface
 // keeps, as tests. Packages session/sessiontest and artifact/artifacttest are such contracts.
 //
-// What the cases of one contract need goes into its own tester; what those of every contract need, into Tester.
+// What the cases of one contract need goes into its own tester; what those of every contract need, into
+// Tester.
 package contract
 
 import (

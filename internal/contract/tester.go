@@ -44,8 +44,8 @@ func (t *Tester) Key(user, id string) session.Key {
 	return session.Key{App: t.App, User: user, ID: id}
 }
 
-// Patience is for how long a case waits for what must happen soon. A test of a contract, whose stores never do
-// it, may make it shorter.
+// Patience is for how long a case waits for what must happen soon. A test of a contract, whose stores never
+// do it, may make it shorter.
 var Patience = time.Minute
 
 // Soon returns a context for what must happen soon: it ends after Patience.

@@ -64,8 +64,8 @@ func drawCompaction(rt *rapid.T, log []*session.Event) *session.Event {
 	return e
 }
 
-// KeepTogether adds to what a compaction of a live view through a position keeps: what is of an open call, and the
-// rest of an answered call of which it keeps, or does not reach, a part.
+// KeepTogether adds to what a compaction of a live view through a position keeps: what is of an open call,
+// and the rest of an answered call of which it keeps, or does not reach, a part.
 func KeepTogether(live []*session.Event, through int64, keep map[int64]bool) {
 	stays := func(e *session.Event) bool { return e != nil && (e.Seq > through || keep[e.Seq]) }
 	for range live { // what is kept for one call may be a part of another
@@ -91,8 +91,8 @@ func KeepTogether(live []*session.Event, through int64, keep map[int64]bool) {
 	}
 }
 
-// Event draws an event to follow a log: calls and responses in branches, what says that calls are answered later,
-// questions about them, decisions, rewinds and compactions. Most often it may follow the log.
+// Event draws an event to follow a log: calls and responses in branches, what says that calls are answered
+// later, questions about them, decisions, rewinds and compactions. Most often it may follow the log.
 func Event(rt *rapid.T, log []*session.Event) *session.Event {
 	ids := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"1", "2", "3"}), 1, 3, rapid.ID[string]).Draw(rt, "ids")
 	last := int64(len(log))

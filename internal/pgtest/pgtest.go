@@ -4,7 +4,8 @@
 // The server listens on a socket in a temporary directory only. It ends, and the directory goes, when
 // Main does, and also when the test process dies in any other way.
 //
-// A new setting of the server: settings in server.go. Something else between a test and the server: a file like pooler.go.
+// A new setting of the server: settings in server.go. Something else between a test and the server: a file
+// like pooler.go.
 package pgtest
 
 import (
@@ -48,9 +49,9 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// URL returns the URL of a fresh database that is dropped when the test ends. The server's settings
-// are PostgreSQL's own; only a benchmark waits for the disk, and the long form of tests. The test is skipped where PostgreSQL is not
-// installed; see All.
+// URL returns the URL of a fresh database that is dropped when the test ends. The server's settings are
+// PostgreSQL's own; only a benchmark waits for the disk, and the long form of tests. The test is skipped
+// where PostgreSQL is not installed; see All.
 func URL(t testing.TB) string {
 	t.Helper()
 	once.Do(func() { shared, sharedErr = start() })

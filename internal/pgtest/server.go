@@ -43,8 +43,9 @@ log_min_messages = fatal
 fsync = %s
 `
 
-// durable returns PostgreSQL's setting fsync: on for benchmarks and for the long form of tests (see contract.Times), else
-// off. Tests end processes and no machine, so what is committed is there also where it does not wait for the disk.
+// durable returns PostgreSQL's setting fsync: on for benchmarks and for the long form of tests (see
+// contract.Times), else off. Tests end processes and no machine, so what is committed is there also where it
+// does not wait for the disk.
 func durable() string {
 	if bench := flag.Lookup("test.bench"); contract.Times(1) > 1 || bench != nil && bench.Value.String() != "" {
 		return "on"
@@ -100,9 +101,9 @@ func (s *Server) setUp() error {
 	return s.boot()
 }
 
-// watch starts the two processes that clean up, however this process ends: each sees the end of its input when
-// the one before it has ended. The server's user stops the server. Our own user removes the directory: in a
-// temporary directory that is not everybody's, the server's user may not.
+// watch starts the two processes that clean up, however this process ends: each sees the end of its input
+// when the one before it has ended. The server's user stops the server. Our own user removes the directory:
+// in a temporary directory that is not everybody's, the server's user may not.
 func (s *Server) watch() error {
 	s.stopper = exec.Command("sh", "-c", `cat; exec "$1/pg_ctl" -D "$2/data" -m immediate -w stop`, "sh", s.bin, s.dir)
 	s.remover = exec.Command("sh", "-c", `cat; rm -rf "$1"`, "sh", s.dir)

@@ -16,8 +16,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Follow follows sessions while processes that append to them are killed (SIGKILL) at random moments, in 2 rounds
-// (see contract.Times). Each follower sees exactly the log, in its order, wherever it began.
+// Follow follows sessions while processes that append to them are killed (SIGKILL) at random moments, in 2
+// rounds (see contract.Times). Each follower sees exactly the log, in its order, wherever it began.
 func Follow(t *testing.T, open Open, where string) {
 	t.Helper()
 	notShort(t)
@@ -118,8 +118,8 @@ func (f *follower) wait(position int64) {
 	}
 }
 
-// check compares what the follower has seen with the log behind its beginning. It returns how many events that
-// are.
+// check compares what the follower has seen with the log behind its beginning. It returns how many events
+// that are.
 func (f *follower) check(t *testing.T, log []*session.Event) int {
 	t.Helper()
 	if f.after > int64(len(log)) {

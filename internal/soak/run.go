@@ -13,8 +13,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Kill kills processes that append (SIGKILL) at random moments, in 3 rounds (see contract.Times), and checks after
-// each round that the store has all that was acknowledged, and nothing by halves.
+// Kill kills processes that append (SIGKILL) at random moments, in 3 rounds (see contract.Times), and checks
+// after each round that the store has all that was acknowledged, and nothing by halves.
 func Kill(t *testing.T, open Open, where string) {
 	t.Helper()
 	notShort(t)

@@ -4,8 +4,8 @@
 // write, and lets them compete for one counter. The processes are the test binary, started again as
 // workers; what they report to have done is compared with what the store has.
 //
-// A new attack on a store: a function in run.go, and what its workers do in writer.go. What must hold after every attack:
-// history.check.
+// A new attack on a store: a function in run.go, and what its workers do in writer.go. What must hold after
+// every attack: history.check.
 package soak
 
 import (

@@ -6,7 +6,7 @@
 //   - A SessionQuery is the statement that selects the sessions of a search.
 //   - IndexBatch and its kin say when events are taken into the index of words.
 //
-// A new column of the session's row: a migration and the row's scan, in both stores. A new search condition on
-// sessions: SessionQuery.Select; on events: store.Terms and store.ConditionsOf. A new step in the life of a
-// lease: a method of LeaseTable, and its statement in both stores.
+// A new column of the session's row: a migration and the row's scan, in both stores. A new search condition
+// on sessions: SessionQuery.Select; on events: store.Terms and store.ConditionsOf. A new step in the life of
+// a lease: a method of LeaseTable, and its statement in both stores.
 package sqlstore

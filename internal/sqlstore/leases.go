@@ -18,7 +18,8 @@ type LeaseID struct {
 	Fence   int64
 }
 
-// A LeaseTable keeps the leases of all processes in a database. A lease that is not renewed runs out by itself.
+// A LeaseTable keeps the leases of all processes in a database. A lease that is not renewed runs out by
+// itself.
 type LeaseTable interface {
 	// TakeLease takes a session's lease, if nobody holds it. waited says that somebody held it a moment ago.
 	TakeLease(ctx context.Context, key session.Key, holder string, waited bool) (id LeaseID, taken bool, err error)
@@ -31,14 +32,15 @@ type LeaseTable interface {
 	// CancelLease notes beside the lease of a holder that they are to end. If fence is not 0, only the lease
 	// with that fence is meant. found is false if the holder has no such lease.
 	CancelLease(ctx context.Context, key session.Key, holder string, fence int64) (id LeaseID, found bool, err error)
-	// LeaseState reports whether a lease was not given back and nobody has taken it, and whether its time goes on.
+	// LeaseState reports whether a lease was not given back and nobody has taken it, and whether its time
+	// goes on.
 	LeaseState(ctx context.Context, id LeaseID) (held, running bool, err error)
 	// TakeAwayLease makes a lease free under a fence of nobody: what its holder appends is refused.
 	TakeAwayLease(ctx context.Context, id LeaseID) error
 }
 
-// Leases are the leases that this process holds, and the queues of those who wait for one. They are what a store
-// needs for session.Service's Lease and Cancel.
+// Leases are the leases that this process holds, and the queues of those who wait for one. They are what a
+// store needs for session.Service's Lease and Cancel.
 type Leases struct {
 	// Table keeps the leases.
 	Table LeaseTable
@@ -70,8 +72,8 @@ type lease struct {
 	release func()
 }
 
-// Lease implements session.Service. In this process callers get a lease in the order of their arrival. While another
-// process holds it, the first of them tries again every few milliseconds.
+// Lease implements session.Service. In this process callers get a lease in the order of their arrival. While
+// another process holds it, the first of them tries again every few milliseconds.
 func (l *Leases) Lease(ctx context.Context, key session.Key, holder string) (*session.Lease, error) {
 	if err := session.CheckHolder(holder); err != nil {
 		return nil, err
@@ -105,8 +107,8 @@ func (l *Leases) Lease(ctx context.Context, key session.Key, holder string) (*se
 	}
 }
 
-// hold makes a session.Lease of a lease that was taken, and renews it until it is released. It has to be renewed
-// by the time until. next lets in who waits in this process.
+// hold makes a session.Lease of a lease that was taken, and renews it until it is released. It has to be
+// renewed by the time until. next lets in who waits in this process.
 func (l *Leases) hold(id LeaseID, key session.Key, holder string, until time.Time, next func()) (*session.Lease, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	h := &lease{
@@ -148,9 +150,9 @@ func (l *Leases) hold(id LeaseID, key session.Key, holder string, until time.Tim
 	return &session.Lease{Fence: id.Fence, Lost: h.lost, Cancelled: h.asked, Release: h.release}, nil
 }
 
-// renew renews a lease until the context is done or the lease is lost. It asks the holder to end when another process
-// wants that. A process that stood still until the lease's time was out looks whether the lease is still its own: it is
-// if nobody took it meanwhile.
+// renew renews a lease until the context is done or the lease is lost. It asks the holder to end when another
+// process wants that. A process that stood still until the lease's time was out looks whether the lease is
+// still its own: it is if nobody took it meanwhile.
 func (l *Leases) renew(ctx context.Context, h *lease, until time.Time) {
 	defer close(h.stopped)
 	interval := l.Time / 3
@@ -167,7 +169,8 @@ func (l *Leases) renew(ctx context.Context, h *lease, until time.Time) {
 		case <-next.C:
 		}
 
-		// Renew it before its time is out. If that is past, try once more, for as long as from one renewal to the next.
+		// Renew it before its time is out. If that is past, try once more, for as long as from one renewal to
+		// the next.
 		began := time.Now()
 		late := !began.Before(until)
 		if late && failed {
@@ -217,8 +220,8 @@ func (l *Leases) Cancel(ctx context.Context, key session.Key, holder string) err
 	grace := time.NewTimer(session.CancelGrace)
 	defer grace.Stop()
 
-	// Ask the holder to end: in this process at once, in another one by a note beside the lease. If the holder is in
-	// this process, only that lease is meant.
+	// Ask the holder to end: in this process at once, in another one by a note beside the lease. If the
+	// holder is in this process, only that lease is meant.
 	fence := int64(0)
 	for _, h := range l.of(key) {
 		if h.holder == holder {
@@ -235,8 +238,8 @@ func (l *Leases) Cancel(ctx context.Context, key session.Key, holder string) err
 		return err
 	}
 
-	// Wait until the lease is given back, or another's. If its time has run out, its holder died, or is late and
-	// could still append: then it is taken away at once.
+	// Wait until the lease is given back, or another's. If its time has run out, its holder died, or is late
+	// and could still append: then it is taken away at once.
 	for waiting := true; waiting; {
 		for _, h := range l.of(key) { // one that was being taken may be known only now
 			if h.id == id {
@@ -283,8 +286,8 @@ func (l *Leases) of(key session.Key) []*lease {
 	return list
 }
 
-// Close ends the leases of a store that is being closed: their holders learn that they are lost, and the leases are
-// given back. Who waits for a lease is to have given up by Enter's context.
+// Close ends the leases of a store that is being closed: their holders learn that they are lost, and the
+// leases are given back. Who waits for a lease is to have given up by Enter's context.
 func (l *Leases) Close() {
 	l.mu.Lock()
 	l.closed = true
@@ -297,7 +300,8 @@ func (l *Leases) Close() {
 	l.work.Wait()
 }
 
-// Abandon ends the renewals of every lease and gives none back, as the death of the process would. It is for tests.
+// Abandon ends the renewals of every lease and gives none back, as the death of the process would. It is for
+// tests.
 func (l *Leases) Abandon() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

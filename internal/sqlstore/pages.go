@@ -8,8 +8,8 @@ import (
 	"github.com/plughook/plughook/session/store"
 )
 
-// How much is read at once. What is read is held in memory: no connection and no transaction is held while the
-// caller works.
+// How much is read at once. What is read is held in memory: no connection and no transaction is held while
+// the caller works.
 const (
 	PageSessions   = 128 // of a list
 	PageCandidates = 32  // of a search
@@ -21,13 +21,13 @@ const (
 	IndexBatch = 256     // events of one transaction, at most
 	IndexBytes = 1 << 20 // and of their data, roughly
 
-	// SearchPending is how many events a search looks through beside the index. If more are not in it yet, such
-	// as while it is made, the search does without it.
+	// SearchPending is how many events a search looks through beside the index. If more are not in it yet,
+	// such as while it is made, the search does without it.
 	SearchPending = 4096
 )
 
-// Pages yields what pages hold, one page after the other. next reads a page; more says that there may be another.
-// An error of next, or the context's, is the last that is yielded.
+// Pages yields what pages hold, one page after the other. next reads a page; more says that there may be
+// another. An error of next, or the context's, is the last that is yielded.
 func Pages[T any](ctx context.Context, next func() (page []T, more bool, err error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
@@ -75,8 +75,8 @@ func Events(
 	}
 }
 
-// Candidates yields the sessions that may be hits of a search: find returns them as the database names them, and read
-// reads some of them, without those that are deleted by then.
+// Candidates yields the sessions that may be hits of a search: find returns them as the database names them,
+// and read reads some of them, without those that are deleted by then.
 func Candidates[T any](
 	ctx context.Context, find func() ([]T, error), read func(page []T) ([]*session.Hit, error),
 ) iter.Seq2[*session.Hit, error] {

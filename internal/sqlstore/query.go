@@ -8,8 +8,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A SessionQuery is the statement that selects the sessions which a search's app, user and times leave in, in the
-// search's order. A store adds conditions, for which it has an index, before it calls Select.
+// A SessionQuery is the statement that selects the sessions which a search's app, user and times leave in, in
+// the search's order. A store adds conditions, for which it has an index, before it calls Select.
 type SessionQuery struct {
 	session.Query
 	// Indexed says that the index of words has found the events: each session that is left is a hit.
@@ -35,7 +35,8 @@ func (q *SessionQuery) Where(condition string) { q.where = append(q.where, condi
 // Equal adds the condition that an expression has a value.
 func (q *SessionQuery) Equal(expression, value string) { q.Where(expression + " = " + q.Arg(value)) }
 
-// Select returns the statement, which yields the sessions' numbers, and its parameters. from is what follows FROM.
+// Select returns the statement, which yields the sessions' numbers, and its parameters. from is what follows
+// FROM.
 func (q *SessionQuery) Select(from string) (statement string, args []any) {
 	if !q.Since.IsZero() {
 		q.Where("updated >= " + q.Arg(q.Time(q.Since)))

@@ -1,8 +1,8 @@
 // Package memory keeps sessions in the memory of one process: for tests, and for runs that nobody wants
 // to keep. It is the shortest example of how the pieces of package store make a session.Service.
 //
-// A new field of a session: storedSession, and snapshot, which copies it. A new effect of an append: step, which computes
-// it, and step.commit, which makes it the session's.
+// A new field of a session: storedSession, and snapshot, which copies it. A new effect of an append: step,
+// which computes it, and step.commit, which makes it the session's.
 package memory
 
 import (

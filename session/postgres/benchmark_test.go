@@ -63,7 +63,10 @@ func BenchmarkAppend(b *testing.B) {
 	conn, err := pgx.Connect(b.Context(), url)
 	require.NoError(b, err)
 	defer conn.Close(context.Background())
-	_, err = conn.Exec(b.Context(), "CREATE TABLE floor (sid bigint, seq bigint, data bytea, PRIMARY KEY (sid, seq))")
+	_, err = conn.Exec(
+		b.Context(),
+		"CREATE TABLE floor (sid bigint, seq bigint, data bytea, PRIMARY KEY (sid, seq))",
+	)
 	require.NoError(b, err)
 	plain := newTalk(b, s, "plain", nil)
 	fenced := newTalk(b, s, "fenced", nil)
@@ -198,7 +201,12 @@ func fill(t testing.TB, k *talk, n int) {
 // compaction returns an event that stands for every one up to a position.
 func compaction(through int64) *session.Event {
 	return &session.Event{ID: session.NewID(), Author: "plugin/compaction",
-		Actions: session.Actions{Compaction: &session.Compaction{Through: through, Content: genai.NewContentFromText("summary", genai.RoleUser)}}}
+		Actions: session.Actions{
+			Compaction: &session.Compaction{
+				Through: through,
+				Content: genai.NewContentFromText("summary", genai.RoleUser),
+			},
+		}}
 }
 
 // BenchmarkSize reports the bytes on disk, indexes and all, per byte of the events' JSON.

@@ -15,8 +15,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// unreadable says that the connection string does not parse. It says why only if the passwords in the string are
-// found: they are taken out of the text.
+// unreadable says that the connection string does not parse. It says why only if the passwords in the string
+// are found: they are taken out of the text.
 func unreadable(text string, err error) error {
 	hint := "it should look like postgres://user:password@host:5432/database"
 	u, e := url.Parse(text)
@@ -63,8 +63,9 @@ func (s *Store) check(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// again calls f once more each time a broken connection was the reason that it failed. f must be safe to repeat, even
-// if it has succeeded. A server that was restarted leaves as many broken connections as the pool holds.
+// again calls f once more each time a broken connection was the reason that it failed. f must be safe to
+// repeat, even if it has succeeded. A server that was restarted leaves as many broken connections as the pool
+// holds.
 func (s *Store) again(ctx context.Context, f func() error) error {
 	for range s.conns {
 		if err := f(); err == nil || ctx.Err() != nil || !disturbed(err) {
@@ -74,8 +75,8 @@ func (s *Store) again(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// disturbed reports whether the statement may succeed when it is repeated: the connection broke, or the database
-// asks for a repetition (a deadlock, a conflict of transactions).
+// disturbed reports whether the statement may succeed when it is repeated: the connection broke, or the
+// database asks for a repetition (a deadlock, a conflict of transactions).
 func disturbed(err error) bool {
 	var answer *pgconn.PgError
 	answered := errors.As(err, &answer)
@@ -94,8 +95,8 @@ func disturbed(err error) bool {
 	return pgconn.SafeToRetry(err) || broken(err)
 }
 
-// unfit reports whether an error may say that a statement is for another schema: it names what is not there (42),
-// or what it yields is of another type than when it was prepared (0A) or than it is read into.
+// unfit reports whether an error may say that a statement is for another schema: it names what is not there
+// (42), or what it yields is of another type than when it was prepared (0A) or than it is read into.
 func unfit(err error) bool {
 	var answer *pgconn.PgError
 	var scan pgx.ScanArgError

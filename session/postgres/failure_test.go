@@ -30,7 +30,12 @@ func sql(t testing.TB, url, statement string, args ...any) {
 	require.NoError(t, err)
 }
 
-func texts(t testing.TB, s session.Service, key session.Key, sel session.Selection) (list []string) {
+func texts(
+	t testing.TB,
+	s session.Service,
+	key session.Key,
+	sel session.Selection,
+) (list []string) {
 	t.Helper()
 	for e, err := range s.Read(context.Background(), key, sel) {
 		require.NoError(t, err)
@@ -83,7 +88,11 @@ func TestCancelledAppend(t *testing.T) {
 	_, err = tx.Exec(t.Context(), "SELECT FROM plughook_sessions FOR UPDATE")
 	require.NoError(t, err)
 	e := said(1)
-	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, fmt.Errorf("the caller left"))
+	ctx, cancel := context.WithTimeoutCause(
+		t.Context(),
+		100*time.Millisecond,
+		fmt.Errorf("the caller left"),
+	)
 	defer cancel()
 	began := time.Now()
 	_, err = s.Append(ctx, k.at, e)
@@ -264,7 +273,12 @@ func TestServerGone(t *testing.T) {
 	require.Less(t, time.Since(began), time.Minute)
 	select {
 	case <-lease.Lost:
-		require.GreaterOrEqual(t, time.Since(taken), 3*time.Second, "the lease was given up at once")
+		require.GreaterOrEqual(
+			t,
+			time.Since(taken),
+			3*time.Second,
+			"the lease was given up at once",
+		)
 	case <-time.After(time.Minute):
 		t.Fatal("the lease was not lost")
 	}
@@ -275,7 +289,11 @@ func TestServerGone(t *testing.T) {
 	again, err := s.Lease(t.Context(), k.at.Key, "")
 	require.NoError(t, err)
 	require.Greater(t, again.Fence, lease.Fence)
-	_, err = s.Append(t.Context(), session.AppendTarget{Key: k.at.Key, After: 2, Fence: lease.Fence}, said(3))
+	_, err = s.Append(
+		t.Context(),
+		session.AppendTarget{Key: k.at.Key, After: 2, Fence: lease.Fence},
+		said(3),
+	)
 	require.ErrorIs(t, err, session.ErrFenced)
 	again.Release()
 }
@@ -294,7 +312,10 @@ func TestServerCrashes(t *testing.T) {
 	for i, k := range talks {
 		writers.Go(func() {
 			for ctx.Err() == nil {
-				batch := []*session.Event{session.Message(fmt.Sprint(acked[i])), session.Message(fmt.Sprint(acked[i]))}
+				batch := []*session.Event{
+					session.Message(fmt.Sprint(acked[i])),
+					session.Message(fmt.Sprint(acked[i])),
+				}
 				for n, e := range batch {
 					e.ID = fmt.Sprintf("%d.%d", acked[i], n)
 				}
@@ -322,7 +343,12 @@ func TestServerCrashes(t *testing.T) {
 	}
 	for range contract.Times(2) {
 		before := written.Load()
-		require.Eventually(t, func() bool { return written.Load() >= before+50 }, 5*time.Minute, time.Millisecond)
+		require.Eventually(
+			t,
+			func() bool { return written.Load() >= before+50 },
+			5*time.Minute,
+			time.Millisecond,
+		)
 		server.Crash(t)
 		server.Restart(t)
 	}
@@ -350,8 +376,17 @@ func TestHugeEvents(t *testing.T) {
 	k := newTalk(t, s, "s", nil)
 	huge := strings.Repeat("0123456789abcdef", 50<<16)
 	k.append(t, session.Message(huge))
-	k.append(t, session.Message("small"), session.Message(huge[:9<<20]), session.Message(huge[:9<<20]))
+	k.append(
+		t,
+		session.Message("small"),
+		session.Message(huge[:9<<20]),
+		session.Message(huge[:9<<20]),
+	)
 	log := texts(t, s, k.at.Key, session.Selection{})
 	require.Len(t, log, 4)
-	require.True(t, log[0] == huge && log[1] == "small" && log[3] == huge[:9<<20], "an event came back changed")
+	require.True(
+		t,
+		log[0] == huge && log[1] == "small" && log[3] == huge[:9<<20],
+		"an event came back changed",
+	)
 }

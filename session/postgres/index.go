@@ -16,11 +16,12 @@ import (
 
 // The index is a table with the terms of each event (store.Terms), and a GIN index on it.
 //
-// An append only notes, in its statement, that its events are not in the index (plughook_unindexed): to cut words and to
-// write them would cost as much as the append. Once enough events wait, the process that has appended
-// takes them in beside its other work. A search looks through those that are left.
+// An append only notes, in its statement, that its events are not in the index (plughook_unindexed): to cut
+// words and to write them would cost as much as the append. Once enough events wait, the process that has
+// appended takes them in beside its other work. A search looks through those that are left.
 
-// indexTime is how long events are taken into the index in the background, at most, before the next append looks again.
+// indexTime is how long events are taken into the index in the background, at most, before the next append
+// looks again.
 const indexTime = time.Minute
 
 // indexKey is the lock of the one who takes events into the index; any number.
@@ -48,8 +49,9 @@ func (s *Store) Index(ctx context.Context, progress func(done, left int64)) erro
 			if err := current(ctx, tx); err != nil {
 				return err
 			}
-			// Wait for the appends under way, which know nothing of an index. Those that come later wait here, and
-			// see it: a snapshot that was taken before does not, but cannot update a row that has changed since.
+			// Wait for the appends under way, which know nothing of an index. Those that come later wait
+			// here, and see it: a snapshot that was taken before does not, but cannot update a row that has
+			// changed since.
 			if _, err := tx.Exec(ctx, `LOCK TABLE plughook_sessions IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 				return err
 			}
@@ -134,8 +136,9 @@ func (s *Store) Indexed(ctx context.Context) (is bool, err error) {
 	return is, s.fail(ctx, "look at the index", err)
 }
 
-// Statements here that read a whole table say "sid > 0", so that they go by its key: see planning. A plan without an index
-// seems so dear to PostgreSQL then that it compiles it first, which takes a quarter of a second.
+// Statements here that read a whole table say "sid > 0", so that they go by its key: see planning. A plan
+// without an index seems so dear to PostgreSQL then that it compiles it first, which takes a quarter of a
+// second.
 
 // indexState is what is known of the index.
 type indexState struct {
@@ -155,8 +158,8 @@ func (s *Store) pending(ctx context.Context) (x indexState, err error) {
 	return x, err
 }
 
-// grown notes that this process has appended events. When these are enough to look, it takes in what waits, beside the
-// caller's work.
+// grown notes that this process has appended events. When these are enough to look, it takes in what waits,
+// beside the caller's work.
 func (s *Store) grown(events int) {
 	x := &s.index
 	x.mu.Lock()
@@ -186,8 +189,8 @@ func (s *Store) grown(events int) {
 	})
 }
 
-// takeIn takes the next events into the index. It returns how many, and how many are left. busy says that another process
-// is at it, and this one did nothing.
+// takeIn takes the next events into the index. It returns how many, and how many are left. busy says that
+// another process is at it, and this one did nothing.
 func (s *Store) takeIn(ctx context.Context) (took, left int64, busy bool, err error) {
 	err = s.again(ctx, func() error {
 		took = 0
@@ -258,8 +261,8 @@ func indexNext(ctx context.Context, tx pgx.Tx) (took int64, err error) {
 		return 0, err
 	}
 
-	// They wait no more. A session that has no row any more was deleted, or the index was removed. Who deletes it while
-	// this is not committed waits for the row, and then finds the terms.
+	// They wait no more. A session that has no row any more was deleted, or the index was removed. Who
+	// deletes it while this is not committed waits for the row, and then finds the terms.
 	for _, sid := range order {
 		tag, err := tx.Exec(ctx, `UPDATE plughook_unindexed SET first = $3::bigint + 1 WHERE sid = $1 AND first = $2`,
 			sid, of[sid].first, of[sid].last)

@@ -26,10 +26,10 @@ const leaseHeld = `(lease IS NOT NULL AND lease > clock_timestamp() AND lease <=
 // leaseEnd is the end of a lease that is taken or renewed now: leaseTime from now on.
 const leaseEnd = `clock_timestamp() + interval '3 s'`
 
-// Lease implements session.Service. Within the process, callers get the lease in the order of their
-// arrival; between processes, whoever asks next gets it. The lease of a holder who died is free three
-// seconds later; six seconds later at most, however the database's clock is set meanwhile. A process that stood still
-// for longer keeps its lease if nobody took it meanwhile.
+// Lease implements session.Service. Within the process, callers get the lease in the order of their arrival;
+// between processes, whoever asks next gets it. The lease of a holder who died is free three seconds later;
+// six seconds later at most, however the database's clock is set meanwhile. A process that stood still for
+// longer keeps its lease if nobody took it meanwhile.
 func (s *Store) Lease(ctx context.Context, key session.Key, holder string) (*session.Lease, error) {
 	return s.leases.Lease(ctx, key, holder)
 }
@@ -42,8 +42,8 @@ func (s *Store) Cancel(ctx context.Context, key session.Key, holder string) erro
 // leaseTable keeps the leases in the sessions' rows. A fence is a number that no other lease has had.
 type leaseTable struct{ *Store }
 
-// TakeLease implements sqlstore.LeaseTable. The statement runs to its end even if the context is done, so that a lease
-// that nobody waits for any more is given back at once.
+// TakeLease implements sqlstore.LeaseTable. The statement runs to its end even if the context is done, so
+// that a lease that nobody waits for any more is given back at once.
 func (s leaseTable) TakeLease(
 	ctx context.Context, key session.Key, holder string, _ bool,
 ) (sqlstore.LeaseID, bool, error) {
@@ -104,8 +104,8 @@ const (
 		WHERE app = $1 AND usr = $2 AND id = $3 AND holder = $4 AND lease IS NOT NULL AND ($5::bigint = 0 OR epoch = $5::bigint)`
 )
 
-// change updates the lease of a session, which update says how, and returns it. found is false if there is no such
-// lease. It is ErrNotFound if there is no such session. what says what is done with the session.
+// change updates the lease of a session, which update says how, and returns it. found is false if there is no
+// such lease. It is ErrNotFound if there is no such session. what says what is done with the session.
 func (s leaseTable) change(
 	ctx context.Context, what, update string, key session.Key, args ...any,
 ) (id sqlstore.LeaseID, found bool, err error) {

@@ -79,7 +79,11 @@ func TestRenewedLease(t *testing.T) {
 			return true
 		}
 	})
-	contract.Within(t, 2*time.Second, func() time.Duration { return handedOn(t, one, two, k.at.Key) })
+	contract.Within(
+		t,
+		2*time.Second,
+		func() time.Duration { return handedOn(t, one, two, k.at.Key) },
+	)
 }
 
 // handedOn has a store give back a lease, and returns how long it takes until another one has it.
@@ -126,7 +130,10 @@ func TestLeaseOfAHolderWhoIsLate(t *testing.T) {
 		require.NotNil(t, lease)
 		defer lease.Release()
 		until := func() (until time.Time) {
-			require.NoError(t, conn.QueryRow(t.Context(), "SELECT lease FROM plughook_sessions").Scan(&until))
+			require.NoError(
+				t,
+				conn.QueryRow(t.Context(), "SELECT lease FROM plughook_sessions").Scan(&until),
+			)
 			return until
 		}
 		for first := until(); until().Equal(first); {
@@ -153,24 +160,28 @@ func TestLeaseOfACallerWhoLeft(t *testing.T) {
 	conn, err := pgx.Connect(t.Context(), url)
 	require.NoError(t, err)
 	defer conn.Close(context.Background())
-	contract.Within(t, 2500*time.Millisecond, func() time.Duration { // else it lasts for three seconds
-		tx, err := conn.Begin(t.Context())
-		require.NoError(t, err)
-		_, err = tx.Exec(t.Context(), "SELECT FROM plughook_sessions FOR UPDATE")
-		require.NoError(t, err)
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer cancel()
-		began := time.Now()
-		_, err = one.Lease(ctx, k.at.Key, "") // waits for the row
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.Less(t, time.Since(began), time.Minute)
-		require.NoError(t, tx.Rollback(t.Context()))
-		lease, err := two.Lease(t.Context(), k.at.Key, "")
-		require.NoError(t, err)
-		took := time.Since(began)
-		lease.Release()
-		return took
-	})
+	contract.Within(
+		t,
+		2500*time.Millisecond,
+		func() time.Duration { // else it lasts for three seconds
+			tx, err := conn.Begin(t.Context())
+			require.NoError(t, err)
+			_, err = tx.Exec(t.Context(), "SELECT FROM plughook_sessions FOR UPDATE")
+			require.NoError(t, err)
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			began := time.Now()
+			_, err = one.Lease(ctx, k.at.Key, "") // waits for the row
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.Less(t, time.Since(began), time.Minute)
+			require.NoError(t, tx.Rollback(t.Context()))
+			lease, err := two.Lease(t.Context(), k.at.Key, "")
+			require.NoError(t, err)
+			took := time.Since(began)
+			lease.Release()
+			return took
+		},
+	)
 }
 
 // Close ends the leases: their holders learn it, those who wait get ErrClosed, others can go on at once.
@@ -235,17 +246,21 @@ func TestClockSetBack(t *testing.T) {
 	}
 	for _, ahead := range []string{"10 s", "59 min", "20 years"} {
 		k := newTalk(t, s, ahead, nil)
-		contract.Within(t, 9*time.Second, func() time.Duration { // less than the clock was set back by
-			set(k, ahead)
-			soon, stop := context.WithTimeout(t.Context(), time.Minute)
-			defer stop()
-			began := time.Now()
-			lease, err := s.Lease(soon, k.at.Key, "")
-			require.NoError(t, err)
-			took := time.Since(began)
-			lease.Release()
-			return took
-		})
+		contract.Within(
+			t,
+			9*time.Second,
+			func() time.Duration { // less than the clock was set back by
+				set(k, ahead)
+				soon, stop := context.WithTimeout(t.Context(), time.Minute)
+				defer stop()
+				began := time.Now()
+				lease, err := s.Lease(soon, k.at.Key, "")
+				require.NoError(t, err)
+				took := time.Since(began)
+				lease.Release()
+				return took
+			},
+		)
 
 		set(k, ahead)
 		k.append(t, said(1))
@@ -265,7 +280,11 @@ func TestClockSetBack(t *testing.T) {
 		lease, err := s.Lease(t.Context(), k.at.Key, "")
 		require.NoError(t, err)
 		defer lease.Release()
-		sql(t, url, "UPDATE plughook_sessions SET lease = lease + interval '2 s' WHERE id = 'alive'")
+		sql(
+			t,
+			url,
+			"UPDATE plughook_sessions SET lease = lease + interval '2 s' WHERE id = 'alive'",
+		)
 		return refused(t, other, k.at.Key, 200*time.Millisecond)
 	})
 }
@@ -317,7 +336,8 @@ func TestClockSetForward(t *testing.T) {
 		k.append(t, said(n))
 		require.Eventually(t, func() bool {
 			var renewed bool
-			err := conn.QueryRow(t.Context(), "SELECT lease > clock_timestamp() FROM plughook_sessions").Scan(&renewed)
+			err := conn.QueryRow(t.Context(), "SELECT lease > clock_timestamp() FROM plughook_sessions").
+				Scan(&renewed)
 			return err == nil && renewed
 		}, time.Minute, 10*time.Millisecond)
 		select {

@@ -13,8 +13,8 @@ import (
 	"github.com/plughook/plughook/session/store"
 )
 
-// mark takes in the compaction or rewind of the event at position seq, if it has one. It returns refused if the
-// log cannot take that.
+// mark takes in the compaction or rewind of the event at position seq, if it has one. It returns refused if
+// the log cannot take that.
 func (t *step) mark(seq int64, e *session.Event) (refused, err error) {
 	switch {
 	case e.Actions.Rewind != nil:
@@ -106,8 +106,9 @@ func (t *step) restore(seq, to int64) error {
 	if err != nil {
 		return err
 	}
-	// The first change of a key after position "to" has noted the value that the key had at "to". Take the changes of
-	// this step, the last one first, then those of the log: the earliest one is taken last, and counts.
+	// The first change of a key after position "to" has noted the value that the key had at "to". Take the
+	// changes of this step, the last one first, then those of the log: the earliest one is taken last, and
+	// counts.
 	before := map[string][]byte{}
 	for i := len(t.undo) - 1; i >= 0 && t.undo[i].seq > to; i-- {
 		before[t.undo[i].key] = t.undo[i].old

@@ -13,8 +13,8 @@ import (
 // last ANALYZE, also when it has grown since. So connections ask for what they need as they begin.
 var planning = map[string]string{"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off"}
 
-// pin has each connection of a pool ask for the settings in planning, unless the URL sets them. It returns the names of
-// the settings that it added.
+// pin has each connection of a pool ask for the settings in planning, unless the URL sets them. It returns
+// the names of the settings that it added.
 func pin(config *pgxpool.Config) (asked []string) {
 	params := config.ConnConfig.RuntimeParams
 	for name, value := range planning {
@@ -26,8 +26,8 @@ func pin(config *pgxpool.Config) (asked []string) {
 	return asked
 }
 
-// refused reports whether an error may come from a connection pooler, such as PgBouncer, that refuses settings which it
-// does not know. The store works without them.
+// refused reports whether an error may come from a connection pooler, such as PgBouncer, that refuses
+// settings which it does not know. The store works without them.
 func refused(err error) bool {
 	var answer *pgconn.PgError
 	return unreachable(err) && errors.As(err, &answer) && answer.Code[:2] != "28" && answer.Code[:2] != "3D"

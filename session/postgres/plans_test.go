@@ -67,7 +67,13 @@ func TestPlans(t *testing.T) {
 			}
 			require.NoError(t, s.Close()) // its statistics are told at the end of its connections
 			for table, blocks := range blocks(t, url) {
-				require.Less(t, blocks/rounds, int64(300), "%s: blocks looked at per round; the log has 4,000", table)
+				require.Less(
+					t,
+					blocks/rounds,
+					int64(300),
+					"%s: blocks looked at per round; the log has 4,000",
+					table,
+				)
 			}
 		})
 	}
@@ -76,7 +82,12 @@ func TestPlans(t *testing.T) {
 // round does what an invocation may do.
 func (k *talk) round(t testing.TB, n int, frontier int64) int64 {
 	e := said(n)
-	e.Actions.StateDelta = map[string]any{"a": nil, fmt.Sprint("b", n): 2, "app:a": n, "user:b": nil}
+	e.Actions.StateDelta = map[string]any{
+		"a":                nil,
+		fmt.Sprint("b", n): 2,
+		"app:a":            n,
+		"user:b":           nil,
+	}
 	e.Actions.StateIncrement = map[string]float64{"app:n": 1}
 	k.append(t, said(n))
 	k.append(t, e)

@@ -7,9 +7,10 @@
 // Leases are kept in the database, by the database's clock: a process that dies or is cut off loses its
 // leases after three seconds, and what it still tries to append is refused.
 //
-// A new column of sessions: a migration, newest (the schema's version), rowColumns and row. A new table with data of a
-// session: a migration, and Delete, which empties every table. What an ordinary append writes stands twice: in the
-// function plughook_append and appendOnce, and in step.write. What does not depend on PostgreSQL is in internal/sqlstore.
+// A new column of sessions: a migration, newest (the schema's version), rowColumns and row. A new table with
+// data of a session: a migration, and Delete, which empties every table. What an ordinary append writes
+// stands twice: in the function plughook_append and appendOnce, and in step.write. What does not depend on
+// PostgreSQL is in internal/sqlstore.
 package postgres
 
 import (
@@ -58,10 +59,10 @@ var _ session.Service = (*Store)(nil)
 //	default_query_exec_mode=exec          for PgBouncer in transaction mode, before version 1.21
 //	search_path=name                      the schema for the tables
 //
-// A schema that a newer program made is session.ErrNewerSchema; so is every operation on an open store from the
-// moment on at which a newer program has migrated the schema. Migrating needs the right to create
-// tables, and a connection that no PgBouncer in transaction mode is in the way of; once the schema is
-// there, reading and writing the tables is all it takes. ctx is for opening only.
+// A schema that a newer program made is session.ErrNewerSchema; so is every operation on an open store from
+// the moment on at which a newer program has migrated the schema. Migrating needs the right to create tables,
+// and a connection that no PgBouncer in transaction mode is in the way of; once the schema is there, reading
+// and writing the tables is all it takes. ctx is for opening only.
 func Open(ctx context.Context, url string) (*Store, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {

@@ -91,5 +91,8 @@ func TestGetIsOneSnapshot(t *testing.T) {
 
 // rewind returns an event that rewinds to a position.
 func rewind(to int64) *session.Event {
-	return &session.Event{Author: "plugin/rewind", Actions: session.Actions{Rewind: &session.Rewind{To: to}}}
+	return &session.Event{
+		Author:  "plugin/rewind",
+		Actions: session.Actions{Rewind: &session.Rewind{To: to}},
+	}
 }

@@ -101,15 +101,16 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, migrations fs.FS) error {
 	return nil
 }
 
-// apply applies the migrations beyond a version, one by one: each looks under the lock for what others have done
-// meanwhile. Provider.Up looks before it has the lock, when another process may be making the tables that it reads.
+// apply applies the migrations beyond a version, one by one: each looks under the lock for what others have
+// done meanwhile. Provider.Up looks before it has the lock, when another process may be making the tables
+// that it reads.
 func apply(ctx context.Context, provider *goose.Provider, sources []*goose.Source, have int64) error {
 	for _, source := range sources {
 		if source.Version <= have {
 			continue
 		}
-		// The appends of programs that are running lock the same tables in another order. PostgreSQL then lets
-		// one of those who wait for each other go on, and tells the other to begin anew.
+		// The appends of programs that are running lock the same tables in another order. PostgreSQL then
+		// lets one of those who wait for each other go on, and tells the other to begin anew.
 		var err error
 		for range 10 {
 			_, err = provider.ApplyVersion(ctx, source.Version, true)

@@ -50,8 +50,9 @@ func (s *Store) candidates(ctx context.Context, q session.Query) iter.Seq2[*sess
 	return sqlstore.Candidates(ctx, find, read)
 }
 
-// indexHits returns the newest event, by session, that meets the query's conditions on events. indexed is false if the
-// index cannot say: the query has no such conditions, there is no index, or it is not far enough.
+// indexHits returns the newest event, by session, that meets the query's conditions on events. indexed is
+// false if the index cannot say: the query has no such conditions, there is no index, or it is not far
+// enough.
 func (s *Store) indexHits(ctx context.Context, q session.Query) (hits map[int64]int64, indexed bool, err error) {
 	x, err := s.pending(ctx) // the version, too
 	if err != nil || x.made == nil || x.left > sqlstore.SearchPending || !q.OfEvents() {
@@ -62,7 +63,8 @@ func (s *Store) indexHits(ctx context.Context, q session.Query) (hits map[int64]
 	var sid, seq int64
 	var data []byte
 
-	// What is not in the index yet comes first: it may be by the time of the second statement, and is found twice then.
+	// What is not in the index yet comes first: it may be by the time of the second statement, and is found
+	// twice then.
 	rows, err := s.pool.Query(ctx, `
 		SELECT e.sid, e.seq, e.data FROM plughook_unindexed u, LATERAL (
 			SELECT sid, seq, data FROM plughook_events WHERE sid = u.sid AND seq >= u.first AND seq <= u.last OFFSET 0
@@ -103,8 +105,8 @@ func (s *Store) indexHits(ctx context.Context, q session.Query) (hits map[int64]
 	return hits, true, nil
 }
 
-// listCandidates returns the sessions that the query's app, user and times leave in, in its order: all, or those with a
-// hit of the index.
+// listCandidates returns the sessions that the query's app, user and times leave in, in its order: all, or
+// those with a hit of the index.
 func (s *Store) listCandidates(ctx context.Context, q session.Query, hits map[int64]int64, indexed bool) ([]int64, error) {
 	for _, name := range []string{q.App, q.User} {
 		key := session.Key{App: "x", User: "x", ID: name}
@@ -151,8 +153,8 @@ func upward(t time.Time) time.Time {
 	return whole
 }
 
-// readCandidates returns the sessions as hits, in the order of sids, with the events that the index has found. One that was
-// deleted meanwhile is left out.
+// readCandidates returns the sessions as hits, in the order of sids, with the events that the index has
+// found. One that was deleted meanwhile is left out.
 func (s *Store) readCandidates(ctx context.Context, sids []int64, hits map[int64]int64) ([]*session.Hit, error) {
 	seqs := make([]int64, len(sids))
 	for i, sid := range sids {

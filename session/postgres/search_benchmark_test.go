@@ -22,7 +22,10 @@ func prose(n int) *session.Event {
 		}
 		text = fmt.Appendf(text, "w%d ", word)
 	}
-	return &session.Event{Author: "agent", Content: genai.NewContentFromText(string(text), genai.RoleModel)}
+	return &session.Event{
+		Author:  "agent",
+		Content: genai.NewContentFromText(string(text), genai.RoleModel),
+	}
 }
 
 // BenchmarkIndexedAppend compares appends of a 1 KB event to a store with an index and to one without, in turn. The index

@@ -46,7 +46,11 @@ func TestTimeouts(t *testing.T) {
 			defer conn.Close(context.Background())
 			var writers sync.WaitGroup
 			end := time.Now().Add(time.Duration(contract.Times(2)) * time.Second)
-			talks := []*talk{newTalk(t, slow, "0", nil), newTalk(t, slow, "1", nil), newTalk(t, slow, "2", nil)}
+			talks := []*talk{
+				newTalk(t, slow, "0", nil),
+				newTalk(t, slow, "1", nil),
+				newTalk(t, slow, "2", nil),
+			}
 			failed := make([]int, len(talks))
 			appended := make([]int, len(talks))
 			for i, k := range talks {
@@ -69,7 +73,8 @@ func TestTimeouts(t *testing.T) {
 								t.Error(err)
 								return
 							}
-							if time.Now().After(end) { // so that the test ends on a slow machine, too
+							if time.Now().
+								After(end) { // so that the test ends on a slow machine, too
 								s = slow
 							}
 							time.Sleep(time.Millisecond)
@@ -90,7 +95,11 @@ func TestTimeouts(t *testing.T) {
 			for over := false; !over; {
 				tx, err := conn.Begin(t.Context())
 				require.NoError(t, err)
-				_, err = tx.Exec(t.Context(), `SELECT FROM plughook_sessions WHERE id = $1 FOR UPDATE`, fmt.Sprint(rand.N(3)))
+				_, err = tx.Exec(
+					t.Context(),
+					`SELECT FROM plughook_sessions WHERE id = $1 FOR UPDATE`,
+					fmt.Sprint(rand.N(3)),
+				)
 				require.NoError(t, err)
 				time.Sleep(rand.N(100 * time.Millisecond))
 				require.NoError(t, tx.Rollback(t.Context()))
@@ -106,7 +115,12 @@ func TestTimeouts(t *testing.T) {
 				for n, text := range log {
 					require.Equal(t, fmt.Sprint(n), text)
 				}
-				t.Logf("session %d: %d appends, %d attempts ended by a timeout", i, appended[i], failed[i])
+				t.Logf(
+					"session %d: %d appends, %d attempts ended by a timeout",
+					i,
+					appended[i],
+					failed[i],
+				)
 			}
 			c, err := slow.Get(t.Context(), talks[0].at.Key)
 			require.NoError(t, err)

@@ -60,7 +60,12 @@ func TestReleasedMigrationsStay(t *testing.T) {
 	s := open(t, url)
 	_, err = s.Create(t.Context(), session.Key{App: "a", User: "u"}, nil)
 	require.NoError(t, err)
-	sql(t, url, "UPDATE plughook_migrations SET version_id = version_id + 1 WHERE version_id = $1", len(files))
+	sql(
+		t,
+		url,
+		"UPDATE plughook_migrations SET version_id = version_id + 1 WHERE version_id = $1",
+		len(files),
+	)
 	_, err = s.Create(t.Context(), session.Key{App: "a", User: "u"}, nil)
 	require.ErrorIs(t, err, session.ErrNewerSchema)
 }
@@ -97,7 +102,11 @@ func TestNewerSchemaWhileOpen(t *testing.T) {
 	require.NoError(t, err)
 	k.at.Fence = lease.Fence
 	k.append(t, said(1), said(2))
-	sql(t, url, barrier+"INSERT INTO plughook_migrations (version_id, is_applied) VALUES (99, true)")
+	sql(
+		t,
+		url,
+		barrier+"INSERT INTO plughook_migrations (version_id, is_applied) VALUES (99, true)",
+	)
 	state := said(3)
 	state.Actions.StateDelta = map[string]any{"a": 2, "app:a": 2}
 	for name, do := range map[string]func() error{
@@ -146,7 +155,12 @@ func TestNewerSchemaWhileOpen(t *testing.T) {
 	} {
 		err := do()
 		require.ErrorIs(t, err, session.ErrNewerSchema, name)
-		require.ErrorContains(t, err, "the schema has version 99, this program knows those up to 3", name)
+		require.ErrorContains(
+			t,
+			err,
+			"the schema has version 99, this program knows those up to 3",
+			name,
+		)
 		require.ErrorContains(t, err, "use a newer program", name)
 	}
 	sql(t, url, "DELETE FROM plughook_migrations WHERE version_id = 99")
@@ -189,7 +203,11 @@ func TestNewerSchemaWithOtherTypes(t *testing.T) {
 		"set the times": func() error { return s.SetTimes(t.Context(), k.at.Key, time.Now(), time.Time{}) },
 		"delete": func() error {
 			key := session.Key{App: "a", User: "u", ID: "of another program"}
-			_, _ = s.Create(t.Context(), key, nil) // after the migration it is there, and cannot be made
+			_, _ = s.Create(
+				t.Context(),
+				key,
+				nil,
+			) // after the migration it is there, and cannot be made
 			return s.Delete(t.Context(), key)
 		},
 	}
@@ -258,7 +276,8 @@ func TestNewerProgramMigrates(t *testing.T) {
 	require.NoError(t, err)
 	defer conn.Close(context.Background())
 	var then, now int64
-	err = conn.QueryRow(t.Context(), "SELECT (SELECT n FROM counted), count(*) FROM plughook_events").Scan(&then, &now)
+	err = conn.QueryRow(t.Context(), "SELECT (SELECT n FROM counted), count(*) FROM plughook_events").
+		Scan(&then, &now)
 	require.NoError(t, err)
 	require.Equal(t, then, acked.Load(), "acknowledged")
 	require.Equal(t, then, now, "events in the log when the schema was changed, and now")

@@ -12,8 +12,9 @@ import (
 	"github.com/plughook/plughook/session/store"
 )
 
-// Watch implements session.Service. An append by this process is told at once. For appends by other processes,
-// one goroutine looks every 20 to 40 ms, for all watched sessions together; it runs while somebody watches.
+// Watch implements session.Service. An append by this process is told at once. For appends by other
+// processes, one goroutine looks every 20 to 40 ms, for all watched sessions together; it runs while somebody
+// watches.
 func (s *Store) Watch(ctx context.Context, key session.Key) (*session.Watch, error) {
 	if err := s.check(ctx); err != nil {
 		return nil, err

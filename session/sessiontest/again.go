@@ -11,9 +11,9 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A lease runs out when its holder's process, or the store, stands still for a few seconds. On a busy machine that
-// happens, and what the store does then is right. A case about leases that are held begins anew when it has failed
-// and a lease may have run out meanwhile.
+// A lease runs out when its holder's process, or the store, stands still for a few seconds. On a busy machine
+// that happens, and what the store does then is right. A case about leases that are held begins anew when it
+// has failed and a lease may have run out meanwhile.
 
 // attempts is how often such a case is tried. A store that breaks the rule fails each time.
 var attempts = 6
@@ -24,12 +24,12 @@ const (
 	longest = session.CancelGrace + 3*time.Second // of one in which a lease is taken away
 )
 
-// again is the value of a panic that ends an attempt which failed because a lease may have run out. It is the text of
-// the failure.
+// again is the value of a panic that ends an attempt which failed because a lease may have run out. It is the
+// text of the failure.
 type again string
 
-// holding makes cases begin anew when a lease may have run out: when one was lost, or the case has taken longer than
-// limit since it took the first one.
+// holding makes cases begin anew when a lease may have run out: when one was lost, or the case has taken
+// longer than limit since it took the first one.
 func holding(limit time.Duration, cases []testCase) []testCase {
 	var list []testCase
 	for _, c := range cases {
@@ -41,8 +41,8 @@ func holding(limit time.Duration, cases []testCase) []testCase {
 	return list
 }
 
-// attempt runs a case for the nth time, and again in a subtest if it has to begin anew. The last attempt's failure
-// counts, whatever the reason.
+// attempt runs a case for the nth time, and again in a subtest if it has to begin anew. The last attempt's
+// failure counts, whatever the reason.
 func (t *tester) attempt(n int, limit time.Duration, run func(*tester)) {
 	t.Helper()
 	if n == attempts {
@@ -116,8 +116,8 @@ func (h *holds) take(ctx context.Context, svc session.Service, key session.Key, 
 	return lease, nil
 }
 
-// ranOut reports whether a lease may have run out: one is lost, or is before long, or more time than limit has passed
-// since the first one was taken. Who is late may learn of it late, so it waits for a moment.
+// ranOut reports whether a lease may have run out: one is lost, or is before long, or more time than limit
+// has passed since the first one was taken. Who is late may learn of it late, so it waits for a moment.
 func (h *holds) ranOut(limit time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -17,7 +17,11 @@ import (
 // lapsing gives leases that have run out: their holders have stood still for too long.
 type lapsing struct{ session.Service }
 
-func (s lapsing) Lease(ctx context.Context, key session.Key, holder string) (*session.Lease, error) {
+func (s lapsing) Lease(
+	ctx context.Context,
+	key session.Key,
+	holder string,
+) (*session.Lease, error) {
 	lease, err := s.Service.Lease(ctx, key, holder)
 	if err == nil {
 		lost := make(chan struct{})
@@ -41,14 +45,23 @@ func TestACaseInWhichALeaseRanOutBeginsAnew(t *testing.T) {
 		return
 	}
 	run := func(until string) (out string, err error) {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.run=^TestACaseInWhichALeaseRanOutBeginsAnew$/lease/exclusive")
+		cmd := exec.CommandContext(
+			t.Context(),
+			os.Args[0],
+			"-test.v",
+			"-test.run=^TestACaseInWhichALeaseRanOutBeginsAnew$/lease/exclusive",
+		)
 		cmd.Env = append(os.Environ(), env+"="+until)
 		text, err := cmd.CombinedOutput()
 		return string(text), err
 	}
 	out, err := run("/again/again")
 	require.NoError(t, err, out)
-	require.Contains(t, out, "--- PASS: TestACaseInWhichALeaseRanOutBeginsAnew/lease/exclusive/again/again ")
+	require.Contains(
+		t,
+		out,
+		"--- PASS: TestACaseInWhichALeaseRanOutBeginsAnew/lease/exclusive/again/again ",
+	)
 	out, err = run("/never")
 	require.Error(t, err, out)
 	require.Contains(t, out, "--- FAIL: TestACaseInWhichALeaseRanOutBeginsAnew/lease/exclusive ")

@@ -52,8 +52,8 @@ func (t *tester) cancels(svc session.Service, key session.Key, holder string) <-
 	return done
 }
 
-// cancelled takes a lease and has a service cancel it. It returns once the holder is asked to end, with where Cancel's
-// error comes.
+// cancelled takes a lease and has a service cancel it. It returns once the holder is asked to end, with where
+// Cancel's error comes.
 func (t *tester) cancelled(svc session.Service, key session.Key) (*session.Lease, <-chan error) {
 	t.Helper()
 	lease := t.holds(key, "run")

@@ -31,36 +31,126 @@ var faults = map[string]struct {
 	broken func(session.Service) session.Service
 	cases  string // as for go test -run
 }{
-	"append half a batch":        {func(s session.Service) session.Service { return oneByOne{s} }, "append/all_or_none"},
-	"append anywhere":            {func(s session.Service) session.Service { return anywhere{s} }, "append/conflict"},
-	"plain errors":               {func(s session.Service) session.Service { return plainErrors{s} }, "append/conflict"},
-	"another's session":          {func(s session.Service) session.Service { return oneUser{s} }, "identity/same_ID"},
-	"microseconds":               {func(s session.Service) session.Service { return microseconds{s} }, "json/time"},
-	"shared events":              {func(s session.Service) session.Service { return &sharing{Service: s} }, "copy/what_comes_out"},
-	"the log for the live view":  {func(s session.Service) session.Service { return logForLive{s} }, "rewind/across"},
-	"the first for the last":     {func(s session.Service) session.Service { return firstForLast{s} }, "read/selections"},
-	"finds whatever it is":       {func(s session.Service) session.Service { return findsAll{s} }, "search/scripts"},
-	"finds the oldest first":     {func(s session.Service) session.Service { return oldestFirst{s} }, "search/all"},
-	"finds what was not rewound": {func(s session.Service) session.Service { return alwaysLive{s} }, "search/the_newest"},
-	"newest session first":       {func(s session.Service) session.Service { return newestFirst{s} }, "list/selection"},
-	"lost increments":            {func(s session.Service) session.Service { return &readModifyWrite{Service: s} }, "increment/concurrent"},
-	"no bounds":                  {func(s session.Service) session.Service { return noBounds{s} }, "bound/refuses"},
-	"bounds looked at before":    {func(s session.Service) session.Service { return &looksBefore{Service: s} }, "bound/many_sessions"},
-	"bounds shown":               {func(s session.Service) session.Service { return showsBounds{s} }, "bound/not_stored"},
-	"the machine sees no bounds": {func(s session.Service) session.Service { return noBounds{s} }, "machine"},
-	"leases for everybody":       {func(s session.Service) session.Service { return noLeases{s} }, "lease/exclusive"},
-	"tells a position twice":     {func(s session.Service) session.Service { return repeats{s} }, "watch/append"},
-	"misses an append":           {func(s session.Service) session.Service { return misses{s} }, "watch/follow"},
-	"watches for ever":           {func(s session.Service) session.Service { return watchesForEver{s} }, "watch/deleted"},
-	"reads another session":      {func(s session.Service) session.Service { return readsAnother{s} }, "watch/replaced"},
-	"does not name the holder":   {func(s session.Service) session.Service { return nameless{s} }, "holder/shown"},
-	"cancels whoever it is":      {func(s session.Service) session.Service { return cancelsAll{s} }, "cancel/another_holder"},
-	"cancels and does not wait":  {func(s session.Service) session.Service { return impatient{s} }, "cancel/asked"},
-	"never takes a lease away":   {func(s session.Service) session.Service { return patient{s} }, "cancel/taken_away"},
-	"deaf to its context":        {func(s session.Service) session.Service { return deaf{s} }, "end/done_context"},
-	"open for ever":              {func(s session.Service) session.Service { return openForEver{s} }, "end/closed$"},
-	"the machine sees it too":    {func(s session.Service) session.Service { return logForLive{s} }, "machine"},
-	"and an error that is wrong": {func(s session.Service) session.Service { return anywhere{s} }, "machine"},
+	"append half a batch": {
+		func(s session.Service) session.Service { return oneByOne{s} },
+		"append/all_or_none",
+	},
+	"append anywhere": {
+		func(s session.Service) session.Service { return anywhere{s} },
+		"append/conflict",
+	},
+	"plain errors": {
+		func(s session.Service) session.Service { return plainErrors{s} },
+		"append/conflict",
+	},
+	"another's session": {
+		func(s session.Service) session.Service { return oneUser{s} },
+		"identity/same_ID",
+	},
+	"microseconds": {
+		func(s session.Service) session.Service { return microseconds{s} },
+		"json/time",
+	},
+	"shared events": {
+		func(s session.Service) session.Service { return &sharing{Service: s} },
+		"copy/what_comes_out",
+	},
+	"the log for the live view": {
+		func(s session.Service) session.Service { return logForLive{s} },
+		"rewind/across",
+	},
+	"the first for the last": {
+		func(s session.Service) session.Service { return firstForLast{s} },
+		"read/selections",
+	},
+	"finds whatever it is": {
+		func(s session.Service) session.Service { return findsAll{s} },
+		"search/scripts",
+	},
+	"finds the oldest first": {
+		func(s session.Service) session.Service { return oldestFirst{s} },
+		"search/all",
+	},
+	"finds what was not rewound": {
+		func(s session.Service) session.Service { return alwaysLive{s} },
+		"search/the_newest",
+	},
+	"newest session first": {
+		func(s session.Service) session.Service { return newestFirst{s} },
+		"list/selection",
+	},
+	"lost increments": {
+		func(s session.Service) session.Service { return &readModifyWrite{Service: s} },
+		"increment/concurrent",
+	},
+	"no bounds": {
+		func(s session.Service) session.Service { return noBounds{s} },
+		"bound/refuses",
+	},
+	"bounds looked at before": {
+		func(s session.Service) session.Service { return &looksBefore{Service: s} },
+		"bound/many_sessions",
+	},
+	"bounds shown": {
+		func(s session.Service) session.Service { return showsBounds{s} },
+		"bound/not_stored",
+	},
+	"the machine sees no bounds": {
+		func(s session.Service) session.Service { return noBounds{s} },
+		"machine",
+	},
+	"leases for everybody": {
+		func(s session.Service) session.Service { return noLeases{s} },
+		"lease/exclusive",
+	},
+	"tells a position twice": {
+		func(s session.Service) session.Service { return repeats{s} },
+		"watch/append",
+	},
+	"misses an append": {
+		func(s session.Service) session.Service { return misses{s} },
+		"watch/follow",
+	},
+	"watches for ever": {
+		func(s session.Service) session.Service { return watchesForEver{s} },
+		"watch/deleted",
+	},
+	"reads another session": {
+		func(s session.Service) session.Service { return readsAnother{s} },
+		"watch/replaced",
+	},
+	"does not name the holder": {
+		func(s session.Service) session.Service { return nameless{s} },
+		"holder/shown",
+	},
+	"cancels whoever it is": {
+		func(s session.Service) session.Service { return cancelsAll{s} },
+		"cancel/another_holder",
+	},
+	"cancels and does not wait": {
+		func(s session.Service) session.Service { return impatient{s} },
+		"cancel/asked",
+	},
+	"never takes a lease away": {
+		func(s session.Service) session.Service { return patient{s} },
+		"cancel/taken_away",
+	},
+	"deaf to its context": {
+		func(s session.Service) session.Service { return deaf{s} },
+		"end/done_context",
+	},
+	"open for ever": {
+		func(s session.Service) session.Service { return openForEver{s} },
+		"end/closed$",
+	},
+	"the machine sees it too": {
+		func(s session.Service) session.Service { return logForLive{s} },
+		"machine",
+	},
+	"and an error that is wrong": {
+		func(s session.Service) session.Service { return anywhere{s} },
+		"machine",
+	},
 }
 
 // A store that breaks a rule fails, and whoever wrote it reads which rule and where it is tested.
@@ -69,18 +159,31 @@ func TestFaults(t *testing.T) {
 	if name := os.Getenv(env); name != "" {
 		contract.Patience = 3 * time.Second // some of the stores never do what must happen soon
 		sessiontest.FailAtOnce()
-		sessiontest.Run(t, func(*testing.T) session.Service { return faults[name].broken(memory.New()) })
+		sessiontest.Run(
+			t,
+			func(*testing.T) session.Service { return faults[name].broken(memory.New()) },
+		)
 		return
 	}
 	for name, f := range faults {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFaults$/"+f.cases, "-rapid.nofailfile", "-rapid.shrinktime=1s")
+			cmd := exec.CommandContext(
+				t.Context(),
+				os.Args[0],
+				"-test.run=^TestFaults$/"+f.cases,
+				"-rapid.nofailfile",
+				"-rapid.shrinktime=1s",
+			)
 			cmd.Env = append(os.Environ(), env+"="+name)
 			out, err := cmd.CombinedOutput()
 			var exit *exec.ExitError
 			require.ErrorAs(t, err, &exit, "the kit has nothing against it:\n%s", out)
-			require.Contains(t, string(out), "--- FAIL: TestFaults/"+strings.TrimSuffix(f.cases, "$"))
+			require.Contains(
+				t,
+				string(out),
+				"--- FAIL: TestFaults/"+strings.TrimSuffix(f.cases, "$"),
+			)
 			require.Regexp(t, `The rule: .*\(\w+\.go:\d+\)`, string(out))
 			require.NotContains(t, string(out), "panic:")
 		})
@@ -89,7 +192,11 @@ func TestFaults(t *testing.T) {
 
 type oneByOne struct{ session.Service }
 
-func (s oneByOne) Append(ctx context.Context, at session.AppendTarget, events ...*session.Event) (last int64, err error) {
+func (s oneByOne) Append(
+	ctx context.Context,
+	at session.AppendTarget,
+	events ...*session.Event,
+) (last int64, err error) {
 	for _, e := range events {
 		if last, err = s.Service.Append(ctx, at, e); err != nil {
 			return last, err
@@ -101,9 +208,14 @@ func (s oneByOne) Append(ctx context.Context, at session.AppendTarget, events ..
 
 type anywhere struct{ session.Service }
 
-func (s anywhere) Append(ctx context.Context, at session.AppendTarget, events ...*session.Event) (int64, error) {
+func (s anywhere) Append(
+	ctx context.Context,
+	at session.AppendTarget,
+	events ...*session.Event,
+) (int64, error) {
 	last, err := s.Service.Append(ctx, at, events...)
-	if pe := (*session.PositionError)(nil); errors.As(err, &pe) && errors.Is(err, session.ErrConflict) {
+	if pe := (*session.PositionError)(nil); errors.As(err, &pe) &&
+		errors.Is(err, session.ErrConflict) {
 		at.After = pe.Have
 		return s.Service.Append(ctx, at, events...)
 	}
@@ -112,7 +224,11 @@ func (s anywhere) Append(ctx context.Context, at session.AppendTarget, events ..
 
 type plainErrors struct{ session.Service }
 
-func (s plainErrors) Append(ctx context.Context, at session.AppendTarget, events ...*session.Event) (int64, error) {
+func (s plainErrors) Append(
+	ctx context.Context,
+	at session.AppendTarget,
+	events ...*session.Event,
+) (int64, error) {
 	last, err := s.Service.Append(ctx, at, events...)
 	if errors.Is(err, session.ErrConflict) {
 		err = session.ErrConflict
@@ -133,7 +249,11 @@ func (s oneUser) Get(ctx context.Context, key session.Key) (*session.Session, er
 
 type microseconds struct{ session.Service }
 
-func (s microseconds) Append(ctx context.Context, at session.AppendTarget, events ...*session.Event) (int64, error) {
+func (s microseconds) Append(
+	ctx context.Context,
+	at session.AppendTarget,
+	events ...*session.Event,
+) (int64, error) {
 	for _, e := range events {
 		e.Timestamp = e.Timestamp.Truncate(time.Microsecond)
 	}
@@ -145,7 +265,11 @@ type sharing struct {
 	log []*session.Event
 }
 
-func (s *sharing) Read(ctx context.Context, key session.Key, sel session.Selection) iter.Seq2[*session.Event, error] {
+func (s *sharing) Read(
+	ctx context.Context,
+	key session.Key,
+	sel session.Selection,
+) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		if s.log == nil {
 			for e := range s.Service.Read(ctx, key, sel) {
@@ -191,14 +315,22 @@ func (s alwaysLive) Search(ctx context.Context, q session.Query) iter.Seq2[*sess
 
 type logForLive struct{ session.Service }
 
-func (s logForLive) Read(ctx context.Context, key session.Key, sel session.Selection) iter.Seq2[*session.Event, error] {
+func (s logForLive) Read(
+	ctx context.Context,
+	key session.Key,
+	sel session.Selection,
+) iter.Seq2[*session.Event, error] {
 	sel.Live = false
 	return s.Service.Read(ctx, key, sel)
 }
 
 type firstForLast struct{ session.Service }
 
-func (s firstForLast) Read(ctx context.Context, key session.Key, sel session.Selection) iter.Seq2[*session.Event, error] {
+func (s firstForLast) Read(
+	ctx context.Context,
+	key session.Key,
+	sel session.Selection,
+) iter.Seq2[*session.Event, error] {
 	n := sel.Last
 	sel.Last = 0
 	return func(yield func(*session.Event, error) bool) {
@@ -213,7 +345,10 @@ func (s firstForLast) Read(ctx context.Context, key session.Key, sel session.Sel
 
 type newestFirst struct{ session.Service }
 
-func (s newestFirst) List(ctx context.Context, app, user string) iter.Seq2[*session.Session, error] {
+func (s newestFirst) List(
+	ctx context.Context,
+	app, user string,
+) iter.Seq2[*session.Session, error] {
 	var list []*session.Session
 	for one, err := range s.Service.List(ctx, app, user) {
 		if err != nil {
@@ -261,7 +396,11 @@ type readModifyWrite struct {
 	both meeting // of two who have read the same
 }
 
-func (s *readModifyWrite) Append(ctx context.Context, at session.AppendTarget, events ...*session.Event) (int64, error) {
+func (s *readModifyWrite) Append(
+	ctx context.Context,
+	at session.AppendTarget,
+	events ...*session.Event,
+) (int64, error) {
 	before, err := s.Get(ctx, at.Key)
 	if err != nil {
 		return 0, err
@@ -283,7 +422,11 @@ func (s *readModifyWrite) Append(ctx context.Context, at session.AppendTarget, e
 // noBounds adds whatever the bound.
 type noBounds struct{ session.Service }
 
-func (s noBounds) Append(ctx context.Context, at session.AppendTarget, events ...*session.Event) (int64, error) {
+func (s noBounds) Append(
+	ctx context.Context,
+	at session.AppendTarget,
+	events ...*session.Event,
+) (int64, error) {
 	events = withoutBounds(events)
 	return s.Service.Append(ctx, at, events...)
 }
@@ -306,7 +449,11 @@ type looksBefore struct {
 	atBound meeting // of who leads to the bound and who may pass it, or is refused
 }
 
-func (s *looksBefore) Append(ctx context.Context, at session.AppendTarget, events ...*session.Event) (int64, error) {
+func (s *looksBefore) Append(
+	ctx context.Context,
+	at session.AppendTarget,
+	events ...*session.Event,
+) (int64, error) {
 	before, err := s.Get(ctx, at.Key)
 	if err != nil {
 		return 0, err
@@ -329,7 +476,11 @@ func (s *looksBefore) Append(ctx context.Context, at session.AppendTarget, event
 // showsBounds makes up a bound for every increment that is read.
 type showsBounds struct{ session.Service }
 
-func (s showsBounds) Read(ctx context.Context, key session.Key, sel session.Selection) iter.Seq2[*session.Event, error] {
+func (s showsBounds) Read(
+	ctx context.Context,
+	key session.Key,
+	sel session.Selection,
+) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		for e, err := range s.Service.Read(ctx, key, sel) {
 			if e != nil {

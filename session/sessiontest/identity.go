@@ -103,8 +103,8 @@ var identityCases = []testCase{{
 	},
 }}
 
-// reaching tries an operation of each kind on a session, and returns what came of each as an error: that it succeeded is
-// one, too.
+// reaching tries an operation of each kind on a session, and returns what came of each as an error: that it
+// succeeded is one, too.
 func (t *tester) reaching(ctx context.Context, key session.Key) []error {
 	var errs []error
 	tried := func(name string, err error) {

@@ -78,8 +78,8 @@ func (m *model) state(key session.Key) map[string]any {
 	return state
 }
 
-// append appends a batch, unless something is wrong with it. It returns all that is wrong: a store may return any of these
-// errors.
+// append appends a batch, unless something is wrong with it. It returns all that is wrong: a store may return
+// any of these errors.
 func (m *model) append(at session.AppendTarget, batch []*session.Event) (wrong []error) {
 	s := m.sessions[at.Key]
 	if s == nil {

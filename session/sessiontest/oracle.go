@@ -11,8 +11,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// random makes, changes and deletes random sessions. After each step it compares what a random query finds with what a look
-// at each event finds.
+// random makes, changes and deletes random sessions. After each step it compares what a random query finds
+// with what a look at each event finds.
 func (t *tester) random(r *rapid.T) {
 	vocabulary := []string{"refund", "ORDER", "Élan", "退款", "退", "คืนเงิน", "деньги", "4711", "환불을", "x_y"}
 	authors := []string{"agent", "user", "plugin/guard"}

@@ -329,7 +329,8 @@ var jsonCases = []testCase{{
 	},
 }}
 
-// comesBack appends an event that is given as JSON, and expects that it is in the log at position seq as it was given.
+// comesBack appends an event that is given as JSON, and expects that it is in the log at position seq as it
+// was given.
 func (t *tester) comesBack(key session.Key, seq int64, text string) {
 	t.Helper()
 	var e session.Event

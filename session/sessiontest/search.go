@@ -9,8 +9,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// searchCases are the cases about Search. The cases of conditions on events are there twice. In the second round, a store
-// that is a session.Indexer makes its index between appends.
+// searchCases are the cases about Search. The cases of conditions on events are there twice. In the second
+// round, a store that is a session.Indexer makes its index between appends.
 var searchCases = slices.Concat(searchSessionCases, conditionCases, indexed(conditionCases))
 
 // searchSessionCases are about what a search says of sessions, without conditions on events.

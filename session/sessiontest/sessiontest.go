@@ -6,9 +6,10 @@
 //		sessiontest.Run(t, func(t *testing.T) session.Service { return openMyStore(t) })
 //	}
 //
-// A new rule: a case in the list whose name it begins with (append.go has appendCases), with a fault in faults_test.go
-// that only this case finds. A new list of cases goes into Run; into RunShared too, if it is about processes that share
-// a store. A new kind of event or operation: machine.go does it to the store, model.go says what must come of it.
+// A new rule: a case in the list whose name it begins with (append.go has appendCases), with a fault in
+// faults_test.go that only this case finds. A new list of cases goes into Run; into RunShared too, if it is
+// about processes that share a store. A new kind of event or operation: machine.go does it to the store,
+// model.go says what must come of it.
 package sessiontest
 
 import (
@@ -57,7 +58,8 @@ func Run(t *testing.T, open func(t *testing.T) session.Service) {
 }
 
 // RunShared tests what a store owes to processes that share their sessions: Run's cases about numbers,
-// watching and cancelling, with two services. open returns two that have the same sessions; RunShared closes them.
+// watching and cancelling, with two services. open returns two that have the same sessions; RunShared closes
+// them.
 func RunShared(t *testing.T, open func(t *testing.T) (one, other session.Service)) {
 	run(t, slices.Concat(numberCases, holding(usual, holderCases), holding(longest, cancelCases), watchCases), open)
 }

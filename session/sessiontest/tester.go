@@ -20,8 +20,8 @@ import (
 type tester struct {
 	*contract.Tester
 	session.Service
-	// other is another service on the same sessions, as another process would have it. It is Service itself if
-	// the store is tested with one service at a time.
+	// other is another service on the same sessions, as another process would have it. It is Service itself
+	// if the store is tested with one service at a time.
 	other session.Service
 	// held has the leases that the case has taken.
 	held *holds

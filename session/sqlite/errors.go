@@ -46,8 +46,8 @@ var advice = map[int]string{
 	lib.SQLITE_NOMEM:    "out of memory",
 }
 
-// explain adds to a database error what happened and what to do. Errors of sessions and of contexts stay as they
-// are. When one of the files is deleted, SQLite may fail in many ways: all become errMoved.
+// explain adds to a database error what happened and what to do. Errors of sessions and of contexts stay as
+// they are. When one of the files is deleted, SQLite may fail in many ways: all become errMoved.
 func (s *Store) explain(err error) error {
 	if code(err) != 0 && !busy(err) && s.guard.files[index] != nil {
 		gone := s.there()

@@ -75,7 +75,11 @@ func TestDiskFull(t *testing.T) {
 	big.Actions.StateDelta = map[string]any{"a": 2, "app:a": 2}
 	wg.Go(func() { // both in one transaction
 		_, err := s.Append(t.Context(), at, event1K(), big)
-		if code(err) != 13 || !strings.Contains(err.Error(), "the disk is full, nothing was written: free some space") {
+		if code(err) != 13 ||
+			!strings.Contains(
+				err.Error(),
+				"the disk is full, nothing was written: free some space",
+			) {
 			t.Error(err)
 		}
 	})
@@ -113,8 +117,14 @@ func TestBatch(t *testing.T) {
 	wg.Go(func() {
 		e := event1K()
 		e.Actions.StateDelta = map[string]any{"app:a": "not a number"}
-		_, refused = s.Append(t.Context(), session.AppendTarget{Key: at.Key}, e,
-			&session.Event{Actions: session.Actions{StateIncrement: map[string]float64{"app:a": 1}}})
+		_, refused = s.Append(
+			t.Context(),
+			session.AppendTarget{Key: at.Key},
+			e,
+			&session.Event{
+				Actions: session.Actions{StateIncrement: map[string]float64{"app:a": 1}},
+			},
+		)
 	})
 	queued(t, s, 1)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -146,7 +156,11 @@ func TestLocked(t *testing.T) {
 	unlock := lock(t, s.path)
 	began := time.Now()
 	_, err = s.Append(t.Context(), at, event1K())
-	require.ErrorContains(t, err, "another process kept the file locked: find out which (fuser, lsof)")
+	require.ErrorContains(
+		t,
+		err,
+		"another process kept the file locked: find out which (fuser, lsof)",
+	)
 	require.GreaterOrEqual(t, time.Since(began), 200*time.Millisecond)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
@@ -212,7 +226,12 @@ func TestDeleteAll(t *testing.T) {
 	s, at := fresh(t, 3*time.Second, patient)
 	e := event1K()
 	e.Actions.StateDelta = map[string]any{"a": 2, "b": 2}
-	after, err := s.Append(t.Context(), at, e, &session.Event{Actions: session.Actions{Rewind: &session.Rewind{}}})
+	after, err := s.Append(
+		t.Context(),
+		at,
+		e,
+		&session.Event{Actions: session.Actions{Rewind: &session.Rewind{}}},
+	)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, after)
 	tables := []string{"sessions", "initial", "events", "ids", "marks", "state", "undo"}

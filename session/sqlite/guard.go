@@ -34,8 +34,8 @@ type guard struct {
 	moved atomic.Bool                // it was noticed. There is no way back: another process may have written since.
 }
 
-// newGuard returns a guard of the store at a path. Where the path is a symbolic link, SQLite names the log and its
-// index by the file that the link leads to.
+// newGuard returns a guard of the store at a path. Where the path is a symbolic link, SQLite names the log
+// and its index by the file that the link leads to.
 func newGuard(path string) (*guard, error) {
 	target, err := followed(path)
 	if err != nil {
@@ -49,8 +49,8 @@ func newGuard(path string) (*guard, error) {
 	return g, nil
 }
 
-// followed returns the file that a path leads to, if its last element is a symbolic link, and else the path. The
-// file need not be there.
+// followed returns the file that a path leads to, if its last element is a symbolic link, and else the path.
+// The file need not be there.
 func followed(path string) (string, error) {
 	for range 40 { // as many as Linux follows
 		f, err := os.Lstat(path)
@@ -96,8 +96,8 @@ func (g *guard) check() (logSize int64, err error) {
 	return logSize, nil
 }
 
-// rescuable reports whether the log file was deleted, and no process has opened the database since then: such a
-// process would have made a new log file. The database file must still be there.
+// rescuable reports whether the log file was deleted, and no process has opened the database since then: such
+// a process would have made a new log file. The database file must still be there.
 func (g *guard) rescuable() bool {
 	f, err := os.Stat(g.names[database])
 	if err != nil || !os.SameFile(f, g.files[database]) {
@@ -142,8 +142,8 @@ const (
 	frameHeader = 24
 )
 
-// rescue copies acknowledged commits from a deleted log file into the database file. The next process that opens the
-// database then has them.
+// rescue copies acknowledged commits from a deleted log file into the database file. The next process that
+// opens the database then has them.
 func (w *writer) rescue() {
 	if w.s.guard.rescuable() {
 		var blocked, frames, moved int64

@@ -8,13 +8,13 @@ import (
 	"github.com/plughook/plughook/session/store"
 )
 
-// The index of words is a table of FTS5 without the texts: for each term of store.Terms the events that have it. FTS5
-// is given the terms with spaces between, and its tokenizer parts them there and nowhere else: they have no
-// character of ASCII but lower-case letters and digits.
+// The index of words is a table of FTS5 without the texts: for each term of store.Terms the events that have
+// it. FTS5 is given the terms with spaces between, and its tokenizer parts them there and nowhere else: they
+// have no character of ASCII but lower-case letters and digits.
 //
-// To index each event on its own would cost as much as its append. So an append only notes, in its transaction, that
-// its events are not in the index (the table unindexed). Once there are enough of them, the append that notices
-// takes them in together. A search looks through those that are left.
+// To index each event on its own would cost as much as its append. So an append only notes, in its
+// transaction, that its events are not in the index (the table unindexed). Once there are enough of them, the
+// append that notices takes them in together. A search looks through those that are left.
 const createWords = "CREATE VIRTUAL TABLE words USING fts5(terms, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii')"
 
 // Index implements session.Indexer.
@@ -78,8 +78,8 @@ func pending(c *conn) (n int64, indexed bool, err error) {
 	return n, indexed, err
 }
 
-// note notes that the events from position first to last of a session are not in the index, if there is one. It takes in
-// what waits if that is enough.
+// note notes that the events from position first to last of a session are not in the index, if there is one.
+// It takes in what waits if that is enough.
 func note(c *conn, sid, first, last int64) error {
 	var n int64
 	indexed, err := c.row("UPDATE word_index SET pending = pending + ? RETURNING pending", []any{last - first + 1}, &n)

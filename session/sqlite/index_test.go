@@ -38,7 +38,11 @@ func TestNoWordIsLostWhileTheIndexIsMade(t *testing.T) {
 	var all sync.WaitGroup
 	var keys []session.Key
 	for i := range 4 {
-		m, err := other.Create(t.Context(), session.Key{App: "app", User: "user", ID: fmt.Sprint(i)}, nil)
+		m, err := other.Create(
+			t.Context(),
+			session.Key{App: "app", User: "user", ID: fmt.Sprint(i)},
+			nil,
+		)
 		require.NoError(t, err)
 		keys = append(keys, m.Key)
 	}
@@ -52,7 +56,11 @@ func TestNoWordIsLostWhileTheIndexIsMade(t *testing.T) {
 					return
 				default:
 				}
-				last, err := other.Append(context.Background(), at, spoken(fmt.Sprintf("common s%dn%d", i, counts[i])))
+				last, err := other.Append(
+					context.Background(),
+					at,
+					spoken(fmt.Sprintf("common s%dn%d", i, counts[i])),
+				)
 				if err != nil {
 					t.Error(err)
 					return
@@ -73,7 +81,14 @@ func TestNoWordIsLostWhileTheIndexIsMade(t *testing.T) {
 	require.NoError(t, one.Index(t.Context(), nil))
 	for i, n := range counts {
 		for j := range n {
-			require.Equal(t, 1, hits(t, one, fmt.Sprintf("s%dn%d", i, j)), "event %d of session %d", j, i)
+			require.Equal(
+				t,
+				1,
+				hits(t, one, fmt.Sprintf("s%dn%d", i, j)),
+				"event %d of session %d",
+				j,
+				i,
+			)
 		}
 	}
 }
@@ -118,8 +133,13 @@ func TestTheIndexHoldsWhatTheLogHolds(t *testing.T) {
 	require.NoError(t, s.Index(t.Context(), nil))
 	rows := func() (indexed, waiting, noted int64) {
 		require.NoError(t, s.view(t.Context(), func(c *conn) error {
-			_, err := c.row("SELECT (SELECT count(*) FROM words_docsize), (SELECT coalesce(sum(last - first + 1), 0) FROM unindexed), (SELECT pending FROM word_index)",
-				nil, &indexed, &waiting, &noted)
+			_, err := c.row(
+				"SELECT (SELECT count(*) FROM words_docsize), (SELECT coalesce(sum(last - first + 1), 0) FROM unindexed), (SELECT pending FROM word_index)",
+				nil,
+				&indexed,
+				&waiting,
+				&noted,
+			)
 			return err
 		}))
 		return indexed, waiting, noted

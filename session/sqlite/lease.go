@@ -8,11 +8,11 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Lease implements session.Service. In this process callers queue up; while another process holds the
-// lease, the first of them looks again every few milliseconds. A lease lasts for three seconds and is
-// renewed every second; its Lost is closed when that failed for three seconds, when another took the lease,
-// when the session was deleted, or when the store was closed. A process that stood still for longer keeps its lease
-// if nobody took it meanwhile.
+// Lease implements session.Service. In this process callers queue up; while another process holds the lease,
+// the first of them looks again every few milliseconds. A lease lasts for three seconds and is renewed every
+// second; its Lost is closed when that failed for three seconds, when another took the lease, when the
+// session was deleted, or when the store was closed. A process that stood still for longer keeps its lease if
+// nobody took it meanwhile.
 func (s *Store) Lease(ctx context.Context, key session.Key, holder string) (*session.Lease, error) {
 	return s.leases.Lease(ctx, key, holder)
 }
@@ -22,7 +22,8 @@ func (s *Store) Cancel(ctx context.Context, key session.Key, holder string) erro
 	return s.leases.Cancel(ctx, key, holder)
 }
 
-// leaseTable keeps the leases in the sessions' rows. Its writes are not durable: a lease need not outlive the machine.
+// leaseTable keeps the leases in the sessions' rows. Its writes are not durable: a lease need not outlive the
+// machine.
 type leaseTable struct{ *Store }
 
 // errHeld says that somebody holds the lease.
@@ -138,8 +139,8 @@ func (s leaseTable) TakeAwayLease(ctx context.Context, id sqlstore.LeaseID) erro
 	})
 }
 
-// writeLease runs do in a transaction of the writer. With leave, the caller goes on when the context is done, even if
-// the transaction is under way.
+// writeLease runs do in a transaction of the writer. With leave, the caller goes on when the context is done,
+// even if the transaction is under way.
 func (s leaseTable) writeLease(ctx context.Context, leave bool, do func(*conn) error) error {
 	return s.explain(s.writer.submit(ctx, &request{do: do, lease: true, leave: leave}))
 }

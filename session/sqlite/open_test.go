@@ -97,7 +97,11 @@ func TestOpenAtOnce(t *testing.T) {
 			wg.Go(func() {
 				s, err := openPatient(t.Context(), path)
 				if err == nil {
-					_, err = s.Create(t.Context(), session.Key{App: "app", User: "user"}, map[string]any{"app:a": 1})
+					_, err = s.Create(
+						t.Context(),
+						session.Key{App: "app", User: "user"},
+						map[string]any{"app:a": 1},
+					)
 				}
 				if err == nil {
 					err = s.Close()
@@ -125,7 +129,13 @@ func TestOpenUnfinished(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
 	require.NoError(t, openPath(t, path).Close())
 	path = filepath.Join(t.TempDir(), "sessions.db")
-	run(t, path, "PRAGMA application_id = 1347179847", "CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY AUTOINCREMENT, version_id INTEGER NOT NULL, is_applied INTEGER NOT NULL, tstamp TIMESTAMP DEFAULT (datetime('now')))", "INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1)")
+	run(
+		t,
+		path,
+		"PRAGMA application_id = 1347179847",
+		"CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY AUTOINCREMENT, version_id INTEGER NOT NULL, is_applied INTEGER NOT NULL, tstamp TIMESTAMP DEFAULT (datetime('now')))",
+		"INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1)",
+	)
 	require.NoError(t, openPath(t, path).Close())
 	run(t, path, "PRAGMA journal_mode = DELETE")
 	s := openPath(t, path)
@@ -189,13 +199,17 @@ func TestPlans(t *testing.T) {
 		listQuery(listAll), listQuery(listApp), listQuery(listUser), rangeQuery, lastQuery,
 		"SELECT " + rowColumns + " FROM sessions WHERE app = ? AND usr = ? AND id = ?",
 	} {
-		err := s.writer.c.each("EXPLAIN QUERY PLAN "+q, make([]any, strings.Count(q, "?")), func(scan func(...any) error) (bool, error) {
-			var id, parent, rest int
-			var plan string
-			err := scan(&id, &parent, &rest, &plan)
-			require.True(t, strings.HasPrefix(plan, "SEARCH "), "%s\n%s", q, plan)
-			return true, err
-		})
+		err := s.writer.c.each(
+			"EXPLAIN QUERY PLAN "+q,
+			make([]any, strings.Count(q, "?")),
+			func(scan func(...any) error) (bool, error) {
+				var id, parent, rest int
+				var plan string
+				err := scan(&id, &parent, &rest, &plan)
+				require.True(t, strings.HasPrefix(plan, "SEARCH "), "%s\n%s", q, plan)
+				return true, err
+			},
+		)
 		require.NoError(t, err)
 	}
 }
@@ -208,7 +222,11 @@ func TestDeletedTextIsNotInTheFile(t *testing.T) {
 	require.NoError(t, err)
 	const secret = "a secret of ann"
 	at := session.AppendTarget{Key: session.Key{App: "app", User: "ann", ID: "s"}}
-	_, err = s.Create(t.Context(), at.Key, map[string]any{"own": secret, "user:own": strings.Repeat(secret, 1000)})
+	_, err = s.Create(
+		t.Context(),
+		at.Key,
+		map[string]any{"own": secret, "user:own": strings.Repeat(secret, 1000)},
+	)
 	require.NoError(t, err)
 	for i := range 100 {
 		e := event1K()

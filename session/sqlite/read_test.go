@@ -32,7 +32,10 @@ func TestReadPages(t *testing.T) {
 			e.Timestamp = begin.Add(rand.N(1000 * time.Nanosecond))
 		}
 		for _, svc := range []session.Service{s, memory} {
-			after, err := svc.Append(t.Context(), session.AppendTarget{Key: key, After: position}, events...)
+			after, err := svc.Append(
+				t.Context(),
+				session.AppendTarget{Key: key, After: position},
+				events...)
 			require.NoError(t, err)
 			if svc == memory {
 				position = after
@@ -84,7 +87,10 @@ func TestReadPages(t *testing.T) {
 	fill(1500)
 	compare()
 	c := &session.Event{Author: "plugin/compaction"}
-	c.Actions.Compaction = &session.Compaction{Through: 700, Content: genai.NewContentFromText("what was", genai.RoleUser)}
+	c.Actions.Compaction = &session.Compaction{
+		Through: 700,
+		Content: genai.NewContentFromText("what was", genai.RoleUser),
+	}
 	for k := int64(3); k < 700; k += 1 + rand.Int64N(3) {
 		c.Actions.Compaction.Keep = append(c.Actions.Compaction.Keep, k)
 	}
@@ -175,7 +181,10 @@ func TestListPages(t *testing.T) {
 	require.Empty(t, list("", "user1", func(int) {}))
 	require.Len(t, list("", "", func(i int) {
 		if i == 1 { // of the second page one goes, and one more does not come
-			require.NoError(t, s.Delete(t.Context(), session.Key{App: "app", User: "user0", ID: want[200]}))
+			require.NoError(
+				t,
+				s.Delete(t.Context(), session.Key{App: "app", User: "user0", ID: want[200]}),
+			)
 			_, err := s.Create(t.Context(), session.Key{App: "app", User: "user0"}, nil)
 			require.NoError(t, err)
 		}

@@ -86,8 +86,8 @@ func inspect(ctx context.Context, path string, migrations fs.FS) (ready bool, er
 	return version == newest && journal == "wal", err
 }
 
-// migrate brings the file up to date under an exclusive lock. SQLite grants that lock only if no other process has
-// the file open. So no running program meets a schema that it does not know.
+// migrate brings the file up to date under an exclusive lock. SQLite grants that lock only if no other
+// process has the file open. So no running program meets a schema that it does not know.
 func migrate(ctx context.Context, path string, migrations fs.FS) (err error) {
 	c, err := dialNew(path, "locking_mode = EXCLUSIVE")
 	if err != nil {

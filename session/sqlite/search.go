@@ -54,8 +54,9 @@ func (s *Store) candidates(ctx context.Context, q session.Query) iter.Seq2[*sess
 	return sqlstore.Candidates(ctx, find, read)
 }
 
-// indexHits returns the newest event, by session, that meets the query's conditions on events. indexed is false if the
-// index cannot say: the query has no such conditions, there is no index, or it is not far enough.
+// indexHits returns the newest event, by session, that meets the query's conditions on events. indexed is
+// false if the index cannot say: the query has no such conditions, there is no index, or it is not far
+// enough.
 func indexHits(ctx context.Context, c *conn, q session.Query) (hits map[int64]int64, indexed bool, err error) {
 	if !q.OfEvents() {
 		return nil, false, nil
@@ -67,8 +68,8 @@ func indexHits(ctx context.Context, c *conn, q session.Query) (hits map[int64]in
 	conditions := store.ConditionsOf(q)
 	hits = map[int64]int64{}
 
-	// What the index has, the newest of a session first. It is read in parts; where a part is all of one session,
-	// the rest of that session is left out.
+	// What the index has, the newest of a session first. It is read in parts; where a part is all of one
+	// session, the rest of that session is left out.
 	terms := `"` + strings.Join(conditions.Terms, `" "`) + `"`
 	for below := int64(-1); ; {
 		query := "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC LIMIT ?2"
@@ -129,8 +130,8 @@ func indexHits(ctx context.Context, c *conn, q session.Query) (hits map[int64]in
 // searchRows is how many rows of the index are read at once.
 const searchRows = 512
 
-// listCandidates returns the sessions that the query's app, user and times leave in, in its order: all, or those with a
-// hit of the index.
+// listCandidates returns the sessions that the query's app, user and times leave in, in its order: all, or
+// those with a hit of the index.
 func listCandidates(c *conn, q session.Query, hits map[int64]int64, indexed bool) ([]candidate, error) {
 	query := sqlstore.SessionQuery{
 		Query:     q,

@@ -5,13 +5,13 @@
 // returns. Reads run beside them, each on a snapshot.
 //
 // The file is in WAL mode: beside it lie files of the same name with "-wal" and "-shm" at the end, which
-// belong to it. When one of the three is deleted or replaced while it is open, nothing is acknowledged any more:
-// every operation fails until the process is started again. It must not be on a network file system, and must have one
-// name only: a symbolic link may lead to it, but a file with several hard links is refused.
+// belong to it. When one of the three is deleted or replaced while it is open, nothing is acknowledged any
+// more: every operation fails until the process is started again. It must not be on a network file system,
+// and must have one name only: a symbolic link may lead to it, but a file with several hard links is refused.
 //
-// A new column of sessions: a migration, rowColumns and row. A new table with data of a session: a migration, and
-// Delete, which empties every table. A new statement that writes: a request of the writer (see Store.write). What does
-// not depend on SQLite is in internal/sqlstore.
+// A new column of sessions: a migration, rowColumns and row. A new table with data of a session: a migration,
+// and Delete, which empties every table. A new statement that writes: a request of the writer (see
+// Store.write). What does not depend on SQLite is in internal/sqlstore.
 package sqlite
 
 import (
@@ -144,8 +144,8 @@ func (s *Store) Close() error {
 	return s.explain(err)
 }
 
-// leave closes a connection, unless the files were moved. SQLite would then copy the old log into the database
-// file, perhaps over what another process has written since, and delete the new log. Such a
+// leave closes a connection, unless the files were moved. SQLite would then copy the old log into the
+// database file, perhaps over what another process has written since, and delete the new log. Such a
 // connection stays open until the process ends.
 func (s *Store) leave(c *conn) error {
 	if s.guard.moved.Load() {
@@ -154,8 +154,8 @@ func (s *Store) leave(c *conn) error {
 	return c.close()
 }
 
-// reader opens a connection to read with. It returns errMoved if the path leads to another file by now. The connection
-// is not opened read-only: such a connection cannot repair the log's index after a crash.
+// reader opens a connection to read with. It returns errMoved if the path leads to another file by now. The
+// connection is not opened read-only: such a connection cannot repair the log's index after a crash.
 func (s *Store) reader() (*conn, error) {
 	c, err := dial(s.path, "query_only = ON")
 	if err != nil {

@@ -9,8 +9,9 @@ import (
 	"github.com/plughook/plughook/session/store"
 )
 
-// Watch implements session.Service. An append by this process is told at once. For appends by other processes,
-// one goroutine looks every 20 to 40 ms, for all watched sessions together; it runs while somebody watches.
+// Watch implements session.Service. An append by this process is told at once. For appends by other
+// processes, one goroutine looks every 20 to 40 ms, for all watched sessions together; it runs while somebody
+// watches.
 func (s *Store) Watch(ctx context.Context, key session.Key) (*session.Watch, error) {
 	var r *row
 	err := s.view(ctx, func(c *conn) (err error) {
@@ -29,8 +30,8 @@ func (s *Store) Watch(ctx context.Context, key session.Key) (*session.Watch, err
 	return w, err
 }
 
-// watchConn is the connection with which the watchers' goroutine looks at the file. It belongs to that goroutine until the
-// watchers are closed, then to Close.
+// watchConn is the connection with which the watchers' goroutine looks at the file. It belongs to that
+// goroutine until the watchers are closed, then to Close.
 type watchConn struct {
 	c       *conn // a connection of its own; nil until the first poll
 	version int64 // of the data that was seen last; see poll

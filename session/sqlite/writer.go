@@ -64,8 +64,8 @@ func newWriter(ctx context.Context, s *Store) (*writer, error) {
 		synced:  true,
 	}
 	return w, patiently(ctx, s.patience, func() (err error) {
-		// Note the identity of the database file before it is opened. Its log and the log's index are noted after:
-		// opening makes them. So the guard never checks another file than the one that is written to.
+		// Note the identity of the database file before it is opened. Its log and the log's index are noted
+		// after: opening makes them. So the guard never checks another file than the one that is written to.
 		if err = s.guard.look(database); err != nil {
 			return err
 		}
@@ -181,8 +181,8 @@ func (w *writer) commit() {
 		w.answer(batch, err)
 		return
 	}
-	// The database failed at one request of the batch. The others need not fail: each now gets a transaction of
-	// its own.
+	// The database failed at one request of the batch. The others need not fail: each now gets a transaction
+	// of its own.
 	for _, r := range batch {
 		w.alone(r)
 	}

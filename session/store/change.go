@@ -87,8 +87,8 @@ func changesOf(delta map[string]any) ([]Change, error) {
 	return list, nil
 }
 
-// Create checks what Service.Create is given. It returns the key, with an ID if it had none, and the changes that
-// make the session's state, "temp:" keys and nil values left out.
+// Create checks what Service.Create is given. It returns the key, with an ID if it had none, and the changes
+// that make the session's state, "temp:" keys and nil values left out.
 func Create(key session.Key, state map[string]any) (session.Key, []Change, error) {
 	if err := key.Check(true); err != nil {
 		return key, nil, err

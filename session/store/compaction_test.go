@@ -51,7 +51,9 @@ func mayFollow(log []*session.Event, e *session.Event) bool {
 	seq := int64(len(log)) + 1
 	live := session.Live(log)
 	covered := covers(live, c)
-	if c.Through < 1 || c.Through >= seq || c.Frontier != logtest.Frontier(log) || len(covered) == 0 || !slices.IsSorted(c.Keep) {
+	if c.Through < 1 || c.Through >= seq || c.Frontier != logtest.Frontier(log) ||
+		len(covered) == 0 ||
+		!slices.IsSorted(c.Keep) {
 		return false
 	}
 	for i, k := range c.Keep {
@@ -116,7 +118,10 @@ func modelCalls(live []*session.Event) (list []*modelCall) {
 	any := func(*modelCall) bool { return true }
 	for _, e := range live {
 		for _, c := range e.FunctionCalls() {
-			list = append(list, &modelCall{id: c.ID, branch: e.Branch, call: e.Seq, about: []int64{e.Seq}})
+			list = append(
+				list,
+				&modelCall{id: c.ID, branch: e.Branch, call: e.Seq, about: []int64{e.Seq}},
+			)
 		}
 		for _, r := range e.FunctionResponses() {
 			if c := about(e, r.ID, any); c != nil {

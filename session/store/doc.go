@@ -17,9 +17,10 @@
 //
 // A View is for the other side: it follows a session in the memory of its one writer.
 //
-// Package session/sessiontest is the contract as tests. Package internal/sqlstore has what stores in SQL databases share.
+// Package session/sessiontest is the contract as tests. Package internal/sqlstore has what stores in SQL
+// databases share.
 //
-// A new reason to refuse an event: checkEvent, or CheckCompaction and CheckRewind. A new condition of a search: Terms and
-// ConditionsOf, with a case in session/sessiontest/conditions.go. A new thing that an event does to state: changes and
-// Change.Apply.
+// A new reason to refuse an event: checkEvent, or CheckCompaction and CheckRewind. A new condition of a
+// search: Terms and ConditionsOf, with a case in session/sessiontest/conditions.go. A new thing that an event
+// does to state: changes and Change.Apply.
 package store

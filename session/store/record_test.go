@@ -17,16 +17,41 @@ import (
 func TestRecords(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	one := &session.Event{ID: "1", Timestamp: at, Seq: 9, Actions: session.Actions{
-		StateDelta: map[string]any{"b": 1, "a": nil, "temp:t": 2, "app:n": 5, "typed": (*int)(nil)}, StateIncrement: map[string]float64{"app:n": 2}}}
+		StateDelta: map[string]any{
+			"b":      1,
+			"a":      nil,
+			"temp:t": 2,
+			"app:n":  5,
+			"typed":  (*int)(nil),
+		}, StateIncrement: map[string]float64{"app:n": 2}}}
 	bare, part := session.Message("bare"), &session.Event{ID: "part", Partial: true}
 	before := []*session.Event{one.Clone(), bare.Clone(), part.Clone()}
 	list, err := store.Records(s1, []*session.Event{one, bare, part, one})
 	require.NoError(t, err)
-	require.Equal(t, before, []*session.Event{one, bare, part}, "Records changed the caller's events")
+	require.Equal(
+		t,
+		before,
+		[]*session.Event{one, bare, part},
+		"Records changed the caller's events",
+	)
 	require.Len(t, list, 2)
-	require.Equal(t, `{"id":"1","timestamp":"2026-01-02T03:04:05.000000006Z","actions":{"stateDelta":{"a":null,"app:n":5,"b":1,"typed":null},"stateIncrement":{"app:n":2}}}`, string(list[0].Data))
+	require.Equal(
+		t,
+		`{"id":"1","timestamp":"2026-01-02T03:04:05.000000006Z","actions":{"stateDelta":{"a":null,"app:n":5,"b":1,"typed":null},"stateIncrement":{"app:n":2}}}`,
+		string(list[0].Data),
+	)
 	require.Equal(t, at, list[0].Time)
-	require.Equal(t, []store.Change{{Key: "a"}, {Key: "app:n", Add: true, By: 2}, {Key: "app:n", Value: []byte("5")}, {Key: "b", Value: []byte("1")}, {Key: "typed"}}, list[0].Changes)
+	require.Equal(
+		t,
+		[]store.Change{
+			{Key: "a"},
+			{Key: "app:n", Add: true, By: 2},
+			{Key: "app:n", Value: []byte("5")},
+			{Key: "b", Value: []byte("1")},
+			{Key: "typed"},
+		},
+		list[0].Changes,
+	)
 	require.Len(t, list[1].ID, 36)
 	require.False(t, list[1].Time.IsZero())
 	list[0].Appended(4, nil)
@@ -103,7 +128,12 @@ func TestRecordSame(t *testing.T) {
 	}
 	// Numbers count as they are spelled: integers are not the same for being the same float64.
 	big := `{"id":"1","timestamp":"2026-01-01T00:00:00Z","actions":{"stateDelta":{"n":9007199254740993}}}`
-	require.False(t, record(decoded(t, strings.Replace(big, "0993", "0992", 1))).Same(record(decoded(t, big)).Data))
+	require.False(
+		t,
+		record(
+			decoded(t, strings.Replace(big, "0993", "0992", 1)),
+		).Same(record(decoded(t, big)).Data),
+	)
 }
 
 func TestChangeApply(t *testing.T) {
@@ -153,8 +183,16 @@ func TestOwner(t *testing.T) {
 		}
 		require.Empty(t, store.Owner(key, "x"))
 	}
-	require.Equal(t, store.Owner(session.Key{App: "a", User: "b", ID: "1"}, "user:x"), store.Owner(session.Key{App: "a", User: "b", ID: "2"}, "user:y"))
-	require.Equal(t, store.Owner(session.Key{App: "a", User: "b"}, "app:x"), store.Owner(session.Key{App: "a", User: "c"}, "app:y"))
+	require.Equal(
+		t,
+		store.Owner(session.Key{App: "a", User: "b", ID: "1"}, "user:x"),
+		store.Owner(session.Key{App: "a", User: "b", ID: "2"}, "user:y"),
+	)
+	require.Equal(
+		t,
+		store.Owner(session.Key{App: "a", User: "b"}, "app:x"),
+		store.Owner(session.Key{App: "a", User: "c"}, "app:y"),
+	)
 }
 
 func decoded(t *testing.T, text string) *session.Event {

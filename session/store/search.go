@@ -20,8 +20,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// What stands before the terms that are no words. It is no letter, so no word has it; and it is beyond ASCII, so that
-// a database which parts words by ASCII's characters leaves the term whole.
+// What stands before the terms that are no words. It is no letter, so no word has it; and it is beyond ASCII,
+// so that a database which parts words by ASCII's characters leaves the term whole.
 const (
 	mark       = "·"
 	authorTerm = mark + "a" // and the author: see nameTerm
@@ -30,9 +30,9 @@ const (
 	deniedTerm = mark + "d"
 )
 
-// Terms returns the terms by which a search finds an event: its words, and one term each for its author, for each
-// function, for an error and for a denial. A term has letters, digits and marks; those that are no words begin with "·".
-// The terms have no order, and each is there once.
+// Terms returns the terms by which a search finds an event: its words, and one term each for its author, for
+// each function, for an error and for a denial. A term has letters, digits and marks; those that are no words
+// begin with "·". The terms have no order, and each is there once.
 func Terms(e *session.Event) []string {
 	set := map[string]struct{}{}
 	marks(e, func(term string) { set[term] = struct{}{} })
@@ -42,7 +42,8 @@ func Terms(e *session.Event) []string {
 
 // Conditions are a query's conditions on events.
 type Conditions struct {
-	// Terms are those that an event must have: it meets the conditions exactly if Terms of it has all of them.
+	// Terms are those that an event must have: it meets the conditions exactly if Terms of it has all of
+	// them.
 	Terms []string
 	match bool // some of them are words
 }
@@ -90,7 +91,8 @@ func (c Conditions) Met(e *session.Event) bool {
 	return true
 }
 
-// nameTerm returns the term for a name of that kind: short, and of ASCII's letters and digits, whatever the name is.
+// nameTerm returns the term for a name of that kind: short, and of ASCII's letters and digits, whatever the
+// name is.
 func nameTerm(kind, name string) string {
 	if len(name) <= 64 {
 		return kind + hex.EncodeToString([]byte(name))
@@ -183,10 +185,10 @@ func valueTexts(value any, yield func(text string)) {
 	}
 }
 
-// Search answers a query from candidates, which come in the query's order: the sessions that App, User, Since and Until
-// leave in. Where the query has conditions on events, a candidate has the event that an index found, or none: Search
-// then reads the session's log for it. Search looks at Waiting, and ends at the limit. A session that is not there any
-// more is left out.
+// Search answers a query from candidates, which come in the query's order: the sessions that App, User, Since
+// and Until leave in. Where the query has conditions on events, a candidate has the event that an index
+// found, or none: Search then reads the session's log for it. Search looks at Waiting, and ends at the limit.
+// A session that is not there any more is left out.
 func Search(ctx context.Context, svc session.Reader, q session.Query,
 	candidates iter.Seq2[*session.Hit, error]) iter.Seq2[*session.Hit, error] {
 	return func(yield func(*session.Hit, error) bool) {
@@ -256,7 +258,8 @@ func waits(ctx context.Context, svc session.Reader, key session.Key) (bool, erro
 	return slices.ContainsFunc(session.Calls(live), func(c session.Call) bool { return c.Waits() }), nil
 }
 
-// Compare compares two sessions by a query's order, which is not session.Stored: what Search's candidates come in.
+// Compare compares two sessions by a query's order, which is not session.Stored: what Search's candidates
+// come in.
 func Compare(o session.Order, a, b *session.Session) int {
 	n := cmp.Or(
 		b.Updated.Compare(a.Updated),

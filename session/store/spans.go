@@ -9,8 +9,8 @@ import (
 // Spans are the positions of a live view. Stores keep them so that reading the live view reads nothing
 // else. The zero Spans are those of an empty log; appends of ordinary events do not change them.
 //
-// A store keeps the spans after each compaction and each rewind. A rewind to position n starts from the last spans
-// at or before n (see Rewind); nothing else of the log is read for it.
+// A store keeps the spans after each compaction and each rewind. A rewind to position n starts from the last
+// spans at or before n (see Rewind); nothing else of the log is read for it.
 type Spans struct {
 	// Head is the position of the compaction that heads the view, 0 if there is none.
 	Head int64 `json:"head,omitzero"`
@@ -64,8 +64,8 @@ func (s Spans) Ranges(last int64) [][2]int64 {
 	return list
 }
 
-// Select returns the ranges that a selection can be of, given the position of the last event: its Live, After and,
-// without Since, Last are looked at. What is left to the store is Since, and Last after it.
+// Select returns the ranges that a selection can be of, given the position of the last event: its Live, After
+// and, without Since, Last are looked at. What is left to the store is Since, and Last after it.
 func (s Spans) Select(last int64, sel session.Selection) [][2]int64 {
 	ranges := [][2]int64{{1, last}}
 	if sel.Live {

@@ -18,10 +18,28 @@ import (
 
 // A view that follows a session, event by event, is at each position what the store says.
 func TestViewIsTheFold(t *testing.T) {
-	values := []any{nil, 1, int64(1 << 60), 2.5, 1e16, "x", "a\xffb", true, (*int)(nil), json.Number("9007199254740993"), struct{ A int }{1}, []string{"a"}, map[string]any{"n": 1}}
+	values := []any{
+		nil,
+		1,
+		int64(1 << 60),
+		2.5,
+		1e16,
+		"x",
+		"a\xffb",
+		true,
+		(*int)(nil),
+		json.Number("9007199254740993"),
+		struct{ A int }{1},
+		[]string{"a"},
+		map[string]any{"n": 1},
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		ctx, svc := t.Context(), memory.New()
-		s, err := svc.Create(ctx, session.Key{App: "a", User: "u"}, map[string]any{"k": 1, "app:n": 40, "user:n": json.Number("9007199254740993")})
+		s, err := svc.Create(
+			ctx,
+			session.Key{App: "a", User: "u"},
+			map[string]any{"k": 1, "app:n": 40, "user:n": json.Number("9007199254740993")},
+		)
 		require.NoError(rt, err)
 		open := func() *store.View {
 			s, err := svc.Get(ctx, s.Key)
@@ -37,8 +55,10 @@ func TestViewIsTheFold(t *testing.T) {
 		var moments []moment
 		for i, e := range logtest.Draw(rt, 25) {
 			if !e.Marker() && e.Content == nil || e.Actions.StateDelta != nil {
-				e.Actions.StateDelta = rapid.MapOfN(rapid.SampledFrom([]string{"k", "l", "app:v", "user:v"}), rapid.SampledFrom(values), 0, 3).Draw(rt, "delta")
-				e.Actions.StateIncrement = rapid.MapOfN(rapid.SampledFrom([]string{"app:n", "user:n", "user:m"}), rapid.Float64Range(-2, 2), 0, 2).Draw(rt, "increment")
+				e.Actions.StateDelta = rapid.MapOfN(rapid.SampledFrom([]string{"k", "l", "app:v", "user:v"}), rapid.SampledFrom(values), 0, 3).
+					Draw(rt, "delta")
+				e.Actions.StateIncrement = rapid.MapOfN(rapid.SampledFrom([]string{"app:n", "user:n", "user:m"}), rapid.Float64Range(-2, 2), 0, 2).
+					Draw(rt, "increment")
 			}
 			_, err := svc.Append(ctx, session.AppendTarget{Key: s.Key, After: int64(i)}, e)
 			require.NoError(rt, err)
@@ -51,15 +71,29 @@ func TestViewIsTheFold(t *testing.T) {
 			require.Equal(rt, now.State(), view.State())
 			require.Equal(rt, now.Position(), view.Position())
 			require.Equal(rt, now.Frontier(), view.Frontier())
-			moments = append(moments, moment{view.Live(), logtest.Positions(view.Live()), fmt.Sprint(view.State())})
+			moments = append(
+				moments,
+				moment{view.Live(), logtest.Positions(view.Live()), fmt.Sprint(view.State())},
+			)
 		}
 		for _, m := range moments {
-			require.Equal(rt, m.seqs, logtest.Positions(m.live), "a live view that was handed out has changed")
+			require.Equal(
+				rt,
+				m.seqs,
+				logtest.Positions(m.live),
+				"a live view that was handed out has changed",
+			)
 		}
 	})
 }
 
-func read(t require.TestingT, ctx context.Context, svc session.Service, key session.Key, sel session.Selection) (list []*session.Event) {
+func read(
+	t require.TestingT,
+	ctx context.Context,
+	svc session.Service,
+	key session.Key,
+	sel session.Selection,
+) (list []*session.Event) {
 	for e, err := range svc.Read(ctx, key, sel) {
 		require.NoError(t, err)
 		list = append(list, e)
@@ -69,18 +103,32 @@ func read(t require.TestingT, ctx context.Context, svc session.Service, key sess
 
 // What a View returned does not change, neither by what is appended nor by what a holder appends.
 func TestViewIsNotShared(t *testing.T) {
-	v := store.NewView(&session.Session{State: map[string]any{"k": 1.0}}, make([]*session.Event, 0, 8))
+	v := store.NewView(
+		&session.Session{State: map[string]any{"k": 1.0}},
+		make([]*session.Event, 0, 8),
+	)
 	require.True(t, v.Append(&session.Event{Seq: 1}))
 	live, state := v.Live(), v.State()
 	_ = append(live, &session.Event{Seq: 99})
-	require.True(t, v.Append(&session.Event{Seq: 2, Actions: session.Actions{StateDelta: map[string]any{"k": 2.0, "temp:t": func() {}}}}))
+	require.True(
+		t,
+		v.Append(
+			&session.Event{
+				Seq:     2,
+				Actions: session.Actions{StateDelta: map[string]any{"k": 2.0, "temp:t": func() {}}},
+			},
+		),
+	)
 	v.Set(map[string]any{"l": 3.0})
 	require.Equal(t, []int64{1}, logtest.Positions(live))
 	require.Equal(t, map[string]any{"k": 1.0}, state)
 	require.Equal(t, []int64{1, 2}, logtest.Positions(v.Live()))
 	require.Contains(t, v.State(), "temp:t", "a temp: key stays as it is")
 	require.Equal(t, 2.0, v.State()["k"])
-	require.False(t, v.Append(&session.Event{Seq: 3, Actions: session.Actions{Rewind: &session.Rewind{}}}))
+	require.False(
+		t,
+		v.Append(&session.Event{Seq: 3, Actions: session.Actions{Rewind: &session.Rewind{}}}),
+	)
 	require.Equal(t, int64(2), v.Position())
 }
 

@@ -9,7 +9,8 @@ import (
 )
 
 // Watchers are the watches of one store in one process. ID is what the store names a session by. No other
-// session may ever have the same ID. So a session.Key cannot be the ID: it may be used again after a deletion. The zero value is ready.
+// session may ever have the same ID. So a session.Key cannot be the ID: it may be used again after a
+// deletion. The zero value is ready.
 //
 // The store tells them what this process does: Appended and Deleted. What other processes do is found by one
 // goroutine for all watched sessions. It calls Poll again and again while somebody watches, and ends when
@@ -44,7 +45,8 @@ type Poll[ID comparable] struct {
 	All bool
 	// Changed is set by Watchers.Poll if a session has changed: the next poll comes sooner.
 	Changed bool
-	// Err is set by Watchers.Poll if the poll has failed. Nothing is lost: the next one sees what this one missed.
+	// Err is set by Watchers.Poll if the poll has failed. Nothing is lost: the next one sees what this one
+	// missed.
 	Err error
 }
 
