@@ -13,28 +13,26 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-var machineCases = []testCase{
-	{
-		Name: "machine",
-		Rule: "Whatever is done in whatever order to the artifacts of a few sessions of a few " +
-			"users, the store answers as a map of lists does.",
-		Run: func(t *tester) {
-			rapid.Check(t.T, func(rt *rapid.T) {
-				m := &machine{
-					tester: &tester{Tester: contract.NewTester(rt, t.T), Service: t.Service},
-					kept:   map[artifactID][]*genai.Part{},
-				}
-				rt.Repeat(map[string]func(*rapid.T){
-					"":       m.compare,
-					"save":   m.doSave,
-					"save 2": m.doSave, // as the commonest
-					"save 3": m.doSave,
-					"delete": m.doDelete,
-				})
+var machineCases = []testCase{{
+	Name: "machine",
+	Rule: "Whatever is done in whatever order to the artifacts of a few sessions of a few users, the store " +
+		"answers as a map of lists does.",
+	Run: func(t *tester) {
+		rapid.Check(t.T, func(rt *rapid.T) {
+			m := &machine{
+				tester: &tester{Tester: contract.NewTester(rt, t.T), Service: t.Service},
+				kept:   map[artifactID][]*genai.Part{},
+			}
+			rt.Repeat(map[string]func(*rapid.T){
+				"":       m.compare,
+				"save":   m.doSave,
+				"save 2": m.doSave, // as the commonest
+				"save 3": m.doSave,
+				"delete": m.doDelete,
 			})
-		},
+		})
 	},
-}
+}}
 
 // artifactID names an artifact; the key of one that is the user's has no session ID.
 type artifactID struct {

@@ -45,13 +45,8 @@ func (m *model) create(key session.Key, state map[string]any) {
 
 // owned returns the map of the app's or the user's keys, nil for the session's own and for "temp:".
 func (m *model) owned(key session.Key, k string) map[string]any {
-	owner := ""
-	switch {
-	case strings.HasPrefix(k, session.AppPrefix):
-		owner = "app " + key.App
-	case strings.HasPrefix(k, session.UserPrefix):
-		owner = "user " + key.App + " " + key.User
-	default:
+	owner := store.Owner(key, k)
+	if owner == "" {
 		return nil
 	}
 	if m.shared[owner] == nil {

@@ -117,17 +117,13 @@ func (t *tester) tells(w *session.Watch, position int64) {
 // ends expects that a watch's channel is closed before long.
 func (t *tester) ends(w *session.Watch) {
 	t.Helper()
-	soon := t.Soon()
-	for {
-		select {
-		case _, ok := <-w.C:
-			if !ok {
-				return
-			}
-		case <-soon.Done():
-			t.Fatalf("the watch goes on")
+	ended := make(chan struct{})
+	go func() {
+		for range w.C {
 		}
-	}
+		close(ended)
+	}()
+	t.closes(ended, "the watch ends")
 }
 
 // watchOnce makes a watch and stops it.
