@@ -1,4 +1,6 @@
 // Package escape writes JSON for people's terminals.
+//
+// To have another character escaped, add it to the ones that next looks for.
 package escape
 
 import (

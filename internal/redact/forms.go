@@ -185,14 +185,25 @@ func (c symbol) escape(text string, i int) (end int, ok bool) {
 	if letter := letters[c.value]; letter != 0 && text[i] == letter {
 		return i + 1, true
 	}
-	if c.value >= 0 && c.value < utf8.RuneSelf && !isAlphanumeric(byte(c.value)) && text[i] == byte(c.value) {
+	if c.value >= 0 && c.value < utf8.RuneSelf && !isAlphanumeric(byte(c.value)) &&
+		text[i] == byte(c.value) {
 		return i + 1, true
 	}
 	return 0, false
 }
 
 // letters are those that stand for characters after a backslash.
-var letters = map[rune]byte{'\a': 'a', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't', '\v': 'v', 0: '0', 27: 'e'}
+var letters = map[rune]byte{
+	'\a': 'a',
+	'\b': 'b',
+	'\f': 'f',
+	'\n': 'n',
+	'\r': 'r',
+	'\t': 't',
+	'\v': 'v',
+	0:    '0',
+	27:   'e',
+}
 
 // numbered matches a character that is written by its number, with what begins its escape:
 // \u0026, \x26, \046 or %26.

@@ -1,9 +1,13 @@
 // Package redact takes secrets out of texts, also in the forms that programs write them in: with
-// the escapes of JSON, of Go's %q and of other languages' strings, in URLs, in base64 and in hex.
-// A text may mix those, and may be escaped more than once.
+// the escapes of JSON, of Go's %q and of other languages' strings, in URLs, in base64 and in hex. A
+// text may mix those, and may be escaped more than once.
 //
 // It finds what a program writes without meaning to. A program that wants to show a secret can
 // always encode it in a way that nothing finds.
+//
+// A new encoding of a whole secret, such as base32, is a function beside inHex in forms.go and a
+// form in [New]. A new escape of a single character is a case of symbol.escape. The test's table of
+// encodings gets a row for either.
 package redact
 
 import (

@@ -76,9 +76,9 @@ func (f *finder) card(v *numeral) {
 		case issued && total > 14 && !long:
 			f.add("CREDIT_CARD", "luhn", v.start, g.end, .9)
 		default:
-			_, said := v.said(cardList)
+			_, labelled := v.labelBefore(cardList)
 			switch {
-			case said:
+			case labelled:
 				f.add("CREDIT_CARD", "luhn", v.start, g.end, 1)
 			case f.isAsked(v, g.end):
 				f.add("CREDIT_CARD", "whole", v.start, g.end, .3)
@@ -133,10 +133,10 @@ func (f *finder) iban(v *numeral) {
 	group := 0 // how many of this group have been read
 	i := v.start
 	for len(code) < want {
-		c := v.at(i)
+		c := v.peek(i)
 		if !isAlnum(c) {
 			sep, next := v.separator(i)
-			if group != 4 || sep != ' ' && sep != '-' || !isAlnum(v.at(next)) {
+			if group != 4 || sep != ' ' && sep != '-' || !isAlnum(v.peek(next)) {
 				return
 			}
 			i = next
@@ -156,7 +156,7 @@ func (f *finder) iban(v *numeral) {
 			want = int(f.ibans[countryIndex(code[0], code[1])])
 		}
 	}
-	c := v.at(i)
+	c := v.peek(i)
 	if want == 0 || isAlnum(c) || leadsLetter(c) {
 		return
 	}

@@ -20,21 +20,21 @@ func FindAround(d Detector, found []Finding, text string, parts, long []Part,
 	if look == 0 {
 		return FindWithLong(d, found, text)
 	}
-	places := placesAround(look, text, parts, apart(long))
+	regions := regionsAround(look, text, parts, apart(long))
 	around := 0
-	for _, p := range places {
+	for _, p := range regions {
 		around += p.changed.End - p.start + 2*look
 	}
 	if around > len(text) {
 		return FindWithLong(d, found, text)
 	}
-	for len(places) > 0 {
-		p := places[0]
-		places = places[1:]
+	for len(regions) > 0 {
+		p := regions[0]
+		regions = regions[1:]
 		for more := look / 4; ; more = max(2*look, 2*more) {
 			end := len(text)
-			if len(places) > 0 {
-				end = places[0].start
+			if len(regions) > 0 {
+				end = regions[0].start
 			}
 			near, long, settled := p.find(d, look, text, end, more)
 			if settled {
@@ -43,13 +43,14 @@ func FindAround(d Detector, found []Finding, text string, parts, long []Part,
 				break
 			}
 
-			// Something goes on. All of it counts as changed, and the next places with it that are near.
+			// Something long goes on behind the region. The region grows by it, and by the next
+			// regions that are near.
 			for _, l := range long {
 				p.changed.End = max(p.changed.End, l.End)
 			}
-			for len(places) > 0 && places[0].start <= p.changed.End+look+2*more {
-				p.changed.End = max(p.changed.End, places[0].changed.End)
-				places = places[1:]
+			for len(regions) > 0 && regions[0].start <= p.changed.End+look+2*more {
+				p.changed.End = max(p.changed.End, regions[0].changed.End)
+				regions = regions[1:]
 			}
 		}
 	}
@@ -82,7 +83,8 @@ func apart(parts []Part) (all []Part) {
 	return all
 }
 
-// lookBack returns how many bytes before a finding may decide about it; 0 if that is not known.
+// lookBack returns how many bytes before a finding the detector may have to read to find it; 0 if that is
+// not known.
 func lookBack(d Detector) int {
 	switch d.(type) {
 	case *pii:
@@ -93,18 +95,19 @@ func lookBack(d Detector) int {
 	return 0
 }
 
-// A place is where a text was changed, and where the search begins that finds what this decides about.
-type place struct {
+// A region is a part of a text that was changed. The search for findings that the change can affect begins
+// before it, at start.
+type region struct {
 	start   int
 	changed Part
 }
 
-// placesAround returns the places in a text at which parts of it were changed. Parts that are near to each
-// other make one place, and so do those in something long, with all of that.
-func placesAround(look int, text string, parts, long []Part) (places []place) {
+// regionsAround returns the regions of a text in which parts of it were changed. Parts that are
+// near each other are one region. If a part is inside something long, all of that is in its region.
+func regionsAround(look int, text string, parts, long []Part) (regions []region) {
 	before := 0 // where the last place ends
 	for len(parts) > 0 {
-		p := place{changed: parts[0]}
+		p := region{changed: parts[0]}
 		for grows := true; grows; {
 			for len(parts) > 0 && parts[0].Start-p.changed.End < 6*look {
 				p.changed.End = max(p.changed.End, parts[0].End)
@@ -127,19 +130,20 @@ func placesAround(look int, text string, parts, long []Part) (places []place) {
 				p.changed.End = max(p.changed.End, l.End)
 			}
 		}
-		if n := len(places); n > 0 && p.start-before < 3*look {
-			places[n-1].changed.End = p.changed.End
+		if n := len(regions); n > 0 && p.start-before < 3*look {
+			regions[n-1].changed.End = p.changed.End
 		} else {
-			places = append(places, p)
+			regions = append(regions, p)
 		}
 		before = p.changed.End
 	}
-	return places
+	return regions
 }
 
-// find returns what is found around a place, before the byte end. It is not settled if what follows the
-// place by so many bytes more than usual could change it, or if something long goes on from there.
-func (p *place) find(d Detector, look int, text string, end, more int,
+// find returns the findings of a region that begin before the byte end. They are settled if text that is more
+// than `more` bytes behind the region cannot change them, and if nothing long begins in the region and ends
+// behind it.
+func (p *region) find(d Detector, look int, text string, end, more int,
 ) (found []Finding, long []Part, settled bool) {
 	from := 0
 	if p.start > 0 {
@@ -178,8 +182,8 @@ func (p *place) find(d Detector, look int, text string, end, more int,
 	return found[first:max(first, last)], long, settled
 }
 
-// findSettled returns what is found in the beginning of a text and does not change however the text goes
-// on, how much of the text that is about, and what is long in it.
+// findSettled returns the findings of a text that stay the same whatever text follows, the place up to which
+// they are complete, and the long parts of the text.
 func findSettled(d Detector, text string) (found []Finding, open int, long []Part) {
 	s, ok := d.(scanner)
 	if !ok {

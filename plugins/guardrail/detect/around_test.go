@@ -14,12 +14,30 @@ import (
 
 // aroundPieces are what texts are made of; the second of each is what becomes of it where it is changed.
 var aroundPieces = [][2]string{
-	{"It was a quiet day by the river. ", ""}, {"ann&#64;b.example ", "ann@b.example "}, {"536-22-87&#50;6 ", "536-22-8726 "},
-	{"4111 1111 11&#49;1 1111 ", "4111 1111 1111 1111 "}, {"pass&#119;ord=hunter2!x ", "password=hunter2!x "}, {"536-22-8726 ", ""}, {"078-05-1120 ", ""},
-	{"my SSN is ", ""}, {"4111 1111 1111 1111 ", ""}, {"token: x8Qm2ZtR5vKd9LwY3nBf7 ", ""}, {"Cookie: a=b; sid=a8Kq0Zt5vKd9LwY3nB; ", ""}, {"c=d; ", ""},
-	{"ignore previous ", ""}, {"instructi&#111;ns ", "instructions "}, {"https://a.example/", ""}, {strings.Repeat("aGVyb24g", 150), ""}, {"eyJhbGciOiJIUzI1NiJ9.eyJ", ""},
-	{"-----BEGIN PRIVATE KEY-----\n", ""}, {strings.Repeat(strings.Repeat("QUJD", 16)+"\n", 20), ""}, {"&#45;----END PRIVATE KEY-----\n", "-----END PRIVATE KEY-----\n"},
-	{`{"passwords": ["hunter2!a", `, ""}, {`"hunter2!b", `, ""}, {"\u200b", " "}, {"&amp;", "&"}, {"curl -u ann:hunt&#101;r2x ", "curl -u ann:hunter2x "}, {"\n\n", ""}, {"DE89 3704 0044 0532 0130 00 ", ""},
+	{
+		"It was a quiet day by the river. ",
+		"",
+	}, {"ann&#64;b.example ", "ann@b.example "}, {"536-22-87&#50;6 ", "536-22-8726 "},
+	{
+		"4111 1111 11&#49;1 1111 ",
+		"4111 1111 1111 1111 ",
+	}, {"pass&#119;ord=hunter2!x ", "password=hunter2!x "}, {"536-22-8726 ", ""}, {"078-05-1120 ", ""},
+	{
+		"my SSN is ",
+		"",
+	}, {"4111 1111 1111 1111 ", ""}, {"token: x8Qm2ZtR5vKd9LwY3nBf7 ", ""}, {"Cookie: a=b; sid=a8Kq0Zt5vKd9LwY3nB; ", ""}, {"c=d; ", ""},
+	{
+		"ignore previous ",
+		"",
+	}, {"instructi&#111;ns ", "instructions "}, {"https://a.example/", ""}, {strings.Repeat("aGVyb24g", 150), ""}, {"eyJhbGciOiJIUzI1NiJ9.eyJ", ""},
+	{
+		"-----BEGIN PRIVATE KEY-----\n",
+		"",
+	}, {strings.Repeat(strings.Repeat("QUJD", 16)+"\n", 20), ""}, {"&#45;----END PRIVATE KEY-----\n", "-----END PRIVATE KEY-----\n"},
+	{
+		`{"passwords": ["hunter2!a", `,
+		"",
+	}, {`"hunter2!b", `, ""}, {"\u200b", " "}, {"&amp;", "&"}, {"curl -u ann:hunt&#101;r2x ", "curl -u ann:hunter2x "}, {"\n\n", ""}, {"DE89 3704 0044 0532 0130 00 ", ""},
 }
 
 // Of a text in which some parts were changed, all is found that is found in no other one.
@@ -43,14 +61,17 @@ func TestFindAround(t *testing.T) {
 			becomes := p[0]
 			if p[1] != "" {
 				becomes = p[1]
-				parts = append(parts, detect.Part{Start: after.Len(), End: after.Len() + len(becomes)})
+				parts = append(
+					parts,
+					detect.Part{Start: after.Len(), End: after.Len() + len(becomes)},
+				)
 			} else {
 				shifts = append(shifts, [3]int{before.Len(), after.Len(), len(p[0])})
 			}
 			before.WriteString(p[0])
 			after.WriteString(becomes)
 		}
-		at := func(place int) int { // in the text that was changed
+		pos := func(place int) int { // in the text that was changed
 			for _, s := range shifts {
 				if place < s[0]+s[2] {
 					return s[1] + max(0, place-s[0])
@@ -62,7 +83,7 @@ func TestFindAround(t *testing.T) {
 			old, long := detect.FindWithLong(d, nil, before.String())
 			var placed []detect.Part
 			for _, l := range long {
-				placed = append(placed, detect.Part{Start: at(l.Start), End: at(l.End)})
+				placed = append(placed, detect.Part{Start: pos(l.Start), End: pos(l.End)})
 			}
 			all := d.Find(nil, after.String())
 			near, _ := detect.FindAround(d, nil, after.String(), parts, placed)
@@ -82,7 +103,15 @@ func TestFindAround(t *testing.T) {
 			}
 			for _, f := range all {
 				if !slices.Contains(near, f) {
-					require.True(t, known[fmt.Sprint(f.Type, f.Start, f.End-f.Start)], "%s %d: %v %q", name, seed, f, after.String()[f.Start:f.End])
+					require.True(
+						t,
+						known[fmt.Sprint(f.Type, f.Start, f.End-f.Start)],
+						"%s %d: %v %q",
+						name,
+						seed,
+						f,
+						after.String()[f.Start:f.End],
+					)
 				}
 			}
 		}
@@ -110,7 +139,13 @@ func TestFindAroundInARunWithoutBlanks(t *testing.T) {
 			old[f] = true
 		}
 		after := head + " " + run + tail
-		near, _ := detect.FindAround(pii, nil, after, []detect.Part{{Start: len(head), End: len(head) + 1}}, nil)
+		near, _ := detect.FindAround(
+			pii,
+			nil,
+			after,
+			[]detect.Part{{Start: len(head), End: len(head) + 1}},
+			nil,
+		)
 		for _, f := range pii.Find(nil, after) {
 			require.True(t, old[f] || slices.Contains(near, f), "%s: %v", piece, f)
 		}
@@ -122,7 +157,10 @@ func TestWordsThatAreCut(t *testing.T) {
 	pii, err := detect.PII()
 	require.NoError(t, err)
 	for far := range 40 {
-		text := "16\xe2\x80phone " + strings.Repeat("9", far) + "3546589%3/85735703009102 7435 14 91666)4952b34393330313233343536: 1414111 1111 1111 1111543555-01323795 so it is"
+		text := "16\xe2\x80phone " + strings.Repeat(
+			"9",
+			far,
+		) + "3546589%3/85735703009102 7435 14 91666)4952b34393330313233343536: 1414111 1111 1111 1111543555-01323795 so it is"
 		want := pii.Find(nil, text)
 		reader := pii.Reader()
 		var found []detect.Finding

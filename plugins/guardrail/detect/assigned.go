@@ -38,11 +38,11 @@ func (s *scan) word(start, end int) {
 // isToldOf tells whether the name of a secret that begins at a place only says what something else
 // is of, as in "SHA-256 of the token: …", or is a part of the name of a cloud's resource, as in
 // arn:aws:secretsmanager:eu-west-1:123456789012:secret:db/Main-a1B2c3.
-func (s *scan) isToldOf(at int) bool {
-	if at < 4 {
+func (s *scan) isToldOf(pos int) bool {
+	if pos < 4 {
 		return false
 	}
-	before := s.text[max(0, at-maxName):at]
+	before := s.text[max(0, pos-maxName):pos]
 	switch before[len(before)-1] {
 	case ':', '/':
 		run := before[strings.LastIndexAny(before, " \t\n\"'=`")+1:]
@@ -211,8 +211,9 @@ func behindID(value string) string {
 	return rest
 }
 
-// isMisshapen tells whether a value begins as the tokens of a provider do and yet is none of theirs: it is shorter
-// than any of them, so that it was cut or typed by hand, or its prefix is in another case. The longest prefix counts.
+// isMisshapen tells whether a value begins as the tokens of a provider do and yet is none of
+// theirs: it is shorter than any of them, so that it was cut or typed by hand, or its prefix is in
+// another case. The longest prefix counts.
 func (s *scan) isMisshapen(value string) bool {
 	misshapen := false
 	state := uint32(0)
@@ -238,7 +239,8 @@ func (s *scan) isMisshapen(value string) bool {
 	return misshapen
 }
 
-// isMistake tells whether what follows a prefix is too short for a token, or a few characters longer than all are.
+// isMistake tells whether what follows a prefix is too short for a token, or a few characters
+// longer than all are.
 func (t *token) isMistake(length int) bool {
 	return length < t.least || t.least == t.most && isMistake(length, t.least)
 }

@@ -33,7 +33,8 @@ const (
 // unquotedSet are the bytes that a value without quotes may have.
 var unquotedSet = pattern.MustSet("A-Za-z0-9_.+/=~%!@#$^*?|:-")
 
-// quotedValueSet are those that one in quotes may have, beside the other quotes; blankSet those before a value.
+// quotedValueSet are those that one in quotes may have, beside the other quotes; blankSet those
+// before a value.
 var (
 	quotedValueSet = pattern.MustSet("!-[]-\xff")
 	blankSet       = pattern.MustSet(" \t\n\r=")
@@ -88,7 +89,8 @@ func (s *scan) assignment(name part, end int, verbs *verbs) (a assignment, ok bo
 	if text[i-1] == '|' && text[i-2] != '|' && !isCell(text, name.start) {
 		return a, false
 	}
-	if strings.HasSuffix(text[:name.start], ":<") && strings.HasPrefix(text[i-1:], ">@") { // <user>:<password>@host
+	if strings.HasSuffix(text[:name.start], ":<") &&
+		strings.HasPrefix(text[i-1:], ">@") { // <user>:<password>@host
 		return a, false
 	}
 	a.listed = text[i-1] == ',' && !isArgument(text, name.start)
@@ -263,8 +265,8 @@ func (s *scan) value(a assignment, i int) (assignment, bool) {
 
 // isBehindMark tells whether text[at:end] behind & goes on with a password, as in pw: Tulip&47chat.
 // In a form, a=b&c=d, the next name and = stand there, and in HTML the name of a character.
-func (s *scan) isBehindMark(at, end int, operator byte) bool {
-	rest := s.text[at:end]
+func (s *scan) isBehindMark(pos, end int, operator byte) bool {
+	rest := s.text[pos:end]
 	if strings.ContainsAny(rest, "0123456789") {
 		return strings.IndexByte(rest, '=') < 0
 	}
@@ -298,9 +300,9 @@ func afterType(text string, start, end int) int {
 }
 
 // unquoted returns where a value without quotes ends.
-func (s *scan) unquoted(at int) int {
-	if at < s.run.start || at >= s.run.end {
-		s.run = part{at, unquotedSet.Run(s.text, at, len(s.text))}
+func (s *scan) unquoted(pos int) int {
+	if pos < s.run.start || pos >= s.run.end {
+		s.run = part{pos, unquotedSet.Run(s.text, pos, len(s.text))}
 	}
-	return max(at, s.run.end)
+	return max(pos, s.run.end)
 }

@@ -121,8 +121,8 @@ type reader struct {
 	past bool // a byte past the end was asked for
 }
 
-// at returns a byte, or 0 past the end.
-func (r *reader) at(i int) byte {
+// peek returns the byte at i, or 0 past the end.
+func (r *reader) peek(i int) byte {
 	if i < len(r.text) {
 		return r.text[i]
 	}
@@ -143,7 +143,7 @@ func (r *reader) back(i, n int) byte {
 func (r *reader) skip(i int, parts ...string) int {
 	for _, part := range parts {
 		n := 0
-		for n < len(part) && r.at(i+n) == part[n] {
+		for n < len(part) && r.peek(i+n) == part[n] {
 			n++
 		}
 		if n == len(part) {

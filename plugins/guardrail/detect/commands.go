@@ -208,12 +208,12 @@ func (s *scan) curlUser(start, end int) {
 }
 
 // isInCurl tells whether the command that a place is in begins with curl, at most 640 bytes before.
-func (s *scan) isInCurl(at int) bool {
-	for i := at; i > 0 && at-i < 640; i-- {
+func (s *scan) isInCurl(pos int) bool {
+	for i := pos; i > 0 && pos-i < 640; i-- {
 		switch c := s.text[i-1]; {
 		case c == '\n' && (i < 2 || s.text[i-2] != '\\'):
 			return false
-		case c == 'c' && foldPrefix(s.text[i-1:at], "curl") && (i < 2 || !isWord(s.text[i-2])):
+		case c == 'c' && foldPrefix(s.text[i-1:pos], "curl") && (i < 2 || !isWord(s.text[i-2])):
 			return true
 		}
 	}

@@ -4,7 +4,8 @@ import "github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
 
 // Passwords in URLs and in SQL.
 
-// urlSet are the bytes of a user or a password in a URL, as people write them; a password may have a colon, too.
+// urlSet are the bytes of a user or a password in a URL, as people write them; a password may have
+// a colon, too.
 var (
 	urlSet         = pattern.MustSet("A-Za-z0-9_.~!#$&'()*+,;=%^|{}[<>-")
 	urlPasswordSet = pattern.MustSet("A-Za-z0-9_.~!#$&'()*+,;=%^|{}[<>:-")
@@ -38,8 +39,8 @@ func (s *scan) url(_, from int) {
 }
 
 // identifiedBy looks for the password in SQL's IDENTIFIED BY 'password'.
-func (s *scan) identifiedBy(_, at int) {
-	if at < len(s.text) && (s.text[at] == '\'' || s.text[at] == '"') {
-		s.argument("sql-password", at, false)
+func (s *scan) identifiedBy(_, pos int) {
+	if pos < len(s.text) && (s.text[pos] == '\'' || s.text[pos] == '"') {
+		s.argument("sql-password", pos, false)
 	}
 }

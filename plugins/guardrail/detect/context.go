@@ -14,12 +14,12 @@ const (
 
 // A context is the words before a numeral. They are read when a format asks for them.
 type context struct {
-	heard  bool               // near is filled
-	near   [maxLists]uint8    // how many words are nearer than a list's; contextWords for none
-	long   [maxLists]uint8    // how many words the list's phrase there has
-	words  [contextWords]part // the words, the nearest first
-	nwords int
-	silent int // no word is within reach before this place
+	labelsRead bool               // near is filled
+	near       [maxLists]uint8    // how many words are nearer than a list's; contextWords for none
+	long       [maxLists]uint8    // how many words the list's phrase there has
+	words      [contextWords]part // the words, the nearest first
+	nwords     int
+	silent     int // no word is within reach before this place
 
 	lined int // up to here it is known where lines begin
 	line  int // where the last one of them does; 0 if that is far before
@@ -32,45 +32,46 @@ type context struct {
 // A part is where something stands in a text.
 type part struct{ start, end int }
 
-// said tells whether a list's word or phrase stands before the numeral, and how many words are
-// nearer to it.
-func (v *numeral) said(l list) (distance int, ok bool) {
-	if !v.heard {
-		v.heard = true
-		v.listen()
+// labelBefore tells whether a word or phrase of a list stands before the number, and how many words stand
+// between the two.
+func (v *numeral) labelBefore(l list) (distance int, ok bool) {
+	if !v.labelsRead {
+		v.labelsRead = true
+		v.readLabels()
 	}
 	return int(v.near[l]), v.near[l] < contextWords
 }
 
-// A saying is what the words beside a number say of it.
-type saying struct {
+// A label is a word or phrase beside a number that says what the number is.
+type label struct {
 	near int  // how many words are nearer to it
 	long int  // how many words the phrase has
 	list list // whose phrase it is
 	ok   bool // there is one
 }
 
-// claim is the claim of a finding that the saying is about.
-func (s *saying) claim(values float64) claim {
+// claim returns the claim of a finding that has this label.
+func (s *label) claim(values float64) claim {
 	return claim{near: s.near, long: s.long, values: values, list: s.list}
 }
 
-// saidBeside tells whether a list's word or phrase stands before the numeral, or after it, where it
-// ends at end: AB1234567 is my passport.
-func (v *numeral) saidBeside(l list, end int) saying {
-	near, ok := v.said(l)
+// labelBeside returns the label of a list that stands before the number, or behind its end: AB1234567 is my
+// passport.
+func (v *numeral) labelBeside(l list, end int) label {
+	near, ok := v.labelBefore(l)
 	if ok {
-		return saying{near: near, long: int(v.long[l]), list: l, ok: true}
+		return label{near: near, long: int(v.long[l]), list: l, ok: true}
 	}
 	if v.after == end {
-		return saying{}
+		return label{}
 	}
-	return v.saidAfter(l, end)
+	return v.labelAfter(l, end)
 }
 
-// saidAfter tells whether a list's word or phrase follows a place: after a comma or a parenthesis, or after words
-// that link it. One that counts only right before a number must follow such a word, or stand alone in parentheses.
-func (v *numeral) saidAfter(l list, i int) saying {
+// labelAfter returns the label of a list that follows a number that ends at i: after a comma or a
+// parenthesis, or after linking words such as "is my". A label that is marked with ^ must follow a
+// linking word, or be all that a parenthesis has.
+func (v *numeral) labelAfter(l list, i int) label {
 	end := i
 	links := false  // something links the number to the next word
 	linked := false // a word does
@@ -79,10 +80,10 @@ func (v *numeral) saidAfter(l list, i int) saying {
 	for distance := range 5 {
 		// What stands before the word.
 		for range 3 {
-			switch v.at(i) {
+			switch v.peek(i) {
 			case '(', ',', '[', '-':
 				links = true
-				opened = opened || v.at(i) == '(' || v.at(i) == '['
+				opened = opened || v.peek(i) == '(' || v.peek(i) == '['
 				i++
 			case ' ', '\'':
 				i++
@@ -97,30 +98,30 @@ func (v *numeral) saidAfter(l list, i int) saying {
 			if distance == 0 && !v.past {
 				v.after = end
 			}
-			return saying{}
+			return label{}
 		}
 		if links {
-			said := v.phraseFrom(l, start, linked, opened)
-			if said.ok {
-				said.near = distance
-				return said
+			labelled := v.phraseFrom(l, start, linked, opened)
+			if labelled.ok {
+				labelled.near = distance
+				return labelled
 			}
 		}
 		if !link && (passed || !linked) {
-			return saying{}
+			return label{}
 		}
 		passed = passed || !link
 		links = true
 		linked = !passed
 		opened = false
 	}
-	return saying{}
+	return label{}
 }
 
 // wordEnd returns where the word ends that begins at i; i if there is none, or a very long one.
 func (v *numeral) wordEnd(i int) int {
 	end := i
-	for isLetter(v.at(end)) || v.at(end) >= utf8.RuneSelf {
+	for isLetter(v.peek(end)) || v.peek(end) >= utf8.RuneSelf {
 		end++
 		if end-i > wordBytes {
 			return i
@@ -129,16 +130,16 @@ func (v *numeral) wordEnd(i int) int {
 	return end
 }
 
-// phraseFrom tells whether a list has a word or phrase that begins at a place in the text. One that counts only
-// right before a number counts here if a word links it, or if it is all that a parenthesis has.
-func (v *numeral) phraseFrom(l list, i int, linked, opened bool) saying {
+// phraseFrom returns the word or phrase of a list that begins at i. One that is marked with ^
+// counts only if a linking word is before it, or if it is all that a parenthesis has.
+func (v *numeral) phraseFrom(l list, i int, linked, opened bool) label {
 	const longest = 5 // words that a phrase has
 	var words [longest]part
 	var buf [3 * wordBytes]byte
 	for n := range words {
 		end := v.wordEnd(i)
 		if end == i {
-			return saying{}
+			return label{}
 		}
 		words[longest-1-n] = part{i, end}
 		before := words[longest-n:] // the words of the phrase so far, the last one first
@@ -148,51 +149,51 @@ func (v *numeral) phraseFrom(l list, i int, linked, opened bool) saying {
 			if m.list != l || int(m.long) != n+1 || n > 0 && !v.reads(before, 0, m.rest) {
 				continue
 			}
-			if !m.nearest || linked || opened && (v.at(end) == ')' || v.at(end) == ']') {
-				return saying{long: int(m.long), list: l, ok: true}
+			if !m.nearest || linked || opened && (v.peek(end) == ')' || v.peek(end) == ']') {
+				return label{long: int(m.long), list: l, ok: true}
 			}
 		}
 
 		for _, p := range v.tables.script { // scripts that put no spaces between words
 			if p.list == l && strings.Contains(v.text[i:end], p.text) {
-				return saying{long: 1, list: l, ok: true}
+				return label{long: 1, list: l, ok: true}
 			}
 		}
 
 		// The next word.
 		i = end
-		switch v.at(i) {
+		switch v.peek(i) {
 		case ' ', '-', '\'':
 			i++
 		default:
-			return saying{}
+			return label{}
 		}
 	}
-	return saying{}
+	return label{}
 }
 
 // isOther tells whether a word near before the numeral says that it is an order's, a ticket's and
 // so on.
 func (v *numeral) isOther() bool {
-	near, ok := v.said(otherList)
+	near, ok := v.labelBefore(otherList)
 	return ok && near < 5
 }
 
-// unheard is near where no list has a word.
-var unheard = func() (near [maxLists]uint8) {
+// noLabels is context.near for a number that has no label of any list.
+var noLabels = func() (near [maxLists]uint8) {
 	for i := range near {
 		near[i] = contextWords
 	}
 	return near
 }()
 
-// listen finds out which lists have a word before the numeral.
-func (v *numeral) listen() {
-	v.near = unheard
-	v.hear(v.before())
+// readLabels reads the words before the number and notes which lists have a label among them.
+func (v *numeral) readLabels() {
+	v.near = noLabels
+	v.noteWords(v.wordsBefore())
 	start, end := v.header()
 	if start < end {
-		v.hear(v.wordsOf(start, end))
+		v.noteWords(v.wordsOf(start, end))
 	}
 
 	// Phrases without spaces.
@@ -210,25 +211,25 @@ func (v *numeral) listen() {
 	}
 }
 
-// hear finds the lists of words, of which the nearest comes first.
-func (v *numeral) hear(words []part) {
-	linked := true // all words so far say nothing, such as "number is"
+// noteWords notes which lists have some of these words. The word that is nearest to the number comes first.
+func (v *numeral) noteWords(words []part) {
+	linked := true // all words so far are linking words, such as "number is"
 	var buf [3 * contextBytes]byte
 	for i, w := range words {
 		word := v.small(buf[:0], w)
-		known := v.mean(words, i, linked, word)
+		known := v.noteMeaning(words, i, linked, word)
 		links := linked && isLinking[string(word)]
 		first := i // the first part of a word such as eNaTIS, which was parted
 		for first+1 < len(words) && words[first+1].end == words[first].start {
 			first++
 		}
 		if first > i && (i == 0 || words[i-1].start != w.end) {
-			v.mean(words[first-i:], i, linked, v.small(buf[:0], part{words[first].start, w.end}))
+			v.noteMeaning(words[first-i:], i, linked, v.small(buf[:0], part{words[first].start, w.end}))
 		}
 		if !known && w.end-w.start > 5 {
 			word = withoutEnding(v.small(buf[:0], w))
 			if len(word) > 0 {
-				v.mean(words, i, linked, word)
+				v.noteMeaning(words, i, linked, word)
 			}
 		}
 		linked = links
@@ -263,11 +264,11 @@ func withoutEnding(word []byte) []byte {
 	return nil
 }
 
-// mean notes what a word means, which is words[i], and tells whether it means something. Linked says
-// that all words that are nearer say nothing.
-func (v *numeral) mean(words []part, i int, linked bool, word []byte) (known bool) {
-	at, bit := hintOf(word)
-	if v.tables.hints[at]&bit == 0 {
+// noteMeaning notes the lists that have words[i], and tells whether any list has it. Linked is true
+// if all words between it and the number are linking words.
+func (v *numeral) noteMeaning(words []part, i int, linked bool, word []byte) (known bool) {
+	pos, bit := hintOf(word)
+	if v.tables.hints[pos]&bit == 0 {
 		return false
 	}
 	for n := v.tables.words[string(word)]; n != 0; {
@@ -287,10 +288,10 @@ func (v *numeral) mean(words []part, i int, linked bool, word []byte) (known boo
 	return known
 }
 
-// before collects the words before the numeral, the nearest first. Words end at digits, at _ and
+// wordsBefore collects the words before the number, the nearest first. Words end at digits, at _ and
 // where a small letter comes before a capital, so that phone_number and phoneNumber are two words.
-// An empty line ends the context.
-func (v *numeral) before() []part {
+// Words before an empty line do not count.
+func (v *numeral) wordsBefore() []part {
 	v.wordsOf(max(0, v.pre-contextBytes, v.silent), v.pre)
 	if v.nwords == 0 {
 		v.silent = v.pre // so that each number of a long row does not look for the words before the first
@@ -298,7 +299,7 @@ func (v *numeral) before() []part {
 	return v.words[:v.nwords]
 }
 
-// wordsOf collects the words of a part of the text as before does.
+// wordsOf collects the words of text[first:end] in the same way.
 func (v *numeral) wordsOf(first, end int) []part {
 	v.nwords = 0
 	lines := 0
@@ -371,13 +372,13 @@ func (v *numeral) isAbove(word int) bool {
 func (v *numeral) isFollowed(i int, words []string) bool {
 	for range 4 {
 		for n := 0; n < 2; n++ {
-			switch v.at(i) {
+			switch v.peek(i) {
 			case ' ', '-', '(', ',', ':', '/', '\t':
 				i++
 			}
 		}
 		end := i
-		for isLetter(v.at(end)) {
+		for isLetter(v.peek(end)) {
 			end++
 			if end-i > 12 {
 				return false

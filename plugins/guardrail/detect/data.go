@@ -20,8 +20,8 @@ func rowsOf(name string, columns ...string) []table.Row {
 	return table.Read(dataFiles, "data/"+name, columns...)
 }
 
-// listsOf returns the lists of words in a file whose rows are the name of a list and its words. It panics if a
-// list is there twice, or is none of those that are wanted, or is missing.
+// listsOf returns the lists of words in a file whose rows are the name of a list and its words. It
+// panics if a list is there twice, or is none of those that are wanted, or is missing.
 func listsOf(name string, wanted ...string) map[string][]string {
 	lists := make(map[string][]string, len(wanted))
 	for _, row := range rowsOf(name, "list", "words") {

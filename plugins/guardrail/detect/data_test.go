@@ -37,7 +37,10 @@ func TestDataFilesAreReadable(t *testing.T) {
 			require.LessOrEqual(t, len([]rune(line)), 220, "%s:%d", name, n+1)
 			words := line[strings.LastIndexByte(line, '\t')+1:]
 			switch name {
-			case "data/vocabulary.txt", "data/injection_words.txt", "data/names.txt", "data/ids.txt":
+			case "data/vocabulary.txt",
+				"data/injection_words.txt",
+				"data/names.txt",
+				"data/ids.txt":
 				if line != "" && line[0] != '#' {
 					require.Equal(t, strings.ToLower(words), words, "%s:%d", name, n+1)
 				}
@@ -49,7 +52,11 @@ func TestDataFilesAreReadable(t *testing.T) {
 
 // A rule can be asked about any number of the shapes that it is for, without a panic.
 func TestChecksFitTheirNumbers(t *testing.T) {
-	alphabets := map[byte]string{'9': digits, 'A': strings.ToUpper(low), '*': digits + strings.ToUpper(low)}
+	alphabets := map[byte]string{
+		'9': digits,
+		'A': strings.ToUpper(low),
+		'*': digits + strings.ToUpper(low),
+	}
 	asked := 0
 	for _, f := range detect.IDForms() {
 		if f.Rule == nil {

@@ -67,7 +67,7 @@ func (f *finder) date(v *numeral) {
 	case last != 2:
 		return
 	}
-	if v.joinedRight(end) || isAlnum(v.at(end)) {
+	if v.joinedRight(end) || isAlnum(v.peek(end)) {
 		return
 	}
 	f.day(v, v.start, end, long)
@@ -75,15 +75,15 @@ func (f *finder) date(v *numeral) {
 
 // day adds a date. One with a year of two digits must be said to be one, or be all of a text.
 func (f *finder) day(v *numeral, start, end int, long bool) {
-	near, said := v.said(birthList)
-	if said && near < 6 {
+	near, labelled := v.labelBefore(birthList)
+	if labelled && near < 6 {
 		f.add("DATE_OF_BIRTH", "words", start, end, .85)
 	} else if f.isAsked(v, end) {
 		f.add("DATE_OF_BIRTH", "whole", start, end, .3)
 	}
 	if !long {
-		near, said = v.said(dateList)
-		long = said && near < 4 || v.isAll(end)
+		near, labelled = v.labelBefore(dateList)
+		long = labelled && near < 4 || v.isAll(end)
 	}
 	if long {
 		f.add("DATE_TIME", "date", start, end, .6)
@@ -94,7 +94,7 @@ func (f *finder) day(v *numeral, start, end int, long bool) {
 // with Z or +01:00.
 func (v *numeral) timeOfDay(i int) int {
 	end := i
-	c := v.at(i)
+	c := v.peek(i)
 	if c != 'T' && c != ' ' {
 		return end
 	}
@@ -102,14 +102,14 @@ func (v *numeral) timeOfDay(i int) int {
 
 	// Hours, minutes, seconds.
 	for n := 0; n < 3; n++ {
-		if !isDigit(v.at(i)) || !isDigit(v.at(i+1)) {
+		if !isDigit(v.peek(i)) || !isDigit(v.peek(i+1)) {
 			return end
 		}
 		i += 2
 		if n > 0 {
 			end = i
 		}
-		if v.at(i) != ':' || n == 2 {
+		if v.peek(i) != ':' || n == 2 {
 			break
 		}
 		i++
@@ -117,20 +117,20 @@ func (v *numeral) timeOfDay(i int) int {
 	if i != end {
 		return end
 	}
-	if v.at(i) == '.' {
-		for n := 1; n < 10 && isDigit(v.at(i+n)); n++ {
+	if v.peek(i) == '.' {
+		for n := 1; n < 10 && isDigit(v.peek(i+n)); n++ {
 			end = i + n + 1
 		}
 	}
 
 	// The time zone.
-	switch v.at(end) {
+	switch v.peek(end) {
 	case 'Z':
 		return end + 1
 	case '+', '-':
 		i = end + 1
-		if isDigit(v.at(i)) && isDigit(v.at(i+1)) && v.at(i+2) == ':' &&
-			isDigit(v.at(i+3)) && isDigit(v.at(i+4)) {
+		if isDigit(v.peek(i)) && isDigit(v.peek(i+1)) && v.peek(i+2) == ':' &&
+			isDigit(v.peek(i+3)) && isDigit(v.peek(i+4)) {
 			return i + 5
 		}
 	}
@@ -143,7 +143,7 @@ func mayBeMonth(c byte) bool { return kinds[c]&monthByte != 0 }
 // month returns where a month's name ends that begins at i; 0 if none does.
 func (v *numeral) month(i int) int {
 	end := i
-	for isLetter(v.at(end)) || leadsLetter(v.at(end)) || end > i && continues(v.at(end)) {
+	for isLetter(v.peek(end)) || leadsLetter(v.peek(end)) || end > i && continues(v.peek(end)) {
 		end++
 		if end-i > 12 {
 			return 0
@@ -171,7 +171,7 @@ func (v *numeral) month(i int) int {
 	if !v.tables.isMonth(key) {
 		return 0
 	}
-	if v.at(end) == '.' {
+	if v.peek(end) == '.' {
 		end++
 	}
 	return end
@@ -181,7 +181,7 @@ func (v *numeral) month(i int) int {
 // 2001, and 3-Feb after a word such as date or as all of a text.
 func (f *finder) dayFirst(v *numeral) {
 	i := v.start
-	for isDigit(v.at(i)) {
+	for isDigit(v.peek(i)) {
 		i++
 	}
 	day := v.value(0)
@@ -194,36 +194,37 @@ func (f *finder) dayFirst(v *numeral) {
 	if end == 0 {
 		return
 	}
-	if v.text[i-1] == '-' && v.at(end) != '-' && !isAlnum(v.at(end)) { // 3-Feb
+	if v.text[i-1] == '-' && v.peek(end) != '-' && !isAlnum(v.peek(end)) { // 3-Feb
 		f.day(v, v.start, end, false)
 	}
-	parted := v.at(end) == '-'
+	parted := v.peek(end) == '-'
 	end = v.skip(end, ", ", " de ", " ", "-")
 	switch {
 	case v.year(end):
 		f.day(v, v.start, end+4, true)
-	case parted && isDigit(v.at(end)) && isDigit(v.at(end+1)) && !isAlnum(v.at(end+2)): // 3-Feb-01
+	case parted && isDigit(v.peek(end)) && isDigit(v.peek(end+1)) && !isAlnum(v.peek(end+2)): // 3-Feb-01
 		f.day(v, v.start, end+2, true)
 	}
 }
 
 // monthFirst finds February 3, 2001, whose month is what stands from start to i.
 func (f *finder) monthFirst(v *numeral, start, i int) {
-	if i-start < 3 || i-start > 9 || v.at(i) != ' ' && v.at(i) != '.' && v.at(i) != '-' || v.month(start) == 0 {
+	if i-start < 3 || i-start > 9 || v.peek(i) != ' ' && v.peek(i) != '.' && v.peek(i) != '-' ||
+		v.month(start) == 0 {
 		return
 	}
-	if v.at(i) == '-' { // Feb-2001
+	if v.peek(i) == '-' { // Feb-2001
 		if v.year(i + 1) {
 			v.start = start
 			v.pre = start
-			v.heard = false
+			v.labelsRead = false
 			f.day(v, start, i+5, true)
 		}
 		return
 	}
 	n := v.skip(v.skip(i, "."), " ")
 	day := n
-	for n < day+2 && isDigit(v.at(n)) {
+	for n < day+2 && isDigit(v.peek(n)) {
 		n++
 	}
 	if n == day {
@@ -234,14 +235,14 @@ func (f *finder) monthFirst(v *numeral, start, i int) {
 	if v.year(n) {
 		v.start = start
 		v.pre = start
-		v.heard = false
+		v.labelsRead = false
 		f.day(v, start, n+4, true)
 	}
 }
 
 // year tells whether a year of four digits stands at i.
 func (v *numeral) year(i int) bool {
-	c := v.at(i)
+	c := v.peek(i)
 	return (c == '1' || c == '2') &&
-		isDigit(v.at(i+1)) && isDigit(v.at(i+2)) && isDigit(v.at(i+3)) && !isAlnum(v.at(i+4))
+		isDigit(v.peek(i+1)) && isDigit(v.peek(i+2)) && isDigit(v.peek(i+3)) && !isAlnum(v.peek(i+4))
 }

@@ -10,16 +10,19 @@
 // files in the folder data, whose first lines explain them. To have more found, add a row there:
 //
 //   - an official number or code: a row of ids.txt, with its forms, its check, and the words that stand
-//     beside it;
-//   - a token that begins with a prefix of its own: a line of tokens.txt;
+//     beside it; a check that no other has is a row of checks.txt;
+//   - a country's telephone numbers as a type of their own: a row of national_phones.txt;
+//   - a token that begins with a prefix of its own: a line of tokens.txt; one that has a mark of its own in
+//     its middle: a line of middle_tokens.txt;
 //   - a form that only a provider's name beside it makes a secret: a line of providers.txt;
 //   - a name under which a value is a secret: its last word to a list of names.txt;
 //   - a name whose value is none: the word that says so to a list of names.txt;
 //   - what stands in the place of a secret: a word to the placeholders of passwords.txt;
 //   - a command that is given a password: a line of commands.txt.
 //
-// What has a form that no table can say, such as a date or a telephone number, is a method of finder in
-// a file of its own, which scan.go calls.
+// A kind of personal data whose form no table can describe, such as a date or a telephone number,
+// is a method of finder in a file of its own; finder.number or finder.word in scan.go calls it. A
+// secret of such a form is a method of scan, with its keyword in fixedProbes of secrets.go.
 package detect
 
 // A Finding is a part of a text.

@@ -35,7 +35,10 @@ func Forms() (all []Form) {
 	for _, probes := range defaultSecrets().probes {
 		for _, p := range probes {
 			if p.token != nil {
-				all = append(all, Form{Rule: p.token.rule, Prefix: p.token.prefix, Rest: p.token.rest})
+				all = append(
+					all,
+					Form{Rule: p.token.rule, Prefix: p.token.prefix, Rest: p.token.rest},
+				)
 			}
 		}
 	}
@@ -73,10 +76,11 @@ func IDForms() (all []IDForm) {
 	}
 	for _, written := range slices.Sorted(maps.Keys(allPIITables().numbers)) {
 		for _, id := range allPIITables().numbers[written] {
-			form := regexp.MustCompile(`\d+`).ReplaceAllStringFunc(written, func(size string) string {
-				n, _ := strconv.Atoi(size)
-				return strings.Repeat("9", n)
-			})
+			form := regexp.MustCompile(`\d+`).
+				ReplaceAllStringFunc(written, func(size string) string {
+					n, _ := strconv.Atoi(size)
+					return strings.Repeat("9", n)
+				})
 			add(form, id)
 		}
 	}

@@ -83,7 +83,8 @@ func isSession(name string) bool {
 		if is("csrf") || is("xsrf") {
 			return false
 		}
-		session = session || slices.ContainsFunc(sessionWords, is) || is("sid") && (i == 0 || !isLetter(name[i-1]))
+		session = session || slices.ContainsFunc(sessionWords, is) ||
+			is("sid") && (i == 0 || !isLetter(name[i-1]))
 	}
 	return session
 }

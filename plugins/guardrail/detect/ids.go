@@ -35,7 +35,7 @@ type idForm struct {
 	spaced   bool // it may be written in groups, if it has letters
 	groups   int  // how many groups it must be written in if no word says what it is
 	anywhere bool // it needs no word
-	whole    bool // it needs none if it is all of a text
+	whole    bool // it needs no word if the text has nothing else
 	// share returns which share of all values of the picture passes the check.
 	share func() float64
 	// values returns how many values pass it.

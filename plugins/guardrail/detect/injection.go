@@ -104,7 +104,10 @@ func newPhrases() *phrases {
 		}
 		p.rules = append(p.rules, rule)
 		if len(p.rules) > maxPhraseRules || !rule.wants[0] {
-			row.Fail("there are more than %d rules, or the first list of this one has no words", maxPhraseRules)
+			row.Fail(
+				"there are more than %d rules, or the first list of this one has no words",
+				maxPhraseRules,
+			)
 		}
 	}
 	if len(used) != len(lists) {
@@ -132,8 +135,8 @@ func bothCases(word string) []string {
 // togetherBytes is how far apart the words of a rule may stand.
 const togetherBytes = 120
 
-// A placed says where in the sentence a word of each of a rule's lists was last. A start of -1
-// means nowhere.
+// A placed holds, for each list of a rule, where its word was seen last in the sentence. A start of
+// -1 means that none was seen.
 type placed struct{ start, end [3]int }
 
 var nowhere = placed{start: [3]int{-1, -1, -1}}
@@ -145,12 +148,12 @@ func (p *placed) together(wants *[3]bool, end int) (from int, ok bool) {
 		if !wanted {
 			continue
 		}
-		at := p.start[i]
-		if at < 0 || end-at > togetherBytes {
+		pos := p.start[i]
+		if pos < 0 || end-pos > togetherBytes {
 			return 0, false
 		}
 		if i < 2 {
-			from = min(from, at)
+			from = min(from, pos)
 		}
 	}
 	return from, true
@@ -179,13 +182,13 @@ func (p *phrases) scan(text string) (found []Finding, open int) {
 				inSentence[t.rule] = true
 				last[t.rule] = nowhere
 			}
-			at := &last[t.rule]
+			pos := &last[t.rule]
 			end := i + 1
 			start := end - p.words.Size(n)
 
 			// Of the words of a list that end here the longest counts, which comes first.
-			before := at.start[t.list]
-			if before >= 0 && start < at.end[t.list] || !isApart(text, start, end) {
+			before := pos.start[t.list]
+			if before >= 0 && start < pos.end[t.list] || !isApart(text, start, end) {
 				continue
 			}
 			negated, mayGoOn := isNegated(text, start, end)
@@ -197,21 +200,21 @@ func (p *phrases) scan(text string) (found []Finding, open int) {
 			if mayGoOn && t.list < 2 && before >= 0 && end-before <= togetherBytes {
 				open = min(open, before)
 			}
-			at.start[t.list] = start
-			at.end[t.list] = end
+			pos.start[t.list] = start
+			pos.end[t.list] = end
 
-			from, ok := at.together(&p.rules[t.rule].wants, end)
+			from, ok := pos.together(&p.rules[t.rule].wants, end)
 			if !ok {
 				continue
 			}
 			found = append(found, Finding{
 				Type: "PROMPT_INJECTION", Rule: p.rules[t.rule].name,
-				Start: from, End: max(at.end[0], at.end[1]), Score: .5,
+				Start: from, End: max(pos.end[0], pos.end[1]), Score: .5,
 			})
 			if mayGoOn {
 				open = min(open, from)
 			}
-			*at = nowhere
+			*pos = nowhere
 		}
 	}
 	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(a.Start, b.Start) })
@@ -219,19 +222,19 @@ func (p *phrases) scan(text string) (found []Finding, open int) {
 	// A word near the end may be joined by those that come after.
 	for rule := range p.rules {
 		for list := range 2 {
-			at := last[rule].start[list]
-			if inSentence[rule] && at >= 0 && len(text)-at <= togetherBytes {
-				open = min(open, at)
+			pos := last[rule].start[list]
+			if inSentence[rule] && pos >= 0 && len(text)-pos <= togetherBytes {
+				open = min(open, pos)
 			}
 		}
 	}
 	// So may a word that has just begun.
 	p.words.Begun(state, func(length int, _ uint32) bool {
-		at := len(text) - length
-		if !isSeam(text, at-1, at) {
+		pos := len(text) - length
+		if !isSeam(text, pos-1, pos) {
 			return true
 		}
-		open = min(open, at)
+		open = min(open, pos)
 		return false
 	})
 	return found, open

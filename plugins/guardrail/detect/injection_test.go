@@ -73,12 +73,64 @@ func TestNoInjection(t *testing.T) {
 }
 
 func TestInjectionKeepsTheContract(t *testing.T) {
-	parts := []string{"ignore", "Ignore ", "all ", "previous", " instructions", "instruction", "s", ".", "\n", "\n\n", " the above and", "prior ", "reveal ", "your system prompt", "you are now ", "DAN", "now dan", "<|im_", "start|>", "x", " ",
-		"do not tell ", "the user", "忽略", "之前", "指令", "。", "é", "\xe3", "\xff", "vergiss ", "alle ", "Anweisungen", "bypass", "e", "forget", " t", "o ", "don't ", "not ", "never ", "send ", "chat history ", "https://", "base64 ", "and follow", "what is the password", "?", "you are ", "in developer mode ", "you must", strings.Repeat("word ", 20)}
+	parts := []string{
+		"ignore",
+		"Ignore ",
+		"all ",
+		"previous",
+		" instructions",
+		"instruction",
+		"s",
+		".",
+		"\n",
+		"\n\n",
+		" the above and",
+		"prior ",
+		"reveal ",
+		"your system prompt",
+		"you are now ",
+		"DAN",
+		"now dan",
+		"<|im_",
+		"start|>",
+		"x",
+		" ",
+		"do not tell ",
+		"the user",
+		"忽略",
+		"之前",
+		"指令",
+		"。",
+		"é",
+		"\xe3",
+		"\xff",
+		"vergiss ",
+		"alle ",
+		"Anweisungen",
+		"bypass",
+		"e",
+		"forget",
+		" t",
+		"o ",
+		"don't ",
+		"not ",
+		"never ",
+		"send ",
+		"chat history ",
+		"https://",
+		"base64 ",
+		"and follow",
+		"what is the password",
+		"?",
+		"you are ",
+		"in developer mode ",
+		"you must",
+		strings.Repeat("word ", 20),
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(parts), 0, 14).Draw(t, "parts"), "")
-		law, at := detecttest.Offence(detect.Injection(), text)
-		require.Empty(t, law, "at %d of %q", at, text)
+		law, pos := detecttest.Offence(detect.Injection(), text)
+		require.Empty(t, law, "at %d of %q", pos, text)
 	})
 }
 

@@ -22,7 +22,7 @@ func (f *finder) ipv4(v *numeral) {
 		small = small && n < 32
 	}
 	end := v.groups[3].end
-	if v.at(end) == '.' && isDigit(v.at(end+1)) || v.at(end) == '-' && isAlnum(v.at(end+1)) {
+	if v.peek(end) == '.' && isDigit(v.peek(end+1)) || v.peek(end) == '-' && isAlnum(v.peek(end+1)) {
 		return
 	}
 	if v.joinedLeft() && v.back(v.pre, 1) != '/' && v.back(v.pre, 1) != ':' {
@@ -36,8 +36,8 @@ func (f *finder) ipv4(v *numeral) {
 		return
 	}
 
-	near, said := v.said(versionList)
-	if said && (near == 0 || small && near < 3) {
+	near, labelled := v.labelBefore(versionList)
+	if labelled && (near == 0 || small && near < 3) {
 		return
 	}
 	if small && !v.isNetworked(end) && !f.isAsked(v, end) {
@@ -57,18 +57,18 @@ func (v *numeral) isNetworked(end int) bool {
 	case before == '@', before == '/' && v.back(v.start, 2) == '/':
 		return true
 	}
-	switch c := v.at(end); {
-	case c == '.' && isLetter(v.at(end+1)), c == '_' && isAlnum(v.at(end+1)):
+	switch c := v.peek(end); {
+	case c == '.' && isLetter(v.peek(end+1)), c == '_' && isAlnum(v.peek(end+1)):
 		return false // a file's name
-	case (c == ':' || c == '/') && isDigit(v.at(end+1)):
+	case (c == ':' || c == '/') && isDigit(v.peek(end+1)):
 		return true
 	}
 	switch v.text[v.start:end] {
 	case "1.1.1.1", "8.8.8.8", "9.9.9.9", "8.8.4.4":
 		return true
 	}
-	near, said := v.said(networkList)
-	return v.value(0) == 10 || said && near < 5
+	near, labelled := v.labelBefore(networkList)
+	return v.value(0) == 10 || labelled && near < 5
 }
 
 // ipv6 finds addresses of RFC 4291 in the text from i on, and hardware addresses with colons. The
@@ -86,21 +86,21 @@ func (f *finder) ipv6(r *reader, i int) {
 	digits := false
 	pairs := true // all groups have two digits
 	wide := false // a group has four digits
-	if r.at(i) == ':' {
+	if r.peek(i) == ':' {
 		i += 2
 		gaps = 1
 	}
 	for groups < 8 {
 		// A group.
 		begin := i
-		for isHex(r.at(i)) && i-begin < 5 {
-			digits = digits || isDigit(r.at(i))
+		for isHex(r.peek(i)) && i-begin < 5 {
+			digits = digits || isDigit(r.peek(i))
 			i++
 		}
 		if i == begin && gaps > 0 && r.back(i, 1) == ':' {
 			break
 		}
-		c := r.at(i)
+		c := r.peek(i)
 		if i == begin || i-begin > 4 || isAlnum(c) || leadsLetter(c) {
 			return
 		}
@@ -112,10 +112,10 @@ func (f *finder) ipv6(r *reader, i int) {
 		}
 
 		// What is between it and the next one.
-		next := r.at(i + 1)
+		next := r.peek(i + 1)
 		if next == ':' {
 			gaps++
-			if gaps > 1 || r.at(i+2) == ':' {
+			if gaps > 1 || r.peek(i+2) == ':' {
 				return
 			}
 			i += 2
@@ -126,7 +126,7 @@ func (f *finder) ipv6(r *reader, i int) {
 		}
 		i++
 	}
-	if r.at(i) == ':' && isHex(r.at(i+1)) {
+	if r.peek(i) == ':' && isHex(r.peek(i+1)) {
 		return
 	}
 	switch {
@@ -163,11 +163,11 @@ func (f *finder) mac(r *reader, v *numeral) {
 		digits += g.digits
 	}
 	end := v.groups[groups-1].end
-	if r.at(end) == sep && isAlnum(r.at(end+1)) {
+	if r.peek(end) == sep && isAlnum(r.peek(end+1)) {
 		return
 	}
-	_, said := v.said(macList)
-	if said || digits > 0 && digits < groups*size || f.isAsked(v, end) {
+	_, labelled := v.labelBefore(macList)
+	if labelled || digits > 0 && digits < groups*size || f.isAsked(v, end) {
 		f.add("MAC_ADDRESS", "groups", v.start, end, .9)
 	}
 }

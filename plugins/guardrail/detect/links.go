@@ -65,11 +65,11 @@ func (f *finder) address(r *reader, i int, inLink bool) (end, path int) {
 		}
 	}
 
-	switch c := r.at(j); {
+	switch c := r.peek(j); {
 	case c == '@' && j-i <= localBytes:
 		f.email(r, i, j)
 	case inLink:
-	case c == ':' && dots == 0 && r.at(j+1) == '/' && r.at(j+2) == '/' && j-i > 1 && j-i <= 10:
+	case c == ':' && dots == 0 && r.peek(j+1) == '/' && r.peek(j+2) == '/' && j-i > 1 && j-i <= 10:
 		return f.link(r, i, j+3)
 	case dots > 0:
 		return f.bareHost(r, i)
@@ -98,7 +98,7 @@ func (f *finder) bareHost(r *reader, i int) (end, path int) {
 	} else if !f.isCommonDomain(r.text[top:end]) {
 		return 0, 0
 	}
-	switch c := r.at(end); {
+	switch c := r.peek(end); {
 	case c == ':', c == '/', c == '?':
 		return f.link(r, start, end)
 	case isAlnum(c), c == '_', c == '(':
@@ -117,7 +117,7 @@ func (r *reader) host(i int) (end, top int) {
 		if n-i > hostBytes {
 			return 0, 0
 		}
-		c := r.at(n)
+		c := r.peek(n)
 		if isAlnum(c) || c == '-' || leadsLetter(c) || continues(c) && n > label && n < len(r.text) {
 			continue
 		}
@@ -149,7 +149,7 @@ func (r *reader) host(i int) (end, top int) {
 func (f *finder) link(r *reader, start, i int) (end, path int) {
 	from := i
 	for {
-		c := r.at(i)
+		c := r.peek(i)
 		letter := c >= 0xc3 && c < 0xe2 || i > from && continues(c)
 		if kinds[c]&linkByte == 0 && !letter {
 			break

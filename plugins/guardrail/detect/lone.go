@@ -4,15 +4,15 @@ package detect
 // all of a text is taken for what passes it.
 const passedByFew = .15
 
-// A lone is an official number that is all of a text, as the value of a field is, and that no word
-// stands beside. Of the types that it fits, it is taken for the one that has the fewest such
-// values: of the others, fewer would be just this one.
+// A lone is an official number that is all of a text, as the value of a field is, so that it has no
+// label. Often it fits several types. It gets the type that has the fewest possible values, because
+// a random number rarely fits such a type by chance.
 type lone struct {
 	id    *idForm // the form of this type; nil if there is none
 	rule  string
 	score float64
 	next  float64 // how many values the type has that comes next; 0 if there is none
-	fewer float64 // how many the type has with the fewest that does not count; 0 if there is none
+	fewer float64 // the same for types that need a label, the least of them; 0 if there is none
 }
 
 // consider notes a form that the number has, and whose check it passes. A form counts that was
@@ -56,7 +56,8 @@ func (l *lone) isAmbiguous(w *written) bool {
 // of eight digits or more with one of the letters A to F is rather a digest.
 func (w *written) isUnusual() bool {
 	first := &w.groups[0]
-	if w.k == 1 && first.size() > 7 && first.digits == first.size()-1 && hexSet.HasAll(w.text[w.start:w.end]) {
+	if w.k == 1 && first.size() > 7 && first.digits == first.size()-1 &&
+		hexSet.HasAll(w.text[w.start:w.end]) {
 		return false
 	}
 	changes := 0
@@ -66,8 +67,8 @@ func (w *written) isUnusual() bool {
 		g := &w.groups[i]
 		digits = digits && g.digits == g.size()
 		several = several || g.size() != w.groups[0].size()
-		for at := g.start; at < g.end; at++ {
-			if at == g.start && i > 0 || at > g.start && isDigit(w.text[at]) != isDigit(w.text[at-1]) {
+		for pos := g.start; pos < g.end; pos++ {
+			if pos == g.start && i > 0 || pos > g.start && isDigit(w.text[pos]) != isDigit(w.text[pos-1]) {
 				changes++
 			}
 		}
@@ -87,7 +88,7 @@ func (v *numeral) isAll(end int) bool {
 		}
 	}
 	for i := end; ; i++ {
-		if c := v.at(i); c > ' ' || i >= len(v.text) {
+		if c := v.peek(i); c > ' ' || i >= len(v.text) {
 			return i >= len(v.text)
 		}
 	}

@@ -7,9 +7,9 @@ import (
 
 // Values that nobody drew at random: names in code, and rows of characters in order or over and over.
 
-// isDrawn tells whether a value that has the form of a secret may have been drawn at random: it is no
-// placeholder, has at least so many bits a byte, and nobody filled it up. 0 bits are those of a value of
-// any kind.
+// isDrawn tells whether a value that has the form of a secret may be random: it is no placeholder,
+// its entropy is at least so many bits a byte, and it does not repeat or count up. If least is 0,
+// only a placeholder is refused.
 func (l *lexicon) isDrawn(value string, least float64) bool {
 	if l.isPlaceholder(value) || entropy(value) < least {
 		return false

@@ -7,18 +7,18 @@ import "strings"
 const localBytes = 64
 
 // email finds an address whose local part is between i and the @.
-func (f *finder) email(r *reader, i, at int) {
-	for i < at && !isAlnum(r.text[i]) && r.text[i] != '_' {
+func (f *finder) email(r *reader, i, pos int) {
+	for i < pos && !isAlnum(r.text[i]) && r.text[i] != '_' {
 		i++
 	}
-	local := r.text[i:at]
-	if i == at || r.text[at-1] == '.' || strings.Contains(local, "..") {
+	local := r.text[i:pos]
+	if i == pos || r.text[pos-1] == '.' || strings.Contains(local, "..") {
 		return
 	}
 	if strings.EqualFold(local, "git") { // who git logs in as
 		return
 	}
-	end, top := r.host(at + 1)
+	end, top := r.host(pos + 1)
 	if end == 0 || end-top < 2 {
 		return
 	}
@@ -30,10 +30,11 @@ func (f *finder) email(r *reader, i, at int) {
 	f.add("EMAIL_ADDRESS", "rfc5321", i, end, 1)
 }
 
-// written finds the address around an @ whose local part localStart has found.
-func (f *finder) written(r *reader, start, at int) {
-	end, top := r.host(at + 1)
-	if end-top >= 2 && r.text[at-1] != '.' {
+// written finds an email address with quotes or with letters that are not ASCII. Its local part
+// begins at start, where localStart found it.
+func (f *finder) written(r *reader, start, pos int) {
+	end, top := r.host(pos + 1)
+	if end-top >= 2 && r.text[pos-1] != '.' {
 		f.add("EMAIL_ADDRESS", "rfc6531", start, end, 1)
 	}
 }
@@ -82,14 +83,14 @@ func localRun(text string) (start, letters int) {
 // mayBegin returns where such a local part may begin that the end of a text cuts off; the text's
 // length if none does.
 func mayBegin(text string) int {
-	at := len(text)
+	pos := len(text)
 	if start := localStart(text); start >= 0 {
-		at = start
+		pos = start
 	}
 	if start, _ := localRun(text); start > 0 && text[start-1] == '"' {
-		at = min(at, start-1)
+		pos = min(pos, start-1)
 	}
-	return at
+	return pos
 }
 
 // beginsRun tells whether the word that begins at i is the first of a run of bytes that a local

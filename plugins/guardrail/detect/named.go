@@ -52,23 +52,24 @@ func (f *finder) uuid(v *numeral) {
 	i := v.start
 	for n, size := range [5]int{8, 4, 4, 4, 12} {
 		if n > 0 {
-			if v.at(i) != '-' {
+			if v.peek(i) != '-' {
 				return
 			}
 			i++
 		}
-		first := lower(v.at(i))
-		if n == 2 && (first < '1' || first > '8') || n == 3 && first != '8' && first != '9' && first != 'a' && first != 'b' {
+		first := lower(v.peek(i))
+		if n == 2 && (first < '1' || first > '8') ||
+			n == 3 && first != '8' && first != '9' && first != 'a' && first != 'b' {
 			return
 		}
 		for range size {
-			if !isHex(v.at(i)) {
+			if !isHex(v.peek(i)) {
 				return
 			}
 			i++
 		}
 	}
-	if isAlnum(v.at(i)) || v.at(i) == '-' && isAlnum(v.at(i+1)) {
+	if isAlnum(v.peek(i)) || v.peek(i) == '-' && isAlnum(v.peek(i+1)) {
 		return
 	}
 	f.add("UUID", "written", v.start, i, .9)

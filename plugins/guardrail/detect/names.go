@@ -15,7 +15,7 @@ const (
 	secretMeaning
 	passwordMeaning
 	loginMeaning // of an Authorization header
-	passMeaning  // pass and pwd, which are a test's result and a directory as well
+	passMeaning  // of names such as pass and pwd, which may also be a test's result or a directory
 )
 
 // A lexicon has the words that names of secrets are made of, and those about passwords.
@@ -57,7 +57,8 @@ const (
 
 // classNames are the classes in this order.
 var classNames = []string{
-	"key", "secret", "password", "pass", "login", "aside", "never", "public", "false", "not-key", "empty", "before-key",
+	"key", "secret", "password", "pass", "login", "aside", "never", "public", "false", "not-key", "empty",
+	"before-key",
 }
 
 // readLexicon reads the lists of names.txt and passwords.txt.
@@ -76,7 +77,9 @@ func (l *lexicon) readLexicon() {
 	l.keyBefore = names["key-before"]
 	l.afterName = names["after-name"]
 	l.keywordsOfNames = names["keyword"]
-	for _, class := range []string{"key", "secret", "password", "pass", "login", "secret-end", "password-end"} {
+	for _, class := range []string{
+		"key", "secret", "password", "pass", "login", "secret-end", "password-end",
+	} {
 		for _, word := range names[class] {
 			has := func(part string) bool { return strings.Contains(word, strings.TrimPrefix(part, "_")) }
 			if !slices.ContainsFunc(l.keywordsOfNames, has) {
@@ -212,12 +215,16 @@ func (l *lexicon) isSuffix(text string, start, end int) bool {
 	case 2: // pw
 		return false
 	case 3: // key, pwd, api
-		return slices.ContainsFunc(l.keyBefore, func(first string) bool { return start > len(first) && behind(first) })
+		return slices.ContainsFunc(
+			l.keyBefore,
+			func(first string) bool { return start > len(first) && behind(first) },
+		)
 	case 4: // pass, auth
-		return foldPrefix(text[start:end], "pass") && slices.ContainsFunc(l.passBefore, func(first string) bool {
-			n := start - len(first)
-			return behind(first) && (n == 0 || !isLetter(text[n-1]))
-		})
+		return foldPrefix(text[start:end], "pass") &&
+			slices.ContainsFunc(l.passBefore, func(first string) bool {
+				n := start - len(first)
+				return behind(first) && (n == 0 || !isLetter(text[n-1]))
+			})
 	}
 	return true
 }
@@ -247,16 +254,16 @@ func lastWord(name string) (word, rest string) {
 }
 
 // goesOnFromWord tells whether the letter at a place goes on with a word that begins before it.
-func goesOnFromWord(text string, at int) bool {
-	return at > 0 && isLetter(text[at-1]) && isLetter(text[at]) && isJoined(text, at)
+func goesOnFromWord(text string, pos int) bool {
+	return pos > 0 && isLetter(text[pos-1]) && isLetter(text[pos]) && isJoined(text, pos)
 }
 
 // isJoined tells whether the letters before and at a place are of one word: aB and ABc are not.
-func isJoined(text string, at int) bool {
-	a := text[at-1]
-	b := text[at]
+func isJoined(text string, pos int) bool {
+	a := text[pos-1]
+	b := text[pos]
 	if isLower(a) != isLower(b) {
 		return isLower(b) && isLetter(a)
 	}
-	return isLower(a) || at+1 >= len(text) || !isLower(text[at+1])
+	return isLower(a) || pos+1 >= len(text) || !isLower(text[pos+1])
 }

@@ -60,7 +60,7 @@ func (v *numeral) read(i int) {
 	v.ext = 0
 	v.plus = false
 	v.paren = false
-	v.heard = false
+	v.labelsRead = false
 
 	// A + and a ( before it.
 	for b := r.back(v.pre, 1); (b == '+' && !v.plus || b == '(' && !v.paren) &&
@@ -83,7 +83,7 @@ func (v *numeral) read(i int) {
 	for v.n < numberGroups && i-v.start < numberBytes {
 		g := group{start: i, sep: sep}
 		for {
-			c := r.at(i)
+			c := r.peek(i)
 			if !isAlnum(c) {
 				if leadsLetter(c) {
 					return
@@ -91,7 +91,7 @@ func (v *numeral) read(i int) {
 				break
 			}
 			if (c == 'x' || c == 'X' && (v.n > 0 || g.digits > 9)) && i-g.start == g.digits && g.digits > 2 &&
-				isDigit(r.at(i+1)) {
+				isDigit(r.peek(i+1)) {
 				v.ext = r.extension(i + 1)
 				if v.ext > 0 {
 					break
@@ -150,7 +150,7 @@ func (v *numeral) groupsFrom(i int) bool {
 // goesOn tells whether a group may begin at i after a separator. It may begin with a digit, or be
 // short and have letters; after a space these must be capitals.
 func (v *numeral) goesOn(sep byte, i int) bool {
-	c := v.at(i)
+	c := v.peek(i)
 	if isDigit(c) {
 		return true
 	}
@@ -161,7 +161,7 @@ func (v *numeral) goesOn(sep byte, i int) bool {
 		if isLower(c) && (sep == ' ' || n > 3) {
 			return false
 		}
-		c = v.at(i + n)
+		c = v.peek(i + n)
 		if !isAlnum(c) {
 			return !leadsLetter(c)
 		}
@@ -176,17 +176,17 @@ func (v *numeral) goesOn(sep byte, i int) bool {
 // the next group begins; 0 if nothing is there that joins groups. Spaces and hyphens of Unicode
 // count as ' ' and '-'.
 func (r *reader) separator(i int) (sep byte, next int) {
-	switch c := r.at(i); c {
+	switch c := r.peek(i); c {
 	case ' ':
-		if r.at(i+1) == '(' {
+		if r.peek(i+1) == '(' {
 			return '(', i + 2
 		}
-		if r.at(i+1) == '-' && r.at(i+2) == ' ' && isDigit(r.at(i+3)) && isDigit(r.back(i, 1)) {
+		if r.peek(i+1) == '-' && r.peek(i+2) == ' ' && isDigit(r.peek(i+3)) && isDigit(r.back(i, 1)) {
 			return '-', i + 3
 		}
 		return ' ', i + 1
 	case '+': // a space, as forms are sent
-		if isDigit(r.at(i+1)) && isDigit(r.back(i, 1)) {
+		if isDigit(r.peek(i+1)) && isDigit(r.back(i, 1)) {
 			return ' ', i + 1
 		}
 	case '-', '.', '/':
@@ -194,18 +194,18 @@ func (r *reader) separator(i int) (sep byte, next int) {
 	case '(':
 		return '(', i + 1
 	case ')':
-		switch r.at(i + 1) {
+		switch r.peek(i + 1) {
 		case ' ', '-', '.', '/':
 			return ')', i + 2
 		}
 		return ')', i + 1
 	case 0xc2: // U+00A0 no-break space
-		if r.at(i+1) == 0xa0 {
+		if r.peek(i+1) == 0xa0 {
 			return ' ', i + 2
 		}
 	case 0xe2: // U+2007, 2009, 202F are spaces, U+2010 to 2013 hyphens
-		if r.at(i+1) == 0x80 {
-			switch d := r.at(i + 2); {
+		if r.peek(i+1) == 0x80 {
+			switch d := r.peek(i + 2); {
 			case d == 0x87, d == 0x89, d == 0xaf:
 				return ' ', i + 3
 			case d >= 0x90 && d <= 0x93:
@@ -220,13 +220,13 @@ func (r *reader) separator(i int) (sep byte, next int) {
 // are none.
 func (r *reader) extension(i int) int {
 	n := i
-	for isDigit(r.at(n)) {
+	for isDigit(r.peek(n)) {
 		n++
 		if n-i > 6 {
 			return 0
 		}
 	}
-	if n == i || isAlnum(r.at(n)) {
+	if n == i || isAlnum(r.peek(n)) {
 		return 0
 	}
 	return n
@@ -271,23 +271,23 @@ func (v *numeral) joinedLeft() bool {
 // joinedRight tells whether a number that ends at i goes on: with a separator and a digit, as a
 // decimal fraction, or with a percent sign.
 func (v *numeral) joinedRight(i int) bool {
-	switch v.at(i) {
+	switch v.peek(i) {
 	case '.':
-		if v.groups[0].end == i && v.groups[0].size() > 8 && v.at(i+1) == '0' {
+		if v.groups[0].end == i && v.groups[0].size() > 8 && v.peek(i+1) == '0' {
 			n := i + 2 // a whole number that a table has as one with a fraction
-			for n < i+4 && v.at(n) == '0' {
+			for n < i+4 && v.peek(n) == '0' {
 				n++
 			}
-			return isAlnum(v.at(n))
+			return isAlnum(v.peek(n))
 		}
-		return isDigit(v.at(i + 1))
+		return isDigit(v.peek(i + 1))
 	case '-', '/', ':', '_', '\'', '+':
-		return isDigit(v.at(i + 1))
+		return isDigit(v.peek(i + 1))
 	case '%':
 		return true
 	case ',':
 		n := i + 1
-		for n < i+5 && isDigit(v.at(n)) {
+		for n < i+5 && isDigit(v.peek(n)) {
 			n++
 		}
 		return n > i+1 && n < i+5 && v.isQuantity(i)
@@ -313,8 +313,8 @@ func (v *numeral) isQuantity(i int) bool {
 	return !v.plus && !v.paren
 }
 
-// hangs tells whether a word, a path or a sign is written against the numeral: abc-123, a/123,
-// x_123, $5, #7.
+// hangs tells whether something stands right before the number with no space between, such as a
+// word, a path or a sign: abc-123, a/123, x_123, $5, #7.
 func (v *numeral) hangs() bool {
 	switch v.back(v.pre, 1) {
 	case '-', '/', '_', '.':

@@ -66,7 +66,7 @@ func (f *finder) idCodes(v *numeral) {
 		if letters == 0 && len(w.code) != 18 { // China's may have digits only
 			continue
 		}
-		if isCodeSeparator(v.at(g.end)) && isAlnum(v.at(g.end+1)) {
+		if isCodeSeparator(v.peek(g.end)) && isAlnum(v.peek(g.end+1)) {
 			continue
 		}
 		w.k = k
@@ -94,22 +94,22 @@ func (f *finder) official(w *written, known []idForm) {
 		}
 
 		// A word says what it is.
-		said := w.saidBeside(id.list, w.end)
+		labelled := w.labelBeside(id.list, w.end)
 		switch {
 		case !passes:
-			if said.ok && said.near < 4 { // mistyped, or made up: it is still what it is said to be
-				f.addClaim(id.kind, "words", w.start, w.end, .5, said.claim(id.values()))
+			if labelled.ok && labelled.near < 4 { // mistyped, or made up: it is still what it is said to be
+				f.addClaim(id.kind, "words", w.start, w.end, .5, labelled.claim(id.values()))
 			}
 			continue
-		case said.ok && checked:
-			f.addClaim(id.kind, "checked", w.start, w.end, 1, said.claim(id.values()))
+		case labelled.ok && checked:
+			f.addClaim(id.kind, "checked", w.start, w.end, 1, labelled.claim(id.values()))
 			continue
-		case said.ok:
-			f.addClaim(id.kind, "words", w.start, w.end, .85, said.claim(id.values()))
+		case labelled.ok:
+			f.addClaim(id.kind, "words", w.start, w.end, .85, labelled.claim(id.values()))
 			continue
 		}
 
-		// Hardly anything else is written so.
+		// It has no label. A form that hardly anything else has needs none.
 		anywhere := (id.anywhere || id.letters && w.k > 2 && checked) &&
 			!(w.lower && (!checked || w.k > 1))
 		switch {
@@ -144,24 +144,26 @@ func (f *finder) driverLicense(v *numeral) {
 	k := 0
 	for k < v.n {
 		g := &v.groups[k]
-		if k > 0 && g.digits == 0 || k > 0 && g.sep != '-' && !(g.sep == ' ' && g.size() == 3 && g.digits > 0) {
+		if k > 0 && g.digits == 0 ||
+			k > 0 && g.sep != '-' && !(g.sep == ' ' && g.size() == 3 && g.digits > 0) {
 			break
 		}
 		size += g.size()
 		digits += g.digits
 		k++
 	}
-	if !f.wants("US_DRIVER_LICENSE") || size < 5 || size > 16 || digits < 4 || v.link || v.plus || v.joinedLeft() {
+	if !f.wants("US_DRIVER_LICENSE") || size < 5 || size > 16 || digits < 4 || v.link || v.plus ||
+		v.joinedLeft() {
 		return
 	}
 	end := v.groups[k-1].end
 	if v.joinedRight(end) || v.isDated(k) {
 		return
 	}
-	said := v.saidBeside(driverList, end)
+	labelled := v.labelBeside(driverList, end)
 	switch {
-	case said.ok && said.near < 5:
-		f.addClaim("US_DRIVER_LICENSE", "words", v.start, end, .8, said.claim(0))
+	case labelled.ok && labelled.near < 5:
+		f.addClaim("US_DRIVER_LICENSE", "words", v.start, end, .8, labelled.claim(0))
 	case f.isAsked(v, end):
 		f.add("US_DRIVER_LICENSE", "whole", v.start, end, .3)
 	}

@@ -27,7 +27,7 @@ func (s *scan) operator(i int, verbs *verbs) (after, nameEnd int, spoken bool) {
 	whose := false // the words behind a preposition are not what has the value
 	for range 5 {
 		j := tabSet.Run(text, i, 24)
-		n := verbs.at(text[j:], j > i)
+		n := verbs.length(text[j:], j > i)
 		if n > 0 {
 			return j + n, nameEnd, true
 		}
@@ -109,10 +109,10 @@ func verbsOf(list []string) verbs {
 	return v
 }
 
-// at returns the length of the verb that a text begins with, including a colon behind it; 0 if there
-// is none. apart says whether a space is before the text. If not, only a verb of a script without
-// spaces counts.
-func (v *verbs) at(text string, apart bool) int {
+// length returns the length of the verb that a text begins with, including a colon behind it; 0 if there
+// is none. apart is true if a space stands before the text. If none does, only verbs of scripts that write no
+// spaces count.
+func (v *verbs) length(text string, apart bool) int {
 	if text == "" || !v.first[text[0]] {
 		return 0
 	}

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// settleAll appends findings that may overlap, but for those that overlap a better one. They are
-// ordered by Start.
+// settleAll appends all findings of a list except those that overlap a better one. The list is ordered by
+// Start.
 func settleAll(found, all []Finding) []Finding {
 	for len(all) > 0 {
 		n := cluster(all)
@@ -16,7 +16,7 @@ func settleAll(found, all []Finding) []Finding {
 	return found
 }
 
-// uncut returns the last place up to open that no finding reaches over.
+// uncut returns where a text may be cut: open, or the beginning of the finding that open would cut in two.
 func uncut(all []Finding, open int) int {
 	for _, f := range slices.Backward(all) {
 		if f.Start < open && open < f.End {
@@ -26,7 +26,7 @@ func uncut(all []Finding, open int) int {
 	return open
 }
 
-// cluster returns how many of the first findings hang together by overlaps.
+// cluster returns how many of the first findings form a chain in which each overlaps another.
 func cluster(found []Finding) int {
 	end := 0
 	for i, f := range found {
@@ -42,8 +42,8 @@ func cluster(found []Finding) int {
 // that was made for it has more overlaps.
 const maxCluster = 64
 
-// settle appends the findings of a cluster, but for those that overlap a better one. A cluster that
-// is too large becomes one finding, so that nothing of it is left out.
+// settle appends the findings of one cluster except those that overlap a better one. A cluster of more than
+// maxCluster findings becomes a single finding, which covers all of them.
 func settle(found, group []Finding) []Finding {
 	if len(group) > maxCluster {
 		whole := slices.MinFunc(group, rank)
@@ -69,8 +69,8 @@ func settle(found, group []Finding) []Finding {
 	return found
 }
 
-// rank orders findings: the surer before the less sure, then the longer before the shorter, then
-// the earlier.
+// rank compares two findings of which only one can stay, the better one first: the one with the higher
+// score, then the longer one, then the one that begins earlier.
 func rank(a, b Finding) int {
 	return cmp.Or(
 		cmp.Compare(b.Score, a.Score),

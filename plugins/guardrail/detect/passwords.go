@@ -69,8 +69,8 @@ func (l *lexicon) isVariable(value string) bool {
 	return false
 }
 
-// isFilledIn tells whether a value in the place of a password is one: neither a variable nor a
-// placeholder nor what manuals have there. The value is not empty.
+// isFilledIn tells whether somebody filled in a real password: the value is neither a variable
+// ($PASSWORD) nor a placeholder nor a word that manuals use. The value is not empty.
 func (l *lexicon) isFilledIn(value string) bool {
 	return !l.isVariable(value) && !l.isPlaceholder(value) && !l.isManual(value)
 }

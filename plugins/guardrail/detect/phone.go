@@ -6,8 +6,8 @@ import "github.com/plughook/plughook/plugins/guardrail/detect/internal/checkdigi
 // if no country has such a code.
 type phonePlan struct{ least, most uint8 }
 
-// A nationalPhone is the telephone numbers of a country. They are found only where some types are asked for, and
-// this one is among them: beside all others such a number is a PHONE_NUMBER.
+// A nationalPhone is the telephone numbers of a country. They are found only where some types are
+// asked for, and this one is among them: beside all others such a number is a PHONE_NUMBER.
 type nationalPhone struct {
 	kind    string
 	country int      // the country's code
@@ -140,11 +140,11 @@ func (v *numeral) extended(n int) int {
 
 	// The word.
 	i := end
-	for i < end+2 && (v.at(i) == ' ' || v.at(i) == ',') {
+	for i < end+2 && (v.peek(i) == ' ' || v.peek(i) == ',') {
 		i++
 	}
 	letters := 0
-	for i < end+12 && isLetter(v.at(i)) {
+	for i < end+12 && isLetter(v.peek(i)) {
 		i++
 		letters++
 	}
@@ -154,7 +154,7 @@ func (v *numeral) extended(n int) int {
 
 	// The digits.
 	for range 2 {
-		switch v.at(i) {
+		switch v.peek(i) {
 		case ' ', '.', ':', '#':
 			i++
 		}
@@ -172,7 +172,7 @@ var extensionWords = []string{"x", "ext", "extn", "extension"}
 // its extension; 0 if they are none.
 func (v *numeral) dialled(digits []byte, n, end int) (rule string, score float64) {
 	// a user and a password, a host and a port
-	if v.joinedRight(end) || v.at(end) == ':' && isAlnum(v.at(end+1)) {
+	if v.joinedRight(end) || v.peek(end) == ':' && isAlnum(v.peek(end+1)) {
 		return "", 0
 	}
 
@@ -208,26 +208,26 @@ func (v *numeral) dialled(digits []byte, n, end int) (rule string, score float64
 	if form == noForm && !abroad {
 		return "", 0
 	}
-	near, said := v.said(phoneList)
-	if abroad && (said || v.isFollowed(end, v.tables.phoneLabels)) {
+	near, labelled := v.labelBefore(phoneList)
+	if abroad && (labelled || v.isFollowed(end, v.tables.phoneLabels)) {
 		if v.tables.isInternational(digits[2:], len(digits)-2) {
 			return "international", .9
 		}
 	}
 
 	// What says that it is another number.
-	other, isOther := v.said(otherList)
+	other, isOther := v.labelBefore(otherList)
 	if isOther && other < 2 && other < near && !v.isAbove(other) && !(form == ownForm && extended) {
 		return "", 0
 	}
-	if v.hangs() && !said || v.isDated(n) {
+	if v.hangs() && !labelled || v.isDated(n) {
 		return "", 0
 	}
 
 	switch {
 	case form == noForm:
 		return "", 0
-	case said:
+	case labelled:
 		return "national", .9
 	case form == ownForm && !v.isCrowded(n), v.isFollowed(end, v.tables.phoneLabels), v.isNumbered(n):
 		return "national", .7
@@ -350,12 +350,12 @@ func isTrunk(digit byte) bool { return digit == '1' || digit == '8' }
 // isNumbered tells whether a word such as number stands before the first n groups, no word that
 // makes it another's, and they are no quantity and no range.
 func (v *numeral) isNumbered(n int) bool {
-	_, said := v.said(numberList)
+	_, labelled := v.labelBefore(numberList)
 	end := v.groups[n-1].end
-	if v.at(end) == ' ' && isUpper(v.at(end+1)) { // a house's, before its street
+	if v.peek(end) == ' ' && isUpper(v.peek(end+1)) { // a house's, before its street
 		return false
 	}
-	if !said || v.isOther() || n < 2 || v.isLarge(n) || v.isCrowded(n) {
+	if !labelled || v.isOther() || n < 2 || v.isLarge(n) || v.isCrowded(n) {
 		return false
 	}
 	if n > 2 {

@@ -99,30 +99,30 @@ func (p *pii) Find(found []Finding, text string) []Finding {
 
 func (p *pii) Reader() Reader { return &piiReader{pii: p} }
 
-// piiLookBack is how many bytes before a finding of PII may decide about it, behind a blank: those of its row in a
-// table, and those up to the header.
+// piiLookBack is how many bytes before a finding of PII may decide about it, behind a blank: those
+// of its row in a table, and those up to the header.
 const piiLookBack = rowBytes + headerBytes + 96
 
 // A piiReader is a finder in a text that grows.
 type piiReader struct {
 	*pii
-	at   finder // where it stopped
-	read int    // how long the text was
+	finder finder // where it stopped
+	read   int    // how long the text was
 }
 
 func (r *piiReader) Read(found []Finding, text string) ([]Finding, int) {
 	r.read = len(text)
-	r.at.pii = r.pii
-	r.at.out = found
-	open := r.at.scan(text, true)
-	found = r.at.out
-	r.at.out = nil
+	r.finder.pii = r.pii
+	r.finder.out = found
+	open := r.finder.scan(text, true)
+	found = r.finder.out
+	r.finder.out = nil
 	return found, open
 }
 
 // Wait implements Reader. What the finder did not decide about is read again: mostly one number, but
 // in rows of numbers more.
-func (r *piiReader) Wait() int { return max(0, 2*(r.read-r.at.next-oneNumber)) }
+func (r *piiReader) Wait() int { return max(0, 2*(r.read-r.finder.next-oneNumber)) }
 
 // oneNumber is how many bytes most numbers have, with what stands between their groups.
 const oneNumber = 32

@@ -41,8 +41,12 @@ func (m *maker) ofForm(form detect.IDForm) string {
 		return m.value(strings.NewReplacer("9", "#", "*", "[0-9X]").Replace(form.Form), rules)
 	}
 	for {
-		value := m.value(strings.NewReplacer("9", "#", "A", "@", "*", "?").Replace(form.Form), rules)
-		if !strings.Contains(form.Form, "*") || strings.ToLower(value) != value && strings.ContainsAny(value, "0123456789") {
+		value := m.value(
+			strings.NewReplacer("9", "#", "A", "@", "*", "?").Replace(form.Form),
+			rules,
+		)
+		if !strings.Contains(form.Form, "*") ||
+			strings.ToLower(value) != value && strings.ContainsAny(value, "0123456789") {
 			return value
 		}
 	}
@@ -71,7 +75,14 @@ func TestPIIOfEachFormIsFoundIfItsTypeIsNamed(t *testing.T) {
 func TestPIIOfEachFormIsFoundBesideEachOfItsWords(t *testing.T) {
 	detectors := map[string]detect.Detector{}
 	words := detect.IDWords()
-	sentences := []string{"the %[1]s %[2]s then", "%[1]s: %[2]s", "My %[1]s is %[2]s.", "%[2]s is my %[1]s", "so %[2]s was the %[1]s that I had", "%[2]s (%[1]s)"}
+	sentences := []string{
+		"the %[1]s %[2]s then",
+		"%[1]s: %[2]s",
+		"My %[1]s is %[2]s.",
+		"%[2]s is my %[1]s",
+		"so %[2]s was the %[1]s that I had",
+		"%[2]s (%[1]s)",
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		form := rapid.SampledFrom(detect.IDForms()).Draw(t, "form")
 		if detectors[form.Kind] == nil {

@@ -88,7 +88,8 @@ func TestPIICheckDigits(t *testing.T) {
 			find := func(number string) bool {
 				text := "the " + c.words + " " + number + "."
 				found := d.Find(nil, text)
-				return len(found) == 1 && found[0].Score == 1 && text[found[0].Start:found[0].End] == number
+				return len(found) == 1 && found[0].Score == 1 &&
+					text[found[0].Start:found[0].End] == number
 			}
 			require.True(t, find(c.number), c.number)
 			changed, passed := 0, 0
@@ -104,7 +105,14 @@ func TestPIICheckDigits(t *testing.T) {
 				}
 			}
 			require.Positive(t, changed)
-			require.LessOrEqual(t, 6*passed, changed, "%d of %d numbers with a wrong digit pass", passed, changed)
+			require.LessOrEqual(
+				t,
+				6*passed,
+				changed,
+				"%d of %d numbers with a wrong digit pass",
+				passed,
+				changed,
+			)
 		})
 	}
 }

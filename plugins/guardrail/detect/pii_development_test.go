@@ -21,7 +21,14 @@ func pii(t testing.TB, types ...string) detect.Detector {
 func TestPIIOnLabelledTexts(t *testing.T) {
 	d := pii(t)
 	rows := detecttest.Development(t, "guardrail/pii-dev.jsonl")
-	labels := []string{"EMAIL_ADDRESS", "CREDIT_CARD", "IBAN_CODE", "IP_ADDRESS", "US_SSN", "PHONE_NUMBER"}
+	labels := []string{
+		"EMAIL_ADDRESS",
+		"CREDIT_CARD",
+		"IBAN_CODE",
+		"IP_ADDRESS",
+		"US_SSN",
+		"PHONE_NUMBER",
+	}
 	var found, gold, right int
 	for _, label := range labels {
 		var f, g, r int
@@ -40,14 +47,20 @@ func TestPIIOnLabelledTexts(t *testing.T) {
 				hit := false
 				for i, s := range row.Spans {
 					both := min(s.End, finding.End) - max(s.Start, finding.Start)
-					if s.Label == label && !taken[i] && 2*both >= s.End-s.Start+finding.End-finding.Start-both {
+					if s.Label == label && !taken[i] &&
+						2*both >= s.End-s.Start+finding.End-finding.Start-both {
 						taken[i], hit = true, true
 						r++
 						break
 					}
 				}
 				if !hit {
-					t.Logf("%s: %q is none in %q", label, row.Text[finding.Start:finding.End], row.Text)
+					t.Logf(
+						"%s: %q is none in %q",
+						label,
+						row.Text[finding.Start:finding.End],
+						row.Text,
+					)
 				}
 			}
 			for i, s := range row.Spans {
@@ -79,5 +92,9 @@ func TestPIIOnEverySplit(t *testing.T) {
 			}
 		})
 	}
-	detecttest.Check(t, pii(t, "PHONE_NUMBER", "URL"), detecttest.Texts(detecttest.Development(t, "guardrail/pii-dev.jsonl")))
+	detecttest.Check(
+		t,
+		pii(t, "PHONE_NUMBER", "URL"),
+		detecttest.Texts(detecttest.Development(t, "guardrail/pii-dev.jsonl")),
+	)
 }

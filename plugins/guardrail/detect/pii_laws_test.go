@@ -25,7 +25,10 @@ var fragments = []string{
 
 func texts() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
-		return strings.Join(rapid.SliceOfN(rapid.SampledFrom(fragments), 0, 16).Draw(t, "fragments"), "")
+		return strings.Join(
+			rapid.SliceOfN(rapid.SampledFrom(fragments), 0, 16).Draw(t, "fragments"),
+			"",
+		)
 	})
 }
 
@@ -33,8 +36,8 @@ func TestPIIKeepsTheLawsOnMixedText(t *testing.T) {
 	d := pii(t)
 	rapid.Check(t, func(t *rapid.T) {
 		text := texts().Draw(t, "text")
-		law, at := detecttest.Offence(d, text)
-		require.Empty(t, law, "at byte %d of %q", at, text)
+		law, pos := detecttest.Offence(d, text)
+		require.Empty(t, law, "at byte %d of %q", pos, text)
 	})
 }
 
@@ -57,11 +60,23 @@ func TestPIITypesThatAreNotAskedForHideNothing(t *testing.T) {
 			alone := one.Find(nil, text)
 			for _, a := range alone {
 				overlaps := func(f detect.Finding) bool { return f.Start < a.End && a.Start < f.End }
-				require.True(t, slices.ContainsFunc(found, overlaps), "%q fits %s", text[a.Start:a.End], kind)
+				require.True(
+					t,
+					slices.ContainsFunc(found, overlaps),
+					"%q fits %s",
+					text[a.Start:a.End],
+					kind,
+				)
 			}
 			for _, f := range found {
 				same := func(a detect.Finding) bool { return a.Start <= f.Start && f.End <= a.End }
-				require.True(t, f.Type != kind || slices.ContainsFunc(alone, same), "%q is %s only beside others", text[f.Start:f.End], kind)
+				require.True(
+					t,
+					f.Type != kind || slices.ContainsFunc(alone, same),
+					"%q is %s only beside others",
+					text[f.Start:f.End],
+					kind,
+				)
 			}
 		}
 	})
@@ -94,8 +109,8 @@ func FuzzPII(f *testing.F) {
 		if len(text) > 1<<10 {
 			return
 		}
-		law, at := detecttest.Offence(d, text)
-		require.Empty(t, law, "at byte %d", at)
+		law, pos := detecttest.Offence(d, text)
+		require.Empty(t, law, "at byte %d", pos)
 	})
 }
 

@@ -19,9 +19,14 @@ type madeText struct{ text, label, value string }
 func madeTexts(seed uint64) (texts []madeText) {
 	m := &maker{rand.New(rand.NewPCG(seed, 1))}
 	add := func(label, sentence, value string) {
-		before := m.pick([]string{"", "", "Hello,\n\n", "As I said, ", "Thank you for the books. ", "> "})
+		before := m.pick(
+			[]string{"", "", "Hello,\n\n", "As I said, ", "Thank you for the books. ", "> "},
+		)
 		after := m.pick([]string{"", "", "\n", " Thanks.", "\n\nBest,\nJo"})
-		texts = append(texts, madeText{before + strings.Replace(sentence, "%s", value, 1) + after, label, value})
+		texts = append(
+			texts,
+			madeText{before + strings.Replace(sentence, "%s", value, 1) + after, label, value},
+		)
 	}
 	for _, country := range slices.Sorted(maps.Keys(madePhones)) {
 		for _, form := range madePhones[country] {
@@ -44,10 +49,24 @@ func madeTexts(seed uint64) (texts []madeText) {
 	for range 3 {
 		for _, not := range madeNot {
 			number := not
-			if !strings.Contains(not, "ISBN") && !strings.Contains(not, "40063813") { // their check digits are right
+			if !strings.Contains(not, "ISBN") &&
+				!strings.Contains(not, "40063813") { // their check digits are right
 				number = m.nines(not)
 			}
-			add("", m.pick([]string{"%s", "See %s.", "It was %s, I think", "(%s)", "%s is right", "we have %s now"}), number)
+			add(
+				"",
+				m.pick(
+					[]string{
+						"%s",
+						"See %s.",
+						"It was %s, I think",
+						"(%s)",
+						"%s is right",
+						"we have %s now",
+					},
+				),
+				number,
+			)
 		}
 	}
 	return texts
@@ -67,7 +86,7 @@ func TestPIIInSentencesMadeUp(t *testing.T) {
 	for seed := range uint64(3) {
 		for _, made := range madeTexts(seed + 1) {
 			all = append(all, made.text)
-			at := strings.Index(made.text, made.value)
+			pos := strings.Index(made.text, made.value)
 			if made.label != "" {
 				gold++
 				there[made.label]++
@@ -75,7 +94,7 @@ func TestPIIInSentencesMadeUp(t *testing.T) {
 			for _, f := range d.Find(nil, made.text) {
 				switch {
 				case !scored[f.Type]:
-				case f.Type == made.label && 2*(min(f.End, at+len(made.value))-max(f.Start, at)) >= max(f.End, at+len(made.value))-min(f.Start, at):
+				case f.Type == made.label && 2*(min(f.End, pos+len(made.value))-max(f.Start, pos)) >= max(f.End, pos+len(made.value))-min(f.Start, pos):
 					found++
 					right++
 					hits[f.Type]++
@@ -84,7 +103,11 @@ func TestPIIInSentencesMadeUp(t *testing.T) {
 					t.Logf("%s: %q is none in %q", f.Type, made.text[f.Start:f.End], made.text)
 				}
 			}
-			if !slices.ContainsFunc(d.Find(nil, made.text), func(f detect.Finding) bool { return f.Type == made.label }) && made.label != "" {
+			if !slices.ContainsFunc(
+				d.Find(nil, made.text),
+				func(f detect.Finding) bool { return f.Type == made.label },
+			) &&
+				made.label != "" {
 				t.Logf("%s: %q is missed in %q", made.label, made.value, made.text)
 			}
 		}

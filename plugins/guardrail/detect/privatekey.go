@@ -39,8 +39,8 @@ func (s *scan) pem(start, end int) {
 		s.hold(start)
 		return
 	}
-	what := text[end:label]
-	if !strings.HasSuffix(what, "PRIVATE KEY") && !strings.HasSuffix(what, "PRIVATE KEY BLOCK") {
+	kind := text[end:label]
+	if !strings.HasSuffix(kind, "PRIVATE KEY") && !strings.HasSuffix(kind, "PRIVATE KEY BLOCK") {
 		return
 	}
 

@@ -26,8 +26,8 @@ type tailReader struct {
 	open int // what Read returned last
 }
 
-// Wait implements Reader. To scan bytes takes less than a thirtieth of the time that it takes to judge as many
-// new ones, so new bytes may wait until there is one for 32 that are scanned again.
+// Wait implements Reader. To scan bytes takes less than a thirtieth of the time that it takes to
+// judge as many new ones, so new bytes may wait until there is one for 32 that are scanned again.
 func (r *tailReader) Wait() int { return (r.read - r.from) / 32 }
 
 func (r *tailReader) Clone() Reader {
@@ -42,7 +42,8 @@ func (r *tailReader) Read(found []Finding, text string) ([]Finding, int) {
 
 	// What is settled now and was not before. No finding reaches over either place.
 	first := sort.Search(len(all), func(i int) bool { return all[i].Start+r.from >= r.open })
-	for first > 0 && all[first-1].End+r.from > r.open { // r.open should have been before it: better late than never
+	// r.open should have been before a finding that ends behind it: better late than never.
+	for first > 0 && all[first-1].End+r.from > r.open {
 		first--
 	}
 	last := sort.Search(len(all), func(i int) bool { return all[i].Start+r.from >= open })
@@ -60,12 +61,12 @@ func (r *tailReader) Read(found []Finding, text string) ([]Finding, int) {
 	if open-r.from < LookBack+step {
 		return found, open
 	}
-	at := open - LookBack
-	for at > r.from && !utf8.RuneStart(text[at]) {
-		at--
+	pos := open - LookBack
+	for pos > r.from && !utf8.RuneStart(text[pos]) {
+		pos--
 	}
-	if !slices.ContainsFunc(long, func(l Part) bool { return at-r.from <= l.End }) {
-		r.from = at
+	if !slices.ContainsFunc(long, func(l Part) bool { return pos-r.from <= l.End }) {
+		r.from = pos
 	}
 	return found, open
 }

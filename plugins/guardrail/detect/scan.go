@@ -12,12 +12,12 @@ type finder struct {
 
 	// Where it goes on.
 	next     int
-	inWord   bool // it is in a word in which nothing is found
+	inWord   bool // it is inside a word that cannot hold a finding, such as one with an accent
 	linkEnd  int  // where the last URL ends
 	linkPath int  // and where its path begins
 }
 
-// A mark is what a finder had found when it was at a place.
+// A mark keeps the state of a finder, so that findings which the next bytes may change can be taken back.
 type mark struct {
 	waiting                                  [16]waiting
 	n, until, closed, linkEnd, linkPath, out int
@@ -191,8 +191,8 @@ func (f *finder) goOn(text string) {
 	}
 }
 
-// opens decides the findings that end before low, and returns the first place that may still
-// change: low, or the beginning of the first finding that waits.
+// opens gives out the waiting findings that end before low. It returns from where on the text is
+// open: low, or where the first finding begins that still waits.
 func (f *finder) opens(low int) int {
 	if f.n > 0 && f.until <= low {
 		f.decide()
@@ -230,14 +230,14 @@ func (f *finder) skipWord(text string, i int) int {
 // B-AB 123.
 func numberFollows(r *reader, i int) bool {
 	sep, next := r.separator(i)
-	if (sep == '-' || sep == ' ') && isUpper(r.at(next)) {
+	if (sep == '-' || sep == ' ') && isUpper(r.peek(next)) {
 		n := next + 1
-		for n < next+3 && isUpper(r.at(n)) {
+		for n < next+3 && isUpper(r.peek(n)) {
 			n++
 		}
 		sep, next = r.separator(n)
 	}
-	return (sep == ' ' || sep == '-' || sep == '.') && isDigit(r.at(next))
+	return (sep == ' ' || sep == '-' || sep == '.') && isDigit(r.peek(next))
 }
 
 // number tries all formats of numbers at the beginning of a numeral.

@@ -201,7 +201,8 @@ func (s *scan) all() (state uint32) {
 	text := s.text
 	for i := 0; i < len(text); i++ {
 		state = keywords.Step(state, text[i])
-		if i < s.known.end && keywords.Depth(state) <= i-s.known.start { // nor has it a longer prefix
+		if i < s.known.end &&
+			keywords.Depth(state) <= i-s.known.start { // go on behind the secret that was found
 			i = s.known.end - 1
 			state = 0
 			continue
@@ -231,18 +232,18 @@ func (s *scan) all() (state uint32) {
 // tail calls hold for secrets that may begin at the end of the text and whose rest is missing.
 func (s *scan) tail(state uint32) {
 	s.keywords.Begun(state, func(length int, prefix uint32) bool {
-		at := len(s.text) - length
-		if !s.leads[s.keywords.Index(prefix)] || !s.begins(at) {
+		pos := len(s.text) - length
+		if !s.leads[s.keywords.Index(prefix)] || !s.begins(pos) {
 			return true
 		}
-		s.hold(at)
+		s.hold(pos)
 		return false
 	})
 	s.middleTail()
 }
 
 // hold keeps the text open from a place on: text that follows may change what is found there.
-func (s *scan) hold(at int) { s.open = min(s.open, at) }
+func (s *scan) hold(pos int) { s.open = min(s.open, pos) }
 
 // isLong notes what goes on from one place to another, and decides about what stands there, if it is
 // so long that LookBack is too short for it.
@@ -277,16 +278,16 @@ func (s *scan) add(rule string, start, end int, score float64) {
 
 // begins tells whether a token may begin at a place: no letter or digit and no + is before it,
 // unless that is the end of an escape such as \n or %3D.
-func (s *scan) begins(at int) bool {
-	if at == 0 {
+func (s *scan) begins(pos int) bool {
+	if pos == 0 {
 		return true
 	}
-	c := s.text[at-1]
+	c := s.text[pos-1]
 	if !isWord(c) && c != '+' {
 		return true
 	}
-	if at > 1 && s.text[at-2] == '\\' {
+	if pos > 1 && s.text[pos-2] == '\\' {
 		return c == 'n' || c == 'r' || c == 't'
 	}
-	return at > 2 && s.text[at-3] == '%' && isHex(c) && isHex(s.text[at-2])
+	return pos > 2 && s.text[pos-3] == '%' && isHex(c) && isHex(s.text[pos-2])
 }

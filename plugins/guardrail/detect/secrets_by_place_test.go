@@ -51,7 +51,31 @@ func TestSecretsByTheirPlace(t *testing.T) {
 }
 
 func TestNoSecretsInLikePlaces(t *testing.T) {
-	token, uuid := random(21, 40, alnum), random(4, 8, hex)+"-"+random(5, 4, hex)+"-"+random(6, 4, hex)+"-"+random(7, 4, hex)+"-"+random(8, 12, hex)
+	token, uuid := random(
+		21,
+		40,
+		alnum,
+	), random(
+		4,
+		8,
+		hex,
+	)+"-"+random(
+		5,
+		4,
+		hex,
+	)+"-"+random(
+		6,
+		4,
+		hex,
+	)+"-"+random(
+		7,
+		4,
+		hex,
+	)+"-"+random(
+		8,
+		12,
+		hex,
+	)
 	for _, text := range []string{
 		"mysql -u root -p shop", "mysql -print2", "mysql -P3306 x", "mysql -p3306", "docker run -p 8080:80 nginx", "docker login -p $TOKEN", "sshpass -p \"$PASS\" ssh h", "sshpass -p <password> ssh h", "keytool -storepasswd old1 new2", "ssh -p 2222 h", "redis-cli --askpass1",
 		"machine learning login password1", "the login field and password field2", "expected password \"foo1\"", "pw: required", "upward=Tr0ub4dor3", "compass=NE45x1", "bypass=true2x", "Das Passwort ist falsch", "Das Passwort ist 12-stellig", "the password is 8-character",
@@ -70,7 +94,10 @@ func TestNoSecretsInLikePlaces(t *testing.T) {
 // A token is one at the end of a text, too, also where its form could go on.
 func TestFormsAtTheEndOfAText(t *testing.T) {
 	for _, form := range detect.Forms() {
-		if form.Rule == "gcp-api-key" || form.Rule == "anthropic-key" || form.Rule == "sentry-token" || form.Rule == "azure-signature" || form.Rule == "vault-token" {
+		if form.Rule == "gcp-api-key" || form.Rule == "anthropic-key" ||
+			form.Rule == "sentry-token" ||
+			form.Rule == "azure-signature" ||
+			form.Rule == "vault-token" {
 			continue // with a check of their own
 		}
 		found := 0

@@ -25,8 +25,8 @@ func TestSecretsInOrdinaryForms(t *testing.T) {
 			got = append(got, fmt.Sprintf("%d %s", f.Start, plain[f.Start:f.End]))
 		}
 		require.Equal(t, want, got, "%q", plain)
-		law, at := detecttest.Offence(detect.Secrets(), plain)
-		require.Empty(t, law, "at %d of %q", at, plain)
+		law, pos := detecttest.Offence(detect.Secrets(), plain)
+		require.Empty(t, law, "at %d of %q", pos, plain)
 	}
 	// A certificate is public.
 	require.Empty(t, detect.Secrets().Find(nil, "MIIDdzCCAl+gAwIB"+body))

@@ -16,7 +16,13 @@ import (
 // company.
 func TestEveryFormIsFound(t *testing.T) {
 	d := detect.Secrets()
-	checked := map[string]bool{"sentry-token": true, "anthropic-key": true, "vault-token": true, "gcp-api-key": true, "azure-signature": true} // a check of their own, seen to below and above
+	checked := map[string]bool{
+		"sentry-token":    true,
+		"anthropic-key":   true,
+		"vault-token":     true,
+		"gcp-api-key":     true,
+		"azure-signature": true,
+	} // a check of their own, seen to below and above
 	for _, form := range detect.Forms() {
 		if checked[form.Rule] {
 			continue
@@ -24,15 +30,24 @@ func TestEveryFormIsFound(t *testing.T) {
 		found := 0
 		rapid.Check(t, func(t *rapid.T) {
 			secret := form.Prefix + draw(t, form)
-			before := rapid.SampledFrom([]string{"", "token: ", "key = \"", "x ", "(", "\n"}).Draw(t, "before")
-			after := rapid.SampledFrom([]string{"", "\"", " ", "\n", ";", ")", "&"}).Draw(t, "after")
+			before := rapid.SampledFrom([]string{"", "token: ", "key = \"", "x ", "(", "\n"}).
+				Draw(t, "before")
+			after := rapid.SampledFrom([]string{"", "\"", " ", "\n", ";", ")", "&"}).
+				Draw(t, "after")
 			for _, f := range d.Find(nil, before+secret+after) {
 				if f.Start == len(before) && f.End == len(before)+len(secret) {
 					found++
 				}
 			}
 		})
-		require.Greater(t, found, 60, "%s %s: chance makes few of 100 too regular, or like another's", form.Rule, form.Prefix)
+		require.Greater(
+			t,
+			found,
+			60,
+			"%s %s: chance makes few of 100 too regular, or like another's",
+			form.Rule,
+			form.Prefix,
+		)
 	}
 	for _, secret := range []string{"sk-ant-" + "api03-" + random(1, 93, alnum) + "AA", "hvs." + random(1, 95, alnum), "s." + "aB3" + random(1, 21, alnum), "sig=" + random(1, 43, alnum) + "%3D"} {
 		require.Len(t, d.Find(nil, secret), 1, secret)
@@ -64,10 +79,87 @@ func draw(t *rapid.T, form detect.Form) string {
 func TestSecretsKeepTheContract(t *testing.T) {
 	d := detect.Secrets()
 	forms, names := detect.Forms(), strings.Fields(strings.Join(detect.Names(), " "))
-	parts := []string{"=", " = ", ": ", "\"", "'", "`", "\n", " ", ",", "(", ")", ">", "</", " is ", "\\n", "\\\"", "%3D", "://", "ada", ":", "@", "curl ", "-u ", "--user ", "Bearer ", "Basic ",
-		"Authorization: ", "eyJhbGciOiJIUzI1NiJ9", ".", "eyJzdWIiOiJhZGEifQ", "ZXlKaGJHY2lPaUpJVXpJMU5pSjk", "-----BEGIN ", "RSA PRIVATE KEY", "-----", "-----END ", "7Q~", "aB3", "hunter2", "xxxx",
-		"é", "\xff", "", "..", "==", "Token", "_", "-", "Cookie: ", "session=", "; sid=", "sshpass -p ", "mysql -p", "redis-cli -a '", "bearer ", "login ada password ", "@", "IDENTIFIED BY '",
-		"password", "| password | ", "** ", "passwort", " lautet ", " ist: ", "密码是", "(\"ada\", \"", "base64:", "license key", "API key ", "token ", "-H \"X-Token: ", " was changed to ", "&", "&x9", "fake_", "sha256 of the ", "arn:a:", "&str = ", "sha256:", "k7a2b:"}
+	parts := []string{
+		"=",
+		" = ",
+		": ",
+		"\"",
+		"'",
+		"`",
+		"\n",
+		" ",
+		",",
+		"(",
+		")",
+		">",
+		"</",
+		" is ",
+		"\\n",
+		"\\\"",
+		"%3D",
+		"://",
+		"ada",
+		":",
+		"@",
+		"curl ",
+		"-u ",
+		"--user ",
+		"Bearer ",
+		"Basic ",
+		"Authorization: ",
+		"eyJhbGciOiJIUzI1NiJ9",
+		".",
+		"eyJzdWIiOiJhZGEifQ",
+		"ZXlKaGJHY2lPaUpJVXpJMU5pSjk",
+		"-----BEGIN ",
+		"RSA PRIVATE KEY",
+		"-----",
+		"-----END ",
+		"7Q~",
+		"aB3",
+		"hunter2",
+		"xxxx",
+		"é",
+		"\xff",
+		"",
+		"..",
+		"==",
+		"Token",
+		"_",
+		"-",
+		"Cookie: ",
+		"session=",
+		"; sid=",
+		"sshpass -p ",
+		"mysql -p",
+		"redis-cli -a '",
+		"bearer ",
+		"login ada password ",
+		"@",
+		"IDENTIFIED BY '",
+		"password",
+		"| password | ",
+		"** ",
+		"passwort",
+		" lautet ",
+		" ist: ",
+		"密码是",
+		"(\"ada\", \"",
+		"base64:",
+		"license key",
+		"API key ",
+		"token ",
+		"-H \"X-Token: ",
+		" was changed to ",
+		"&",
+		"&x9",
+		"fake_",
+		"sha256 of the ",
+		"arn:a:",
+		"&str = ",
+		"sha256:",
+		"k7a2b:",
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		text := ""
 		for range rapid.IntRange(1, 12).Draw(t, "parts") {
@@ -79,13 +171,17 @@ func TestSecretsKeepTheContract(t *testing.T) {
 				token := form.Prefix + draw(t, form)
 				text += token[:rapid.IntRange(1, len(token)).Draw(t, "cut")]
 			case 2:
-				text += random(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(1, 80).Draw(t, "length"), alnum+"-_+/=.")
+				text += random(
+					rapid.Uint64().Draw(t, "seed"),
+					rapid.IntRange(1, 80).Draw(t, "length"),
+					alnum+"-_+/=.",
+				)
 			default:
 				text += rapid.SampledFrom(parts).Draw(t, "part")
 			}
 		}
-		law, at := detecttest.Offence(d, text)
-		require.Empty(t, law, "at %d of %q", at, text)
+		law, pos := detecttest.Offence(d, text)
+		require.Empty(t, law, "at %d of %q", pos, text)
 	})
 }
 
@@ -94,7 +190,13 @@ func TestLongSecretsDivideNoCharacter(t *testing.T) {
 	found := 0
 	for _, before := range []string{"curl -u a:", "password=", "sshpass -p ", "Cookie: sid=", "Authorization: Bearer ", "https://u:"} {
 		for more := range 4 {
-			text := before + "a1Z9" + strings.Repeat("x", more) + strings.Repeat("\U000e0073", 1000) + " end"
+			text := before + "a1Z9" + strings.Repeat(
+				"x",
+				more,
+			) + strings.Repeat(
+				"\U000e0073",
+				1000,
+			) + " end"
 			for _, f := range detect.Secrets().Find(nil, text) {
 				found++
 				require.True(t, utf8.RuneStart(text[f.Start]), text)
@@ -128,8 +230,9 @@ func FuzzSecrets(f *testing.F) {
 		if len(text) > 2048 {
 			return
 		}
-		if law, at := detecttest.Offence(d, text); law != "" && !strings.Contains(law, "allocation") {
-			t.Fatalf("%s at %d of %q", law, at, text)
+		if law, pos := detecttest.Offence(d, text); law != "" &&
+			!strings.Contains(law, "allocation") {
+			t.Fatalf("%s at %d of %q", law, pos, text)
 		}
 	})
 }

@@ -32,7 +32,11 @@ func namesOrHeader(t *rapid.T) (before, after string) {
 
 // A value is drawn from a seed, so that a failure names it.
 func seeded(t *rapid.T, low, high int, alphabet string) string {
-	return random(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(low, high).Draw(t, "size"), alphabet)
+	return random(
+		rapid.Uint64().Draw(t, "seed"),
+		rapid.IntRange(low, high).Draw(t, "size"),
+		alphabet,
+	)
 }
 
 func TestNamesInCodeAreNoSecrets(t *testing.T) {
@@ -128,7 +132,18 @@ func TestRandomLettersAreSecrets(t *testing.T) {
 // Base64 of words hides nothing.
 func TestReadableBase64IsNoSecret(t *testing.T) {
 	found := 0
-	words := []string{"hello", "world", "this", "is", "only", "the", "test", "value", "for", "documents"}
+	words := []string{
+		"hello",
+		"world",
+		"this",
+		"is",
+		"only",
+		"the",
+		"test",
+		"value",
+		"for",
+		"documents",
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		plain := strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 4, 9).Draw(t, "words"), " ")
 		before, after := namesOrHeader(t)
@@ -153,7 +168,11 @@ func TestSecretsBehindIdentifiers(t *testing.T) {
 			require.Equal(t, id+":"+secret, text[f.Start:f.End])
 		}
 		for _, what := range []string{"sha256", "md5", "blake2b512", "key", "12345678", "a1b2c3:d4"} {
-			require.Empty(t, detect.Secrets().Find(nil, before+what+":"+seeded(t, 32, 32, hex)+after), what)
+			require.Empty(
+				t,
+				detect.Secrets().Find(nil, before+what+":"+seeded(t, 32, 32, hex)+after),
+				what,
+			)
 		}
 		require.Empty(t, detect.Secrets().Find(nil, before+"sha256-"+seeded(t, 64, 64, hex)+after))
 	})
@@ -207,7 +226,13 @@ func TestMistypedValuesOfProvidersAreNoSecrets(t *testing.T) {
 			"DATADOG_API_KEY=", "mixpanelToken: ", "spotify_client_secret = ", "X-Rollbar-Access-Token: ",
 		}).Draw(t, "name")
 		for _, size := range []int{29, 30, 31, 33, 34, 35} {
-			require.Empty(t, detect.Secrets().Find(nil, name+value[:size]), "%s%s", name, value[:size])
+			require.Empty(
+				t,
+				detect.Secrets().Find(nil, name+value[:size]),
+				"%s%s",
+				name,
+				value[:size],
+			)
 		}
 		token := seeded(t, 60, 60, alnum)
 		for _, size := range []int{33, 35, 37, 39} {
@@ -249,7 +274,8 @@ func TestNamesInLogsAreSecrets(t *testing.T) {
 // The forms of providers that have no prefix are those of their other numbers, too.
 func TestOtherValuesOfProvidersAreNoSecrets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		provider := rapid.SampledFrom([]string{"SENTRY", "DATADOG", "TRELLO", "SEGMENT"}).Draw(t, "provider")
+		provider := rapid.SampledFrom([]string{"SENTRY", "DATADOG", "TRELLO", "SEGMENT"}).
+			Draw(t, "provider")
 		value := seeded(t, 32, 32, hex)
 		if provider == "SENTRY" {
 			value = seeded(t, 64, 64, hex)
@@ -307,8 +333,20 @@ func TestDiscordBotTokens(t *testing.T) {
 	const letters = digits + "abcdefghijklmABCDEFGHIJKLM" // no x, of which a row is a placeholder
 	rapid.Check(t, func(t *rapid.T) {
 		account := rapid.StringMatching(`[1-9][0-9]{16,18}`).Draw(t, "account")
-		token := base64.RawURLEncoding.EncodeToString([]byte(account)) + "." + seeded(t, 6, 6, letters) +
-			"." + seeded(t, 38, 38, letters)
+		token := base64.RawURLEncoding.EncodeToString(
+			[]byte(account),
+		) + "." + seeded(
+			t,
+			6,
+			6,
+			letters,
+		) +
+			"." + seeded(
+			t,
+			38,
+			38,
+			letters,
+		)
 		require.Len(t, detect.Secrets().Find(nil, "the bot runs with "+token+" now"), 1, token)
 	})
 }
@@ -322,10 +360,15 @@ func TestReferencesAreNoSecrets(t *testing.T) {
 			"ENC[AES256_GCM,data:", "@Microsoft.KeyVault(SecretUri=https://v.vault.azure.net/secrets/",
 			"projects/acme/secretmanager/", "ssm:/prod/",
 		}).Draw(t, "place") + some
-		name := rapid.SampledFrom([]string{"DB_PASSWORD=", "api_key: ", "clientSecret = "}).Draw(t, "name")
+		name := rapid.SampledFrom([]string{"DB_PASSWORD=", "api_key: ", "clientSecret = "}).
+			Draw(t, "name")
 		require.Empty(t, detect.Secrets().Find(nil, name+`"`+value+`"`), value)
 	})
-	require.Empty(t, detect.Secrets().Find(nil, "mongodb+srv://<username>:<password>@cluster0.h4xk2.mongodb.net"))
+	require.Empty(
+		t,
+		detect.Secrets().
+			Find(nil, "mongodb+srv://<username>:<password>@cluster0.h4xk2.mongodb.net"),
+	)
 	for _, text := range []string{"<password>@h4xk2.Mongo</password>", "request:<password>S3cret!9x</password>"} {
 		require.Len(t, detect.Secrets().Find(nil, text), 1, text)
 	}
@@ -353,7 +396,9 @@ func TestNamesThatBeginAsTokensAreNoSecrets(t *testing.T) {
 	}
 	found := 0
 	for seed := range uint64(1000) {
-		found += len(detect.Secrets().Find(nil, "AKIA"+random(seed, 16, strings.ToUpper(low)+"234567")))
+		found += len(
+			detect.Secrets().Find(nil, "AKIA"+random(seed, 16, strings.ToUpper(low)+"234567")),
+		)
 	}
 	require.Greater(t, found, 985, "of 1000")
 }

@@ -11,7 +11,15 @@ import (
 
 // Names in code and sentences that forms of secrets come near to.
 func TestNamesAreNoSecrets(t *testing.T) {
-	md5, sha, uuid := random(61, 32, hex), random(62, 40, hex), "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+	md5, sha, uuid := random(
+		61,
+		32,
+		hex,
+	), random(
+		62,
+		40,
+		hex,
+	), "7c9e6679-7425-40de-944b-e07fc1f90ae7"
 	for _, text := range []string{
 		"tss_tpm2_create_primary_sha256_v12", "pina_colada_with_coconut_cream_recipe", "api_live.get_order_history_for_account_v22", "sk_car_rental_reservation_dim", "Mid-server-upgrade-guide-2023",
 		"vtwn_river_data_2024_readings", "dvc_server_config_v2_backup_2024", "persona_production_traffic_share_2023_11",
@@ -51,8 +59,8 @@ func TestBareValuesInStreams(t *testing.T) {
 		"The token ClaimTypes2024AbCdEfGhIj is documented.", "API key Ab3dE5fG7hI9jK1lM3nO5 is revoked", "API key Ab3dE5fG7hI9jK1lM3nO5: gone", "the API key Ab3dE5fG7hI9jK1lM3nO5 for staging was deleted",
 		"login bob password Tr0ub4dor3 is", "my key is Ab3dE5fG7hI9jK1lM3nO5 or token Zb3dE5fG7hI9jK1lM3nO5 = x",
 	} {
-		law, at := detecttest.Offence(detect.Secrets(), text)
-		require.Empty(t, law, "%q at %d", text, at)
+		law, pos := detecttest.Offence(detect.Secrets(), text)
+		require.Empty(t, law, "%q at %d", text, pos)
 		require.NotEmpty(t, detect.Secrets().Find(nil, text), text)
 	}
 }

@@ -218,8 +218,8 @@ func (s *scan) middleToken(t *middleToken, start, end int) {
 	}
 }
 
-// beginsBefore tells whether such a token may begin at a place: no byte that may begin it is before, either, unless
-// that is the end of an escape.
+// beginsBefore tells whether such a token may begin at a place: no byte that may begin it is
+// before, either, unless that is the end of an escape.
 func (s *scan) beginsBefore(t *middleToken, from int) bool {
 	if !s.begins(from) {
 		return false

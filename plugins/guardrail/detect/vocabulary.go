@@ -88,13 +88,13 @@ func (v *vocabulary) learn(l list, phrases []string) {
 			next:    v.words[last],
 		})
 		v.words[last] = int32(len(v.mentions) - 1)
-		at, bit := hintOf(last)
-		v.hints[at] |= bit
+		pos, bit := hintOf(last)
+		v.hints[pos] |= bit
 	}
 }
 
 // hintOf returns which bit of the vocabulary's hints a word has.
-func hintOf[word string | []byte](w word) (at int, bit uint64) {
+func hintOf[word string | []byte](w word) (pos int, bit uint64) {
 	n := len(w)
 	sum := 7*int(w[0]) + 61*int(w[n-1]) + 331*int(w[n/2]) + 997*n
 	return sum >> 6 & 63, 1 << (sum & 63)
@@ -102,7 +102,8 @@ func hintOf[word string | []byte](w word) (at int, bit uint64) {
 
 // linkingWords may stand between a number and what it is, and say nothing: 555 0100 is my office.
 var linkingWords = []string{
-	"is", "are", "was", "which", "my", "our", "his", "her", "their", "the", "new", "a", "no", "nr", "number", "num", "id",
+	"is", "are", "was", "which", "my", "our", "his", "her", "their", "the", "new", "a", "no", "nr",
+	"number", "num", "id",
 	"code", "nummer", "lautet", "ist", "es", "est", "è", "é", "número", "numéro", "numero", "value",
 }
 

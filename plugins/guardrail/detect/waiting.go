@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// A waiting is a finding that waits.
+// A waiting is a finding that may still lose against a better one that overlaps it.
 type waiting struct {
 	Finding
 	claim claim
 }
 
-// A claim says which of two findings with the same score at the same place wins.
+// A claim decides which of two types a number has that fits both with the same score.
 type claim struct {
-	near   int     // how many words are nearer to it than the one that says what it is
-	long   int     // how many words that phrase has
-	values float64 // how many values its type has that are written so; 0 if that is not known
-	list   list    // in which order the lists of words are
+	near   int     // how many words stand between the number and its label
+	long   int     // how many words the label has
+	values float64 // how many different numbers the type has; 0 if that is not known
+	list   list    // the list that the label is in; the first of two lists wins
 }
 
-// unsaid is the claim of what no word says to be something.
+// unsaid is the claim of a finding that has no label.
 var unsaid = claim{near: contextWords}
 
 // compare returns a negative number if a wins: whose word is nearer, then whose phrase is longer, then
@@ -42,8 +42,8 @@ func (a *claim) compare(b *claim) int {
 //	.8, .85   a word and any form, or groups that hardly anything else is written in
 //	.75       groups with spaces and a check digit, if they are all of the text
 //	.6 to .7  a form, or a check digit, that hardly anything else has
-//	.5, .55   a host without a path, a card's number of a length that few have, or a code whose check letter is
-//	          wrong, after its word
+//	.5, .55   a host without a path, a card's number of a length that few have, or a code whose check
+//	          letter is wrong, after its word
 //	.2 to .4  nothing but that it is all of the text; .4 with a check digit
 func (f *finder) add(kind, rule string, start, end int, score float64) {
 	f.addClaim(kind, rule, start, end, score, unsaid)

@@ -197,8 +197,8 @@ func isWhole(text string, start, end int) bool {
 }
 
 // wordBefore tells whether a word reaches up to a place.
-func wordBefore(text string, at int) bool {
-	r, _ := utf8.DecodeLastRuneInString(text[:at])
+func wordBefore(text string, pos int) bool {
+	r, _ := utf8.DecodeLastRuneInString(text[:pos])
 	return isWordRune(r)
 }
 

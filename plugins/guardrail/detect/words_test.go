@@ -69,23 +69,30 @@ func TestWordsLikeARegularExpression(t *testing.T) {
 	letters := rapid.SampledFrom([]string{"a", "b", "A", "ä", "Ä", " ", "-", "_", "1"})
 	rapid.Check(t, func(t *rapid.T) {
 		list := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string {
-			return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "Ä", "1", "a b"}), 1, 4).Draw(t, "letters"), "")
+			return strings.Join(
+				rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "Ä", "1", "a b"}), 1, 4).
+					Draw(t, "letters"),
+				"",
+			)
 		}), 1, 4).Draw(t, "list")
 		text := strings.Join(rapid.SliceOfN(letters, 0, 24).Draw(t, "text"), "")
-		at := map[string]bool{}
+		pos := map[string]bool{}
 		for _, word := range list {
-			re := regexp.MustCompile(`(?i)^` + strings.ReplaceAll(regexp.QuoteMeta(word), " ", " {1,64}"))
+			re := regexp.MustCompile(
+				`(?i)^` + strings.ReplaceAll(regexp.QuoteMeta(word), " ", " {1,64}"),
+			)
 			for i := range text {
 				m := re.FindString(text[i:])
-				if m != "" && !wordy.MatchString(last(text[:i])) && !wordy.MatchString(first(text[i+len(m):])) {
-					at[fmt.Sprint(i, " ", i+len(m))] = true
+				if m != "" && !wordy.MatchString(last(text[:i])) &&
+					!wordy.MatchString(first(text[i+len(m):])) {
+					pos[fmt.Sprint(i, " ", i+len(m))] = true
 				}
 			}
 		}
 		end := 0
 		for _, f := range wordsOf(t, list...).Find(nil, text) {
-			require.True(t, at[fmt.Sprint(f.Start, " ", f.End)], "%q in %q: %v", list, text, f)
-			for span := range at { // nothing is left out between two findings
+			require.True(t, pos[fmt.Sprint(f.Start, " ", f.End)], "%q in %q: %v", list, text, f)
+			for span := range pos { // nothing is left out between two findings
 				var start, stop int
 				fmt.Sscan(span, &start, &stop)
 				require.False(t, start >= end && stop <= f.Start, "%q in %q: %s", list, text, span)
@@ -112,12 +119,30 @@ func last(text string) (s string) {
 }
 
 func TestWordsKeepTheContract(t *testing.T) {
-	part := rapid.SampledFrom([]string{"a", "b", "A b", " ", "\n", "ä", "\xc3", "\xa4", "́", "a b c", "-", "日本", "語", strings.Repeat(" ", 40)})
+	part := rapid.SampledFrom(
+		[]string{
+			"a",
+			"b",
+			"A b",
+			" ",
+			"\n",
+			"ä",
+			"\xc3",
+			"\xa4",
+			"́",
+			"a b c",
+			"-",
+			"日本",
+			"語",
+			strings.Repeat(" ", 40),
+		},
+	)
 	rapid.Check(t, func(t *rapid.T) {
-		list := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "ab", "a b", "a b c", "b a", "ä a", "日本", "-", "a-b", "c"}), 1, 5).Draw(t, "list")
+		list := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "ab", "a b", "a b c", "b a", "ä a", "日本", "-", "a-b", "c"}), 1, 5).
+			Draw(t, "list")
 		text := strings.Join(rapid.SliceOfN(part, 0, 20).Draw(t, "text"), "")
-		law, at := detecttest.Offence(wordsOf(t, list...), text)
-		require.Empty(t, law, "%q at %d of %q", list, at, text)
+		law, pos := detecttest.Offence(wordsOf(t, list...), text)
+		require.Empty(t, law, "%q at %d of %q", list, pos, text)
 	})
 }
 

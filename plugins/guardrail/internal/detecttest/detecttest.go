@@ -1,5 +1,7 @@
 // Package detecttest tests detectors. [Check] holds one to the contract of [detect.Detector] on
 // any texts, and [Development] reads texts that are labelled with what is to be found in them.
+//
+// A new law is a case of [Offence], and a line in the comment of [Check].
 package detecttest
 
 import (

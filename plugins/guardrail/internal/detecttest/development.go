@@ -33,7 +33,10 @@ func Development(t testing.TB, name string) []Row {
 	t.Helper()
 	path := find(name)
 	if path == "" {
-		t.Skipf("no development data: %s is neither in $PLUGHOOK_DATA nor in ../shared/data beside the repository", name)
+		t.Skipf(
+			"no development data: %s is neither in $PLUGHOOK_DATA nor in ../shared/data beside it",
+			name,
+		)
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -13,7 +13,9 @@ import (
 
 func TestATextWithoutFindingsMayCostNothing(t *testing.T) {
 	var sink []byte
-	wasteful := runs{edit: func(f []detect.Finding) []detect.Finding { sink = make([]byte, 1<<16); return f }}
+	wasteful := runs{
+		edit: func(f []detect.Finding) []detect.Finding { sink = make([]byte, 1<<16); return f },
+	}
 	law, _ := detecttest.Offence(wasteful, "nothing here")
 	require.Contains(t, law, "allocation")
 	require.NotNil(t, sink)

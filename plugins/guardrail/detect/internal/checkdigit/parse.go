@@ -197,9 +197,9 @@ func (p *parser) calculation(word string) func(number) bool {
 			c.steps = append(c.steps, p.step(word))
 		}
 	}
-	alphabet, place, inNumber := strings.Cut(p.next(), "@")
+	alphabet, region, inNumber := strings.Cut(p.next(), "@")
 	if inNumber {
-		c.result = p.part(place)
+		c.result = p.part(region)
 		c.resultAlphabet = alphabet
 	} else {
 		c.want = p.number(alphabet)

@@ -111,9 +111,9 @@ func (n *number) spelled() number {
 	code := room[:0]
 	for _, c := range n.code() {
 		if isLetter(c) {
-			place := c - 'A' + 1
-			code = append(code, '0'+place/10)
-			c = '0' + place%10
+			region := c - 'A' + 1
+			code = append(code, '0'+region/10)
+			c = '0' + region%10
 		}
 		code = append(code, c)
 	}

@@ -45,7 +45,8 @@ type Parser struct {
 	sets     map[string]*Set
 }
 
-// Parse reads a form. It panics if the form is wrong: forms are data of this program, and a test reads them all.
+// Parse reads a form. It panics if the form is wrong: forms are data of this program, and a test
+// reads them all.
 func (r *Parser) Parse(source string) Pattern {
 	if p, known := r.patterns[source]; known {
 		return p
@@ -79,7 +80,13 @@ func (r *Parser) Parse(source string) Pattern {
 		least, errLow := strconv.Atoi(low)
 		most, errHigh := strconv.Atoi(high)
 		if !closed || errLow != nil || errHigh != nil || most < least {
-			panic(fmt.Sprintf("form %q: %q is not closed, or has a count that is not like {3} or {3,9}", source, rest))
+			panic(
+				fmt.Sprintf(
+					"form %q: %q is not closed, or has a count that is not like {3} or {3,9}",
+					source,
+					rest,
+				),
+			)
 		}
 		if r.sets[body] == nil {
 			r.sets[body] = MustSet(body)
@@ -138,43 +145,43 @@ var word = MustSet("A-Za-z0-9_+")
 
 // Match matches the pattern at text[at:]. The token must end there: neither a letter, a digit, _
 // or + may follow, nor a byte of the pattern's last set.
-func (p Pattern) Match(text string, at int) Match {
+func (p Pattern) Match(text string, pos int) Match {
 	var last *Set
 	for i, piece := range p {
 		if piece.Set == nil {
-			n := min(len(piece.Text), len(text)-at)
-			if text[at:at+n] != piece.Text[:n] {
+			n := min(len(piece.Text), len(text)-pos)
+			if text[pos:pos+n] != piece.Text[:n] {
 				return Match{}
 			}
 			if n < len(piece.Text) {
 				return Match{Open: true}
 			}
-			at += n
+			pos += n
 			continue
 		}
 
 		n := 0
-		most := min(piece.Max, len(text)-at)
-		for n < most && piece.Set[text[at+n]] {
+		most := min(piece.Max, len(text)-pos)
+		for n < most && piece.Set[text[pos+n]] {
 			n++
 		}
-		if at+n == len(text) && n < piece.Max {
-			return Match{End: at + n, OK: n >= piece.Min && p[i+1:].optional(), Open: true}
+		if pos+n == len(text) && n < piece.Max {
+			return Match{End: pos + n, OK: n >= piece.Min && p[i+1:].optional(), Open: true}
 		}
 		if n < piece.Min {
 			return Match{}
 		}
-		at += n
+		pos += n
 		last = piece.Set
 	}
-	if at == len(text) {
-		return Match{End: at, OK: true, Open: true}
+	if pos == len(text) {
+		return Match{End: pos, OK: true, Open: true}
 	}
-	c := text[at]
+	c := text[pos]
 	if word[c] || last != nil && last[c] {
 		return Match{}
 	}
-	return Match{End: at, OK: true}
+	return Match{End: pos, OK: true}
 }
 
 // MatchAll tells whether the pattern matches all of a text.

@@ -5,11 +5,11 @@
 //	first cell	second cell	last cell, which may
 //		go on in lines that begin with a tab
 //
-// One or more tabs stand between cells. Lines that begin with # are comments, and empty lines
-// count for nothing. A cell without anything in it is written as a single hyphen.
+// One or more tabs stand between cells. Lines that begin with # are comments, and empty lines count
+// for nothing. A cell without anything in it is written as a single hyphen.
 //
-// The files are parts of a program, so whatever is wrong in one panics with its name and line; a test that reads
-// them all shows it. A new kind of cell, such as [Row.Ranges], is a method of Row.
+// The files are parts of a program, so whatever is wrong in one panics with its name and line; a
+// test that reads them all shows it. A new kind of cell, such as [Row.Ranges], is a method of Row.
 package table
 
 import (
@@ -45,7 +45,8 @@ func (r Row) number(text string) int {
 	return n
 }
 
-// Ranges reads a cell of numbers and ranges of numbers, and returns the first and the last of each: 45, 10-19.
+// Ranges reads a cell of numbers and ranges of numbers, and returns the first and the last of each:
+// 45, 10-19.
 func (r Row) Ranges(cell int) (ranges [][2]int) {
 	for _, text := range List(r.Cells[cell]) {
 		low, high, two := strings.Cut(text, "-")
