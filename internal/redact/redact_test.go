@@ -184,7 +184,8 @@ func TestSecretsInBase64(t *testing.T) {
 func TestOtherTextStays(t *testing.T) {
 	s := New([]Secret{{Value: "p&ss<word>", Name: "$A"}, {Value: "hunter2", Name: "$B"}, {}})
 	for _, text := range []string{
-		"", "hunter", "hunter 2", "HUNTER2", `p\u0027ss`, `\u0026`, `\`, `\\\`, "%", "%2", "%26", "p%26s",
+		"", "hunter", "hunter 2", "HUNTER2", `p\u0027ss`, `\u0026`, `\`, `\\\`, "%", "%2", "%26",
+		"p%26s",
 		`p\u002`, `p\u{26`, "p\\", "aHVudGV", strings.Repeat(`\`, 100), strings.Repeat("%25", 100),
 	} {
 		require.Equal(t, text, s.Replace(text))
@@ -208,7 +209,9 @@ func TestRedactionIsLinear(t *testing.T) {
 		all = append(all, Secret{Value: value, Name: fmt.Sprint("$", i)})
 	}
 	s := New(all)
-	for _, unit := range []string{`\`, "%25", "%", "p", "68", "aHVu", `\u0070`, `\x70`, "hunter2hunter", "=", "a"} {
+	for _, unit := range []string{
+		`\`, "%25", "%", "p", "68", "aHVu", `\u0070`, `\x70`, "hunter2hunter", "=", "a",
+	} {
 		began := time.Now()
 		s.Replace(strings.Repeat(unit, 1<<17/len(unit)))
 		require.Less(t, time.Since(began), 30*time.Second, "128 KiB of %q", unit)

@@ -124,7 +124,9 @@ func TestFindAround(t *testing.T) {
 func TestFindAroundInARunWithoutBlanks(t *testing.T) {
 	pii, err := detect.PII()
 	require.NoError(t, err)
-	for _, piece := range []string{"https://a.example/1", "https://a.example,", "415-555-0132/", "5-", "301234567,+49"} {
+	for _, piece := range []string{
+		"https://a.example/1", "https://a.example,", "415-555-0132/", "5-", "301234567,+49",
+	} {
 		head := "so it is " + strings.Repeat(piece, 1000/len(piece))
 		run := strings.Repeat(piece, 6000/len(piece))
 		tail := strings.Repeat(". so it is", 3000)

@@ -92,7 +92,8 @@ func IDForms() (all []IDForm) {
 	return all
 }
 
-// IDWords are the words and phrases of official numbers, by type. One with ^ before it counts only right beside a number.
+// IDWords are the words and phrases of official numbers, by type. One with ^ before it counts only
+// right beside a number.
 func IDWords() map[string][]string {
 	all := map[string][]string{}
 	for _, row := range rowsOf("ids.txt", "type", "forms", "check", "words") {

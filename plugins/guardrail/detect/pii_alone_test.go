@@ -20,18 +20,23 @@ func TestNumbersThatAreAllOfAText(t *testing.T) {
 	d, err := detect.PII()
 	require.NoError(t, err)
 	for value, kind := range map[string]string{
-		"121000358": "ABA_ROUTING_NUMBER", "1245319599": "US_NPI", " 1245319599\n": "US_NPI", "HRB 123456": "DE_HANDELSREGISTER", "AB12 CDE": "UK_VEHICLE_REGISTRATION", "W1 2AB": "UK_POSTCODE", "12 34 567890": "RU_PASSPORT",
+		"121000358": "ABA_ROUTING_NUMBER", "1245319599": "US_NPI", " 1245319599\n": "US_NPI",
+		"HRB 123456": "DE_HANDELSREGISTER", "AB12 CDE": "UK_VEHICLE_REGISTRATION",
+		"W1 2AB": "UK_POSTCODE", "12 34 567890": "RU_PASSPORT",
 	} {
 		found := d.Find(nil, value)
 		require.Len(t, found, 1, "%q", value)
 		require.Equal(t, kind, found[0].Type)
 	}
-	for _, text := range []string{"1245319598", "it was 1245319599 then", "1245319599 of them", "111222333"} {
+	for _, text := range []string{
+		"1245319598", "it was 1245319599 then", "1245319599 of them", "111222333",
+	} {
 		require.Empty(t, d.Find(nil, text), "%q", text)
 	}
 }
 
-// ofForm makes a value of a form of official numbers. If the form has places for either, it has letters and digits.
+// ofForm makes a value of a form of official numbers. If the form has places for either, it has
+// letters and digits.
 func (m *maker) ofForm(form detect.IDForm) string {
 	var rules []*checkdigit.Rule
 	if form.Rule != nil {
@@ -71,7 +76,8 @@ func TestPIIOfEachFormIsFoundIfItsTypeIsNamed(t *testing.T) {
 	})
 }
 
-// A type that is named is found in each of its forms beside each of its words and phrases, wherever they stand.
+// A type that is named is found in each of its forms beside each of its words and phrases, wherever
+// they stand.
 func TestPIIOfEachFormIsFoundBesideEachOfItsWords(t *testing.T) {
 	detectors := map[string]detect.Detector{}
 	words := detect.IDWords()
@@ -101,7 +107,8 @@ func TestPIIOfEachFormIsFoundBesideEachOfItsWords(t *testing.T) {
 	})
 }
 
-// So is what has no form in the table: a number that else needs a word beside it, or is rather something else.
+// So is what has no form in the table: a number that else needs a word beside it, or is rather
+// something else.
 func TestPIIOfOtherFormsIsFoundIfItsTypeIsNamed(t *testing.T) {
 	for kind, value := range map[string]string{
 		"CREDIT_CARD":       "122000000000003",
@@ -146,7 +153,8 @@ func TestPIIHasTheTypeWithTheFewestValues(t *testing.T) {
 		require.Len(t, found, 1, value)
 		require.Equal(t, kind, found[0].Type, value)
 	}
-	// Nearly as many numbers fit the check digits of another type, or fewer are written as those of a type without.
+	// Nearly as many numbers fit the check digits of another type, or fewer are written as those of
+	// a type without.
 	for _, value := range []string{"105 150 874", "138935903", "YX7015002", "M54703636"} {
 		require.Empty(t, d.Find(nil, value), "%q", value)
 	}
@@ -157,9 +165,13 @@ func TestPIIOfHarmlessValuesThatAreAllOfAText(t *testing.T) {
 	d := pii(t)
 	m := &maker{rand.New(rand.NewPCG(19, 23))}
 	for _, form := range []string{
-		"#######", "## ###", "#,###,###", "ORD-#####", "ORD######", "INV-2024-####", "SO-#####", "[A-Z][A-Z]-######", "[A-Z][A-Z]#####",
-		"[A-Z][A-Z][A-Z]####", "[A-Z][A-Z][A-Z]-####", "[A-Z][A-Z][A-Z]#####", "####-####", "###-####", "2024-#####", "LH ####", "RTX ####", "M## PRO", "ISO ####",
-		"v#.#.#", "#.##.#", "Q[1-4] 2024", "[0-2]#:[0-5]#", "$###.##", "EUR ###", "[1-9][A-F]#[A-F]####", "0x###########0000", "00#############A#", "[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]",
+		"#######", "## ###", "#,###,###", "ORD-#####", "ORD######", "INV-2024-####", "SO-#####",
+		"[A-Z][A-Z]-######", "[A-Z][A-Z]#####",
+		"[A-Z][A-Z][A-Z]####", "[A-Z][A-Z][A-Z]-####", "[A-Z][A-Z][A-Z]#####", "####-####",
+		"###-####", "2024-#####", "LH ####", "RTX ####", "M## PRO", "ISO ####",
+		"v#.#.#", "#.##.#", "Q[1-4] 2024", "[0-2]#:[0-5]#", "$###.##", "EUR ###",
+		"[1-9][A-F]#[A-F]####", "0x###########0000", "00#############A#",
+		"[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]",
 	} {
 		for range 50 {
 			value := m.value(form, nil)
@@ -173,9 +185,13 @@ func TestNumbersAfterTheirWord(t *testing.T) {
 	d, err := detect.PII()
 	require.NoError(t, err)
 	for text, kind := range map[string]string{
-		"postcode SW1A 1AA": "UK_POSTCODE", "plaka 34 ABC 123": "TR_LICENSE_PLATE", "Kennzeichen B-AB 1234": "DE_KFZ",
-		"Steuernummer 181/815/08155": "DE_TAX_NUMBER", "LANR 123456601": "DE_LANR", "Führerschein B072RRE2I55": "DE_FUEHRERSCHEIN",
-		"postal code K1A 0B1": "CA_POSTAL_CODE", "plate ABC-123DE": "NG_VEHICLE_REGISTRATION", "PLZ 10115": "DE_PLZ", "BSNR 123456789": "DE_BSNR", "SSS 34-1234567-8": "PH_SSS", "CLIA 11D2030122": "US_CLIA", "chassis WVWZZZ1KZAW000001": "VIN",
+		"postcode SW1A 1AA": "UK_POSTCODE", "plaka 34 ABC 123": "TR_LICENSE_PLATE",
+		"Kennzeichen B-AB 1234":      "DE_KFZ",
+		"Steuernummer 181/815/08155": "DE_TAX_NUMBER", "LANR 123456601": "DE_LANR",
+		"Führerschein B072RRE2I55": "DE_FUEHRERSCHEIN",
+		"postal code K1A 0B1":      "CA_POSTAL_CODE", "plate ABC-123DE": "NG_VEHICLE_REGISTRATION",
+		"PLZ 10115": "DE_PLZ", "BSNR 123456789": "DE_BSNR", "SSS 34-1234567-8": "PH_SSS",
+		"CLIA 11D2030122": "US_CLIA", "chassis WVWZZZ1KZAW000001": "VIN",
 	} {
 		found := d.Find(nil, text)
 		require.Len(t, found, 1, "%q", text)

@@ -80,7 +80,10 @@ func TestPIIOnLabelledTexts(t *testing.T) {
 
 // The laws, for every split of every development text, with all types and with one.
 func TestPIIOnEverySplit(t *testing.T) {
-	for _, file := range []string{"guardrail/pii-dev.jsonl", "guardrail/benign-dev.jsonl", "guardrail/attacks-dev.jsonl", "guardrail/secrets-dev.jsonl.gz"} {
+	for _, file := range []string{
+		"guardrail/pii-dev.jsonl", "guardrail/benign-dev.jsonl", "guardrail/attacks-dev.jsonl",
+		"guardrail/secrets-dev.jsonl.gz",
+	} {
 		t.Run(file, func(t *testing.T) {
 			texts := detecttest.Texts(detecttest.Development(t, file))
 			detecttest.Check(t, pii(t), texts)

@@ -1019,8 +1019,8 @@ func (m *maker) value(form string, rules []*checkdigit.Rule) string {
 	panic("no number of the form " + form)
 }
 
-// checksOf returns the check rules of types, by how many letters and digits they are about: those of check digits, if
-// there are any.
+// checksOf returns the check rules of types, by how many letters and digits they are about: those
+// of check digits, if there are any.
 func checksOf() map[string]map[int][]*checkdigit.Rule {
 	rules := map[string]map[int][]*checkdigit.Rule{}
 	for _, digits := range []bool{true, false} {

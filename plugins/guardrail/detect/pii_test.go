@@ -19,11 +19,23 @@ func TestPIIFinds(t *testing.T) {
 		{"CREDIT_CARD", "a/b?card=4012888888881881", "4012888888881881"},
 		{"IBAN_CODE", "IBAN: DE89 3704 0044 0532 0130 00.", "DE89 3704 0044 0532 0130 00"},
 		{"IBAN_CODE", "de89370400440532013000", "de89370400440532013000"},
-		{"IBAN_CODE", "MT84 MALT 0110 0001 2345 MTLC AST0 01S", "MT84 MALT 0110 0001 2345 MTLC AST0 01S"},
+		{
+			"IBAN_CODE", "MT84 MALT 0110 0001 2345 MTLC AST0 01S",
+			"MT84 MALT 0110 0001 2345 MTLC AST0 01S",
+		},
 		{"CRYPTO", "16Yeky6GMjeNkAiNcBY7ZhrLoMSgg1BoyZ", "16Yeky6GMjeNkAiNcBY7ZhrLoMSgg1BoyZ"},
-		{"CRYPTO", "to bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq.", "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"},
-		{"CRYPTO", "0x742d35Cc6634C0532925a3b844Bc454e4438f44e", "0x742d35Cc6634C0532925a3b844Bc454e4438f44e"},
-		{"EMAIL_ADDRESS", "(john.o'neil+x@mail.example.co.uk).", "john.o'neil+x@mail.example.co.uk"},
+		{
+			"CRYPTO", "to bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq.",
+			"bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+		},
+		{
+			"CRYPTO", "0x742d35Cc6634C0532925a3b844Bc454e4438f44e",
+			"0x742d35Cc6634C0532925a3b844Bc454e4438f44e",
+		},
+		{
+			"EMAIL_ADDRESS", "(john.o'neil+x@mail.example.co.uk).",
+			"john.o'neil+x@mail.example.co.uk",
+		},
 		{"EMAIL_ADDRESS", "邮箱a@example.com、", "a@example.com"},
 		{"EMAIL_ADDRESS", "https://x.example/?mail=jo@example.com&b", "jo@example.com"},
 		{"EMAIL_ADDRESS", "mailto:jo@münchen.example", "jo@münchen.example"},
@@ -102,13 +114,22 @@ func TestPIIFindsTelephoneNumbers(t *testing.T) {
 func TestPIIFindsNone(t *testing.T) {
 	d := pii(t)
 	for _, text := range []string{
-		"", "INTRODUCTORY", "the public licence", "4012888888881882", "16Yeky6GMjeNkAiNcBY7ZhrLoMSgg1BoyZ2", "DE89370400440532013001", "info@example", "@example.com", "a@b",
-		"the end.Then we", "main.go and file.txt, README.md", "std::vector", "12:20:39", "3... 2... 1... liftoff!", "192.168.0", "version 1.2.3.4", "1.2.3.4.5",
-		"078-05-1120", "000-12-3456", "945456787654", "1234567890", "0.1234567890", "id=123456789", "room 1234567", "commit 1234567",
-		"order 4155552671", "order number 415-555-2671", "it costs $1,234,567.89", "1 234 567 EUR", "in 2019 2020 2021 we had", "2020 10 2000 30", "ISBN 978-3-16-148410-0",
-		"call me at 10:30 on 5 of 20", "call the function 1234567 times", "build 20200101.1234", "timestamp 1700000000", "uuid 123e4567-e89b-12d3-a456-426614174000",
-		"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "tracking number 1Z999AA10123456784", "pi is 3.14159265358979", "10.1038/s41586-020-2649-2", "arXiv:2005.14165",
-		"lat 52.520008, lon 13.404954", "model A1234567890", "470 72 Acheron Road", "APO AA 61487", "may 2 be", "May 2 be", "AB 12", "99.9%", "100-200", "1/2",
+		"", "INTRODUCTORY", "the public licence", "4012888888881882",
+		"16Yeky6GMjeNkAiNcBY7ZhrLoMSgg1BoyZ2", "DE89370400440532013001", "info@example",
+		"@example.com", "a@b",
+		"the end.Then we", "main.go and file.txt, README.md", "std::vector", "12:20:39",
+		"3... 2... 1... liftoff!", "192.168.0", "version 1.2.3.4", "1.2.3.4.5",
+		"078-05-1120", "000-12-3456", "945456787654", "1234567890", "0.1234567890", "id=123456789",
+		"room 1234567", "commit 1234567",
+		"order 4155552671", "order number 415-555-2671", "it costs $1,234,567.89", "1 234 567 EUR",
+		"in 2019 2020 2021 we had", "2020 10 2000 30", "ISBN 978-3-16-148410-0",
+		"call me at 10:30 on 5 of 20", "call the function 1234567 times", "build 20200101.1234",
+		"timestamp 1700000000", "uuid 123e4567-e89b-12d3-a456-426614174000",
+		"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+		"tracking number 1Z999AA10123456784", "pi is 3.14159265358979", "10.1038/s41586-020-2649-2",
+		"arXiv:2005.14165",
+		"lat 52.520008, lon 13.404954", "model A1234567890", "470 72 Acheron Road", "APO AA 61487",
+		"may 2 be", "May 2 be", "AB 12", "99.9%", "100-200", "1/2",
 	} {
 		require.Empty(t, d.Find(nil, text), "%q", text)
 	}

@@ -40,7 +40,10 @@ func TestProseHasNoSecrets(t *testing.T) {
 func TestSecretsKeepTheContractOnTheDevelopmentData(t *testing.T) {
 	d := detect.Secrets()
 	var all []string
-	for _, name := range []string{"guardrail/secrets-dev.jsonl.gz", "guardrail/pii-dev.jsonl", "guardrail/benign-dev.jsonl", "guardrail/attacks-dev.jsonl"} {
+	for _, name := range []string{
+		"guardrail/secrets-dev.jsonl.gz", "guardrail/pii-dev.jsonl", "guardrail/benign-dev.jsonl",
+		"guardrail/attacks-dev.jsonl",
+	} {
 		texts := detecttest.Sampled(detecttest.Texts(detecttest.Development(t, name)))
 		detecttest.Check(t, d, texts)
 		p50, p99 := detecttest.HoldBack(d, texts)

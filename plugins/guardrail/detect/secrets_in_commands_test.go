@@ -16,7 +16,8 @@ func TestSecretsInOrdinaryForms(t *testing.T) {
 	body := random(61, 64, alnum) + "\n" + random(62, 64, alnum) + "\n"
 	for _, text := range []string{
 		`{"password": {"value": "‹Tr0ub4dor3›"}}`, `{"passwords": ["‹Tr0ub4dor3›", "‹hunter2x!›"]}`,
-		"echo ‹Tr0ub4dor3› | docker login -u bob --password-stdin", "echo -n ‹Tr0ub4dor3› | podman login --password-stdin x\n", "echo hello | wc",
+		"echo ‹Tr0ub4dor3› | docker login -u bob --password-stdin",
+		"echo -n ‹Tr0ub4dor3› | podman login --password-stdin x\n", "echo hello | wc",
 		"‹MIIEpAIBAAKC" + body + random(63, 20, alnum) + "›\n-----END RSA PRIVATE KEY-----\n",
 	} {
 		plain, want := marked(text)

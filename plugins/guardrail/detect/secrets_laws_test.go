@@ -49,7 +49,10 @@ func TestEveryFormIsFound(t *testing.T) {
 			form.Prefix,
 		)
 	}
-	for _, secret := range []string{"sk-ant-" + "api03-" + random(1, 93, alnum) + "AA", "hvs." + random(1, 95, alnum), "s." + "aB3" + random(1, 21, alnum), "sig=" + random(1, 43, alnum) + "%3D"} {
+	for _, secret := range []string{
+		"sk-ant-" + "api03-" + random(1, 93, alnum) + "AA", "hvs." + random(1, 95, alnum),
+		"s." + "aB3" + random(1, 21, alnum), "sig=" + random(1, 43, alnum) + "%3D",
+	} {
 		require.Len(t, d.Find(nil, secret), 1, secret)
 	}
 }
@@ -188,7 +191,10 @@ func TestSecretsKeepTheContract(t *testing.T) {
 // A value that is longer than what is looked at is not cut within a character.
 func TestLongSecretsDivideNoCharacter(t *testing.T) {
 	found := 0
-	for _, before := range []string{"curl -u a:", "password=", "sshpass -p ", "Cookie: sid=", "Authorization: Bearer ", "https://u:"} {
+	for _, before := range []string{
+		"curl -u a:", "password=", "sshpass -p ", "Cookie: sid=", "Authorization: Bearer ",
+		"https://u:",
+	} {
 		for more := range 4 {
 			text := before + "a1Z9" + strings.Repeat(
 				"x",
@@ -222,7 +228,10 @@ func TestHostileTextsAreLinear(t *testing.T) {
 }
 
 func FuzzSecrets(f *testing.F) {
-	for _, s := range []string{"token=a1", "curl -u a:b", "https://a:b@c", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhZGEifQ.x", "-----BEGIN PRIVATE KEY-----", "\xff\xfe", "aB37Q~"} {
+	for _, s := range []string{
+		"token=a1", "curl -u a:b", "https://a:b@c", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhZGEifQ.x",
+		"-----BEGIN PRIVATE KEY-----", "\xff\xfe", "aB37Q~",
+	} {
 		f.Add(s)
 	}
 	d := detect.Secrets()

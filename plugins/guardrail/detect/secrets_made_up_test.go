@@ -41,8 +41,10 @@ func seeded(t *rapid.T, low, high int, alphabet string) string {
 
 func TestNamesInCodeAreNoSecrets(t *testing.T) {
 	words := []string{
-		"account", "access", "client", "message", "default", "setting", "version", "manager", "content",
-		"response", "storage", "state", "provider", "internal", "service", "header", "control", "resolver",
+		"account", "access", "client", "message", "default", "setting", "version", "manager",
+		"content",
+		"response", "storage", "state", "provider", "internal", "service", "header", "control",
+		"resolver",
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		camel := rapid.Bool().Draw(t, "camel")
@@ -113,7 +115,9 @@ func TestFilledFormsAreNoSecrets(t *testing.T) {
 			require.Empty(t, detect.Secrets().Find(nil, value), value)
 		}
 	})
-	for _, value := range []string{"ghp_ThisIsOnlyAFakeTokenForTheUnitTests", "hf_ThisIsNotARealTokenJustATestValue"} {
+	for _, value := range []string{
+		"ghp_ThisIsOnlyAFakeTokenForTheUnitTests", "hf_ThisIsNotARealTokenJustATestValue",
+	} {
 		require.Empty(t, detect.Secrets().Find(nil, value), value)
 	}
 }
@@ -167,7 +171,9 @@ func TestSecretsBehindIdentifiers(t *testing.T) {
 			found++
 			require.Equal(t, id+":"+secret, text[f.Start:f.End])
 		}
-		for _, what := range []string{"sha256", "md5", "blake2b512", "key", "12345678", "a1b2c3:d4"} {
+		for _, what := range []string{
+			"sha256", "md5", "blake2b512", "key", "12345678", "a1b2c3:d4",
+		} {
 			require.Empty(
 				t,
 				detect.Secrets().Find(nil, before+what+":"+seeded(t, 32, 32, hex)+after),
@@ -223,7 +229,8 @@ func TestMistypedValuesOfProvidersAreNoSecrets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := "a4" + seeded(t, 70, 70, hex)
 		name := rapid.SampledFrom([]string{
-			"DATADOG_API_KEY=", "mixpanelToken: ", "spotify_client_secret = ", "X-Rollbar-Access-Token: ",
+			"DATADOG_API_KEY=", "mixpanelToken: ", "spotify_client_secret = ",
+			"X-Rollbar-Access-Token: ",
 		}).Draw(t, "name")
 		for _, size := range []int{29, 30, 31, 33, 34, 35} {
 			require.Empty(
@@ -243,7 +250,9 @@ func TestMistypedValuesOfProvidersAreNoSecrets(t *testing.T) {
 	for _, size := range []int{36, 48, 57, 64} {
 		require.Len(t, detect.Secrets().Find(nil, "MIXPANEL_TOKEN="+value[:size]), 1, value[:size])
 	}
-	for _, text := range []string{"acme_token=" + value[:31], "api_key=npm_" + random(68, 48, alnum)} {
+	for _, text := range []string{
+		"acme_token=" + value[:31], "api_key=npm_" + random(68, 48, alnum),
+	} {
 		require.Len(t, detect.Secrets().Find(nil, text), 1, text)
 	}
 }
@@ -253,8 +262,10 @@ func TestNamesThatSayNoSecret(t *testing.T) {
 		value := seeded(t, 24, 48, alnum)
 		name := rapid.SampledFrom([]string{
 			"fake_token = ", "nonMatchingToken := ", "INVALID_API_KEY=", "mock-client-secret: ",
-			"GPG_KEY=", "figma_document_key: ", "resume_token=", "cancellationToken: ", "group_key: ", "hash_key=", "hashed_secret: ", "encrypted_token=", "verify_key = ",
-			"SHA-256 of the token: ", "hash of api_key: ", "arn:aws:secretsmanager:eu-west-1:123456789012:secret:db/",
+			"GPG_KEY=", "figma_document_key: ", "resume_token=", "cancellationToken: ",
+			"group_key: ", "hash_key=", "hashed_secret: ", "encrypted_token=", "verify_key = ",
+			"SHA-256 of the token: ", "hash of api_key: ",
+			"arn:aws:secretsmanager:eu-west-1:123456789012:secret:db/",
 		}).Draw(t, "name")
 		require.Empty(t, detect.Secrets().Find(nil, name+value), name)
 	})
@@ -295,7 +306,8 @@ func TestPasswordsWithAmpersands(t *testing.T) {
 		second := "9" + seeded(t, 4, 9, low)
 		for _, form := range [][2]string{
 			{"Server=tcp:db,1433;User ID=a;Password=", ";Encrypt=true;"},
-			{"DB_PASSWORD=", "\n"}, {"password: ", ""}, {"The password got changed to ", "\n"}, {"Le mot de passe du NAS : ", "\n"},
+			{"DB_PASSWORD=", "\n"}, {"password: ", ""}, {"The password got changed to ", "\n"},
+			{"Le mot de passe du NAS : ", "\n"},
 		} {
 			found := detect.Secrets().Find(nil, form[0]+first+"&"+second+form[1])
 			require.Len(t, found, 1, form[0])
@@ -323,7 +335,10 @@ func TestKeysOfMarksAreSecrets(t *testing.T) {
 		found += len(detect.Secrets().Find(nil, text))
 	})
 	require.Greater(t, found, drawn*95/100, "of %d", drawn)
-	for _, value := range []string{"[a-z0-9]{20,40}(/[A-Z]+)?$", "%s-%d/%s?token=%s&v=%d123", "((a+b)*(c-d)+100)*(200+e)", "$(vault_prod_key_2024)"} {
+	for _, value := range []string{
+		"[a-z0-9]{20,40}(/[A-Z]+)?$", "%s-%d/%s?token=%s&v=%d123", "((a+b)*(c-d)+100)*(200+e)",
+		"$(vault_prod_key_2024)",
+	} {
 		require.Empty(t, detect.Secrets().Find(nil, "token = \""+value+"\""), value)
 	}
 }
@@ -356,8 +371,10 @@ func TestReferencesAreNoSecrets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		some := seeded(t, 6, 40, alnum)
 		value := rapid.SampledFrom([]string{
-			"arn:aws:secretsmanager:eu-west-1:123456789012:secret:main/", "vault:secret/data/", "op://Private/",
-			"ENC[AES256_GCM,data:", "@Microsoft.KeyVault(SecretUri=https://v.vault.azure.net/secrets/",
+			"arn:aws:secretsmanager:eu-west-1:123456789012:secret:main/", "vault:secret/data/",
+			"op://Private/",
+			"ENC[AES256_GCM,data:",
+			"@Microsoft.KeyVault(SecretUri=https://v.vault.azure.net/secrets/",
 			"projects/acme/secretmanager/", "ssm:/prod/",
 		}).Draw(t, "place") + some
 		name := rapid.SampledFrom([]string{"DB_PASSWORD=", "api_key: ", "clientSecret = "}).
@@ -369,7 +386,9 @@ func TestReferencesAreNoSecrets(t *testing.T) {
 		detect.Secrets().
 			Find(nil, "mongodb+srv://<username>:<password>@cluster0.h4xk2.mongodb.net"),
 	)
-	for _, text := range []string{"<password>@h4xk2.Mongo</password>", "request:<password>S3cret!9x</password>"} {
+	for _, text := range []string{
+		"<password>@h4xk2.Mongo</password>", "request:<password>S3cret!9x</password>",
+	} {
 		require.Len(t, detect.Secrets().Find(nil, text), 1, text)
 	}
 }
@@ -390,7 +409,8 @@ func TestFilledPasswordsAreNoSecrets(t *testing.T) {
 // A name in code may begin as tokens do. The shortest that may be names have 16 letters.
 func TestNamesThatBeginAsTokensAreNoSecrets(t *testing.T) {
 	for _, name := range []string{
-		"sk_live_factoryPayloadFactory", "glpat-token-stream-response", "sq0atp-service-event-handler",
+		"sk_live_factoryPayloadFactory", "glpat-token-stream-response",
+		"sq0atp-service-event-handler",
 	} {
 		require.Empty(t, detect.Secrets().Find(nil, "x = "+name), name)
 	}

@@ -26,10 +26,19 @@ func TestWords(t *testing.T) {
 		want string
 	}{
 		{[]string{"tulip"}, "Tulip, TULIP tulips atulip tu-lip tulip", "0:5 7:12 34:39"},
-		{[]string{"project tulip"}, "Project  Tulip; project\n\ttulip; project-tulip", "0:14 16:30"},
-		{[]string{"a b"}, "a" + strings.Repeat(" ", 64) + "b; a" + strings.Repeat(" ", 65) + "b", "0:66"},
+		{
+			[]string{"project tulip"}, "Project  Tulip; project\n\ttulip; project-tulip",
+			"0:14 16:30",
+		},
+		{
+			[]string{"a b"}, "a" + strings.Repeat(" ", 64) + "b; a" + strings.Repeat(" ", 65) + "b",
+			"0:66",
+		},
 		{[]string{"she", "he", "hers"}, "she hers ushers he", "0:3 4:8 16:18"},
-		{[]string{"red", "red tulip", "tulip fever"}, "red tulip fever, red tulip", "0:3 4:15 17:26"},
+		{
+			[]string{"red", "red tulip", "tulip fever"}, "red tulip fever, red tulip",
+			"0:3 4:15 17:26",
+		},
 		{[]string{"ÄRGER"}, "ärger Ärgerlich", "0:6"},
 		{[]string{"kelvin", "straße"}, "\u212Aelvin STRAßE ſtraße", "0:8 9:16 17:25"},
 		{[]string{"σας"}, "ΣΑΣ", "0:6"},

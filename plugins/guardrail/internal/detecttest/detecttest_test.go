@@ -51,9 +51,15 @@ func TestEachLawIsShownToBeBroken(t *testing.T) {
 	}{
 		{"", runs{}},
 		{"is beyond", runs{open: func(text string) int { return len(text) + 1 }}},
-		{"decreased", runs{open: func(text string) int { return strings.LastIndex(text, "a") + 1 - len(text)/3 }}},
+		{
+			"decreased",
+			runs{open: func(text string) int { return strings.LastIndex(text, "a") + 1 - len(text)/3 }},
+		},
 		{"settled changed", runs{open: func(text string) int { return len(text) }}},
-		{"no part", runs{edit: func(f findings) findings { return append(f, detect.Finding{Type: "X", Start: 99, End: 100, Score: 1}) }}},
+		{
+			"no part",
+			runs{edit: func(f findings) findings { return append(f, detect.Finding{Type: "X", Start: 99, End: 100, Score: 1}) }},
+		},
 		{"overlap", runs{edit: func(f findings) findings { return append(f, f...) }}},
 		{"no type", runs{edit: func(f findings) findings {
 			for i := range f {
