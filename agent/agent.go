@@ -6,6 +6,9 @@
 // the event or answered it. So an agent that has yielded a function call reads the call again from
 // the live view, Host.Now().Live, executes it only if it has no response yet, and yields the
 // response.
+//
+// A new kind of agent is a type with the methods of Agent, in a package below this one; New makes an agent of a function.
+// What agents of all kinds need to know of a run goes into Host, and the runner fills it in (run.loop).
 package agent
 
 import (
@@ -44,7 +47,7 @@ type Parent interface {
 }
 
 // A Host gives an agent access to the invocation that it works in. The runner makes it. An agent
-// that runs other agents passes its Host on to them, or one with another branch (see At).
+// that runs other agents passes its Host on to them, or a Host for another branch (see At).
 type Host struct {
 	// Branch is the branch of the agent's events and model requests. The function Sees tells which
 	// events of other branches the agent should read.
@@ -75,8 +78,8 @@ func (h *Host) At(element string) *Host {
 	return &below
 }
 
-// WithInput returns a copy of the host whose invocation has e as its input: what an agent is asked
-// that another agent, and not the caller, gives its task.
+// WithInput returns a copy of the host whose invocation has e as its input. It is for an agent that gets its task from
+// another agent, and not from the caller of the run.
 func (h *Host) WithInput(e *session.Event) *Host {
 	of := func(inv *session.Invocation) *session.Invocation {
 		mine := *inv

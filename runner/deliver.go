@@ -84,8 +84,8 @@ func (x *run) forgetShown(e *session.Event) {
 }
 
 // brokeOff reports whether the invocation ended before its agent had: the caller was gone, the runner was
-// closed, or the agent failed. If a plugin has stopped the run or has failed, its word counts, and
-// nothing more is offered; a store that has failed could not take it.
+// closed, or the agent failed. It is not so if a plugin has stopped the run, or has failed: then no further event may be
+// offered. Nor if the store has failed, which could not append one.
 func (x *run) brokeOff() bool {
 	var failed *AgentError
 	return x.end.Kind == plugin.EndCancelled || x.end.Kind == plugin.EndLeft ||
@@ -106,8 +106,8 @@ func (x *run) afterTheEnd(ctx context.Context) (context.Context, context.CancelF
 	return ctx, cancel, x.load(ctx)
 }
 
-// noteCancelled puts an event into the log which says that somebody has cancelled the run, so that its input does
-// not go on when it is sent again. A run whose caller has gone, or whose server is shut down, goes on then.
+// noteCancelled puts an event into the log which says that somebody has cancelled the run. If the input is sent again, the
+// run does not go on. It does go on after a run whose caller has left, or whose server was shut down.
 func (x *run) noteCancelled(ctx context.Context) error {
 	if x.inputID == "" || x.repeated || x.end.Kind != plugin.EndCancelled || !errors.Is(x.end.Err, session.ErrCancelled) {
 		return nil

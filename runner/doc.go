@@ -39,10 +39,22 @@
 //
 // # Files
 //
-// run.go has the stages of a run, input.go the input, path.go how an event is offered, committed and
-// delivered, pending.go what becomes of it on that way, hooks.go how hooks are called, agent.go the agent,
-// finish.go the end, shown.go what is kept of an answer that broke off, observers.go the observers,
-// owners.go who may write which state keys. load.go has how a session is read, keptviews.go what is kept of it
-// until the next run, fingerprint.go and liveprints.go how changes in place are found.
-// docs/sessions.md follows one event through them.
+// A run goes through these files from top to bottom:
+//
+//	run.go         the stages of a run
+//	load.go        reads the session
+//	input.go       checks the input; repeated.go: what became of an input that is sent again
+//	path.go        offers an event to the plugins; hooks.go calls them
+//	pending.go     an event on its way; changes.go: what plugins make of it
+//	commit.go      appends the event and what was emitted on it
+//	deliver.go     yields it to the caller, and keeps what was shown of an answer that broke off
+//	agent.go       runs the agent; interrupted.go answers calls that an earlier run left open
+//	finish.go      calls AfterRun
+//	observers.go   calls observers on goroutines of their own
+//
+// internal/lent finds changes in place, and keeps live views between runs. docs/sessions.md follows one event.
+//
+// A new stage of a run is a method that run.stages calls. A new rule gets a sentence above, a test with its number and a
+// paragraph in docs/design.md. What is to be checked of every event before it is appended goes into run.commit; what a
+// replacement must not change, into pending.replace.
 package runner

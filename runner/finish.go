@@ -9,8 +9,9 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// finish keeps what was shown of an answer that broke off, notes that the run was cancelled, calls AfterRun and
-// returns the invocation's error. It also runs while the caller's loop body is panicking; then it yields nothing.
+// finish ends the run: it appends what was shown of an answer that broke off, and a note if the run was cancelled. Then it
+// calls AfterRun. It returns the run's error. It also runs while the caller's loop body is panicking; then it yields
+// nothing.
 func (x *run) finish(ctx context.Context) error {
 	if !x.ended {
 		x.ended = true // a panic, or runtime.Goexit, in the caller's loop body

@@ -99,9 +99,10 @@ func (x *run) noteUnchecked(name string, hook plugin.Hook, unchecked string) {
 	x.unchecked[note] = true
 }
 
-// ask calls a hook that is not OnEvent, and appends what it emits. branch and agent are those of the
-// emissions. If another session was faster and a bound refuses them, BeforeRun is called again. BeforeModel
-// needs another request for that: errRefused says so. AfterRun is called once.
+// ask calls a hook that is not OnEvent, and appends what it emits. The emissions get the branch and the agent. The store
+// refuses an append that would take a shared state value beyond its bound, because another session has changed it
+// meanwhile. Then BeforeRun is called again. For BeforeModel the request has to be built anew first: errRefused says so.
+// AfterRun is called once.
 func (x *run) ask(ctx context.Context, i int, args plugin.Args, branch, agent string) (plugin.Outcome, *batch, error) {
 	p := x.opt.Plugins[i]
 	for offers := 1; ; offers++ {
@@ -151,7 +152,7 @@ func (x *run) emit(ctx context.Context, i int, hook plugin.Hook, out plugin.Outc
 	return b, x.commit(ctx, b)
 }
 
-// errRefused says that a bound refused what BeforeModel emitted.
+// errRefused says that the store has refused what BeforeModel emitted, because a state value would pass its bound.
 var errRefused = errors.New("a bound refused what the hook emitted")
 
 // beforeRun asks every plugin, and stops the run afterwards if one of them wants that.

@@ -19,7 +19,7 @@ func (x *run) answerInterrupted(ctx context.Context) {
 			continue
 		}
 		owner := agent.Owner(c.Event)
-		if c.Waits() && (owner == "" || agent.Find(x.opt.Agent, owner) != nil) { // else nobody is there to go on with it
+		if c.Waits() && (owner == "" || agent.Find(x.opt.Agent, owner) != nil) { // its agent goes on with it
 			continue
 		}
 		e := session.Respond(c.FunctionCall, map[string]any{"interrupted": true,

@@ -10,7 +10,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// An observer may be behind by so many calls on one session, and by so many bytes of events.
+// queueLimit is how many calls of one observer may wait for it on one session, and queueBytes how large their events may
+// be together. Beyond that, calls are dropped.
 const (
 	queueLimit = 4096
 	queueBytes = 64 << 20

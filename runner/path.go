@@ -75,6 +75,11 @@ func (x *run) offerAgain(b *batch, offers int) bool {
 	return b.refused && x.sharedReaders && offers < offerLimit
 }
 
+// takes reports whether a plugin takes an event at all.
+func takes(p *plugin.Plugin, e *session.Event) bool {
+	return p.OnEvent != nil && (!e.Partial || p.Partials) && p.Filter.Match(e)
+}
+
 // offer offers an event to the plugins from number from on, and then, one after the other, what they
 // emitted on it. It adds what is left to the batch, in the order of the log, and reports whether the
 // event itself was withheld.
@@ -87,9 +92,7 @@ func (x *run) offer(ctx context.Context, b *batch, p *pending, from int) (withhe
 	fresh := false // the shared state was read for this event
 	for i := from; i < len(x.opt.Plugins) && !withheld; i++ {
 		asked := x.opt.Plugins[i]
-
-		// Does the plugin take this event at all?
-		if asked.OnEvent == nil || p.event.Partial && !asked.Partials || !asked.Filter.Match(p.event) {
+		if !takes(asked, p.event) {
 			continue
 		}
 

@@ -26,7 +26,7 @@ type run struct {
 	input   *session.Event
 	inputID string
 	// given is the input as its caller gave it, nil if it had no ID: then nobody can send it again. unlogged is
-	// the same, once it is known that the log does not get it, until an event names it there.
+	// that input, too, from when a plugin has withheld it until an event in the log has a note of it.
 	given, unlogged *session.Event
 	repeated        bool // the log had the input before the run, and the run has only told what became of it
 
@@ -63,7 +63,7 @@ func newRun(r *Runner, key session.Key, input *session.Event, cfg session.RunCon
 		cfg:    cfg,
 		yield:  yield,
 		stale:  true,
-		// How it ends if the caller's loop body panics; every other way to end says so.
+		// The end if the caller's loop body panics. Every other way to end sets another one.
 		end: plugin.End{Kind: plugin.EndLeft},
 	}
 }

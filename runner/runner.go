@@ -26,10 +26,10 @@ type Options struct {
 	// Plugins steer the runs, in this order (see package plugin). The Runner closes them.
 	Plugins []*plugin.Plugin
 	// Log takes a record of each hook call at debug level, and warnings about what does not reach the
-	// caller: failures of observers, in the background, and of a run whose caller has left its loop; and
-	// once, where a run is to be streamed, each plugin that keeps it from that. A run that has waited half a
-	// second for its session, because another run has it, says so at info level. nil logs nothing. No
-	// record has content.
+	// caller: failures of observers, in the background, and of a run whose caller has left its loop. At the first run
+	// that is to be streamed, it takes a warning for each plugin that does not let partial events through. A run
+	// that has waited half a second because another run has the session says so at info level. nil logs nothing.
+	// No record has content.
 	Log *slog.Logger
 	// Trace is told of each hook call once it has returned. It must be safe for concurrent use; a panic
 	// in it is logged and changes nothing. It may be nil.
@@ -153,9 +153,8 @@ func (r *Runner) Plugins() []*plugin.Plugin { return slices.Clone(r.opt.Plugins)
 // like any other event: plugins may change or withhold it. The next run's model has it as its own turn, so
 // that a user can say "go on". Thoughts, and what was not shown, are not kept.
 //
-// Nothing happens until the loop begins. A run within a
-// hook or a loop body of a run on the same session waits for a lease that is not given back: give it a
-// context that does.
+// Nothing happens until the loop begins. Do not run a session within a hook or the loop body of a run on the same
+// session: the inner run waits for the lease that the outer one holds, until its context is done.
 func (r *Runner) Run(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig) iter.Seq2[*session.Event, error] {
 	return r.RunWithFinal(ctx, key, input, cfg, nil)
 }

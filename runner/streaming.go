@@ -10,7 +10,7 @@ func (r *Runner) warnUnstreamed() {
 	}
 	r.unstreamed.Do(func() {
 		for _, p := range r.opt.Plugins {
-			for _, advice := range plugin.Warnings(p) { // of a plugin alone, this is all that there is to say
+			for _, advice := range plugin.Warnings(p) { // of one plugin there are no warnings but about partial events
 				r.opt.Log.Warn(advice)
 			}
 		}

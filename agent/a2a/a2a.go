@@ -21,12 +21,14 @@
 //	no answer               an event with the error code Failed that names the URL
 //
 // A run that is cancelled cancels the task. What an agent says of its progress meanwhile is not shown.
+//
+// A new state of a task, or a new kind of result, goes into exchange.accept and exchange.finish. What else a remote agent
+// is to be sent goes into exchange.news, and what is to be remembered from one run to the next, into memory.
 package a2a
 
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -134,6 +136,6 @@ func (a *remote) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.E
 			}
 			// It has asked something. A plugin may have answered already.
 		}
-		yield(nil, errors.New("the remote agent asks without an end"))
+		yield(nil, fmt.Errorf("the remote agent has asked something %d times in one run; each time a plugin has answered", rounds))
 	}
 }

@@ -402,8 +402,8 @@ func TestARemoteAgentThatMisbehaves(t *testing.T) {
 				}
 			}
 		}, code: a2a.Failed, says: "its answer has more than 100000 bytes"},
-		"no JSON":         {handler: send(sse, "data: nonsense\n\n"), code: a2a.Failed, says: "it has sent what is no JSON-RPC answer"},
-		"another JSON":    {handler: send(sse, frame(`{"x":1}`)), code: a2a.Failed, says: "it has sent what is no JSON-RPC answer"},
+		"no JSON":         {handler: send(sse, "data: nonsense\n\n"), code: a2a.Failed, says: "what it has sent is no JSON-RPC response"},
+		"another JSON":    {handler: send(sse, frame(`{"x":1}`)), code: a2a.Failed, says: "what it has sent is no JSON-RPC response"},
 		"an empty stream": {handler: send(sse, ""), code: a2a.Failed, says: "the connection has ended before the answer"},
 		"silence": {handler: func(w http.ResponseWriter, r *http.Request) {
 			if calls.Add(1) > 1 {

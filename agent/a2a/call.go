@@ -23,7 +23,7 @@ import (
 var (
 	errBroken = errors.New("the connection has ended before the answer")
 	errSilent = errors.New("it has sent nothing for too long")
-	errNoJSON = errors.New("it has sent what is no JSON-RPC answer")
+	errNoJSON = errors.New("what it has sent is no JSON-RPC response")
 )
 
 // call calls a method of the remote agent, and accept for each result, until that returns an error. The

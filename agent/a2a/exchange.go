@@ -27,7 +27,7 @@ type exchange struct {
 	inv     *session.Invocation // when it began
 	mem     memory
 	message wire.Message
-	spoken  bool // what was said is the answer to a call
+	spoken  bool // the user's text was taken for the response to the only open call
 
 	task      string
 	status    wire.Status
@@ -91,7 +91,7 @@ func (x *exchange) converse() error {
 	return x.finish()
 }
 
-// errEnough ends the reading of an answer: nothing more is wanted.
+// errEnough ends the reading of an answer: the last event of it was read.
 var errEnough = errors.New("enough")
 
 // over reports whether the remote agent does nothing more.

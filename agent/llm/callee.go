@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"google.golang.org/genai"
 
@@ -49,7 +48,8 @@ func (lp *loop) waitsBelow(calls []session.Call, c session.Call) bool {
 	})
 }
 
-// goesOnBelow reports whether one of the calls that the input of the run answers is in that conversation.
+// goesOnBelow reports whether the run's input has answered a call that was made in the conversation in which an agent
+// answers c.
 func goesOnBelow(answered []session.Call, c session.Call) bool {
 	return slices.ContainsFunc(answered, func(other session.Call) bool {
 		return c.Conversation(other.Event.Branch)
@@ -83,7 +83,7 @@ func (lp *loop) runCallee(ctx context.Context, host *agent.Host,
 		if !yield(request, nil) {
 			return result{ended: true}
 		}
-		asked := last(host.Now(), own.Branch, from)
+		asked := agent.LastAnswer(host.Now().Live, own.Branch, from)
 		if asked == nil {
 			return failed("the request to %s was withheld", c.Name)
 		}
@@ -103,26 +103,26 @@ func (lp *loop) runCallee(ctx context.Context, host *agent.Host,
 	if lp.waitsBelow(session.Calls(inv.Live), c) {
 		return result{waits: true}
 	}
-	said := last(inv, own.Branch, from)
+	answer := agent.LastAnswer(inv.Live, own.Branch, from)
 	switch {
-	case said == nil:
+	case answer == nil:
 		return failed("%s has said nothing", c.Name)
-	case len(said.FunctionResponses()) > 0:
-		return result{response: said.FunctionResponses()[0].Response}
-	case said.ErrorCode != "":
-		return failed("%s has failed: %s: %s", c.Name, said.ErrorCode, said.ErrorMessage+said.Text())
-	case said.Output != nil: // of a workflow
-		if object, ok := said.Output.(map[string]any); ok {
+	case len(answer.FunctionResponses()) > 0:
+		return result{response: answer.FunctionResponses()[0].Response}
+	case answer.ErrorCode != "":
+		return failed("%s has failed: %s: %s", c.Name, answer.ErrorCode, answer.ErrorMessage+answer.Text())
+	case answer.Output != nil: // of a workflow
+		if object, ok := answer.Output.(map[string]any); ok {
 			return result{response: object}
 		}
-		return result{response: map[string]any{"result": said.Output}}
+		return result{response: map[string]any{"result": answer.Output}}
 	}
 	var object map[string]any
 	if l, ok := f.callee.(*llmAgent); ok && l.Output != nil &&
-		json.Unmarshal([]byte(said.Text()), &object) == nil && object != nil {
+		json.Unmarshal([]byte(answer.Text()), &object) == nil && object != nil {
 		return result{response: object}
 	}
-	return result{response: map[string]any{"result": said.Text()}}
+	return result{response: map[string]any{"result": answer.Text()}}
 }
 
 // run runs an agent. A panic of the agent becomes an error.
@@ -146,24 +146,4 @@ func requestText(args map[string]any) string {
 		return fmt.Sprint(args)
 	}
 	return string(data)
-}
-
-// last returns the last event with an answer in a branch after a position, nil if there is none.
-// Responses of functions count only if they are the answer (SkipSummarization). The output of a workflow
-// counts, those of nodes in it do not.
-func last(inv *session.Invocation, branch string, from int64) *session.Event {
-	for i := len(inv.Live) - 1; i >= 0 && inv.Live[i].Seq > from; i-- {
-		e := inv.Live[i]
-		if !agent.Sees(branch, e.Branch) || !strings.HasPrefix(e.Branch, branch) {
-			continue
-		}
-		isAnswer := e.Text() != "" || e.ErrorCode != "" || agent.WorkflowOutput(e)
-		if len(e.FunctionResponses()) > 0 {
-			isAnswer = e.Actions.SkipSummarization
-		}
-		if isAnswer {
-			return e
-		}
-	}
-	return nil
 }

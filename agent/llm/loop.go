@@ -139,8 +139,8 @@ func (lp *loop) open() (open []session.Call, waits bool) {
 	return open, lp.waitsFor(waiting)
 }
 
-// waitsFor reports whether the loop waits for one of the calls that wait. If the input has something
-// new, the loop goes on without those of earlier runs.
+// waitsFor reports whether the loop must wait for one of these calls. If the input says something new, or answers a call,
+// the loop does not wait for the calls of earlier runs.
 func (lp *loop) waitsFor(waiting []session.Call) bool {
 	if len(waiting) == 0 {
 		return false

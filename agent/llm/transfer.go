@@ -34,7 +34,7 @@ func (a *llmAgent) current(host *agent.Host) agent.Agent {
 			continue
 		}
 		l, ok := m.(*llmAgent)
-		if !ok { // such an agent speaks once
+		if !ok { // an agent of another kind answers once, and its parent goes on
 			l = a.parentOf(m)
 		}
 		if l.staysOn(a) {
@@ -102,8 +102,8 @@ func (a *llmAgent) parentOf(m agent.Agent) *llmAgent {
 	return nil
 }
 
-// staysOn reports whether the next invocation may begin with a: whether it, and each agent between
-// it and root, can hand over to its parent.
+// staysOn reports whether the next invocation may begin with a, and not with root. It may if a, and each agent between a
+// and root, can hand the conversation back to its parent.
 func (a *llmAgent) staysOn(root *llmAgent) bool {
 	for l := a; l != nil && l != root; l = l.parent {
 		if l.NoParent {

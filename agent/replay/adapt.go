@@ -91,7 +91,7 @@ func (p *recording) foreign(r *genai.FunctionResponse, now *session.Invocation) 
 			}
 		}
 	}
-	return p.called(r) // recorded, and not there: withheld, or behind a compaction
+	return p.called(r) // the live view does not have the call: it was withheld, or is behind a compaction
 }
 
 // called reports whether the record has a call that this response could answer.

@@ -2,6 +2,8 @@
 // a recording yielded, and the inputs to run the agent with. Run it with runner.Options.Restore, so
 // that the events of plugins and of other invocations come back unchanged. Without plugins the log
 // equals the recording.
+//
+// A new field of an event that names other events, by their positions or ids, has to be translated in Agent.adapt.
 package replay
 
 import (
@@ -159,7 +161,7 @@ func fresh(segments []segment) []segment {
 			c.ID = ""
 			c.InvocationID = ""
 			c.Timestamp = time.Time{}
-			if len(played.events) == 0 { // the first, so that a run cut short counts
+			if len(played.events) == 0 { // the first event, so that a run that breaks off later counts as played
 				c.Actions.StateDelta = maps.Clone(c.Actions.StateDelta)
 				if c.Actions.StateDelta == nil {
 					c.Actions.StateDelta = map[string]any{}

@@ -40,7 +40,7 @@ func (g *graph) abandon(w *invocation, host *agent.Host, put func(*session.Event
 	began := w.firstOf(path)
 	if began == nil || above(path) != "" || w.ended(path) != nil {
 		e := &session.Event{Author: g.Name(), Branch: host.Branch, ErrorCode: NodeGone,
-			ErrorMessage: fmt.Sprintf("the session has no run %s of a workflow that has not ended", path)}
+			ErrorMessage: fmt.Sprintf("the session has no open run %s of a workflow", path)}
 		s.put(e)
 		return
 	}

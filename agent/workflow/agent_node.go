@@ -46,18 +46,37 @@ func (a *agentNode) attempt(ctx context.Context, t *task) result {
 		}
 	case !answered && a.leaf():
 		// An answer that a crash has left without the run's end is the answer.
-		if said := lastWord(own, request.Seq); said != nil && said.ErrorCode == "" && said.Content != nil && said.Content.Role == genai.RoleModel &&
-			len(said.FunctionCalls()) == 0 && !said.Interrupted {
-			return t.finish(ending{output: a.output(said)})
+		answer := agent.LastAnswer(own.Now().Live, own.Branch, request.Seq)
+		if isWhole(answer) {
+			return t.finish(ending{output: a.output(answer)})
 		}
 	}
 	if !answered {
 		own = own.WithInput(request)
 	}
 
-	// Its events are those of the run.
-	var failure error
-	ended := false
+	ended, failure := a.run(ctx, t, own)
+	switch {
+	case failure != nil:
+		return t.failed(NodeFailed, failure)
+	case ended, ctx.Err() != nil:
+		return result{outcome: stopped}
+	}
+	if waiting, _ := a.calls(own, t.invocation.began); waiting {
+		return result{outcome: waits}
+	}
+	answer := agent.LastAnswer(own.Now().Live, own.Branch, max(request.Seq, began))
+	switch {
+	case answer == nil:
+		return t.failed(NodeFailed, fmt.Errorf("the agent %s has said nothing", a.agent.Name()))
+	case answer.ErrorCode != "" && len(answer.FunctionResponses()) == 0:
+		return t.failed(NodeFailed, fmt.Errorf("the agent %s has failed: %s: %s", a.agent.Name(), answer.ErrorCode, answer.ErrorMessage+answer.Text()))
+	}
+	return t.finish(ending{output: a.output(answer)})
+}
+
+// run runs the agent. Its events are those of the task's run. ended says that the invocation has ended.
+func (a *agentNode) run(ctx context.Context, t *task, own *agent.Host) (ended bool, failure error) {
 	pass := func(e *session.Event, err error) bool {
 		switch {
 		case errors.Is(err, agent.ErrEnded):
@@ -82,23 +101,13 @@ func (a *agentNode) attempt(ctx context.Context, t *task) result {
 	if err != nil {
 		failure = err
 	}
-	switch {
-	case failure != nil:
-		return t.failed(NodeFailed, failure)
-	case ended, ctx.Err() != nil:
-		return result{outcome: stopped}
-	}
-	if waiting, _ := a.calls(own, t.invocation.began); waiting {
-		return result{outcome: waits}
-	}
-	said := lastWord(own, max(request.Seq, began))
-	switch {
-	case said == nil:
-		return t.failed(NodeFailed, fmt.Errorf("the agent %s has said nothing", a.agent.Name()))
-	case said.ErrorCode != "" && len(said.FunctionResponses()) == 0:
-		return t.failed(NodeFailed, fmt.Errorf("the agent %s has failed: %s: %s", a.agent.Name(), said.ErrorCode, said.ErrorMessage+said.Text()))
-	}
-	return t.finish(ending{output: a.output(said)})
+	return ended, failure
+}
+
+// isWhole reports whether an event is the whole answer of a model, and not a part of one or a call.
+func isWhole(answer *session.Event) bool {
+	return answer != nil && answer.ErrorCode == "" && answer.Content != nil && answer.Content.Role == genai.RoleModel &&
+		len(answer.FunctionCalls()) == 0 && !answer.Interrupted
 }
 
 // leaf reports whether the agent runs no others, so that what it says last is its answer.
@@ -132,15 +141,15 @@ func (a *agentNode) request(own *agent.Host) *session.Event {
 	return nil
 }
 
-// output returns what the agent's last word says.
-func (a *agentNode) output(said *session.Event) any {
-	if said.Output != nil {
-		return said.Output
+// output returns what the agent's answer says.
+func (a *agentNode) output(answer *session.Event) any {
+	if answer.Output != nil {
+		return answer.Output
 	}
-	if len(said.FunctionResponses()) > 0 {
-		return unwrapped(said.FunctionResponses()[0].Response)
+	if len(answer.FunctionResponses()) > 0 {
+		return unwrapped(answer.FunctionResponses()[0].Response)
 	}
-	text := said.Text()
+	text := answer.Text()
 	if s, ok := a.agent.(interface{ OutputSchema() any }); ok && s.OutputSchema() != nil {
 		if value, err := session.DecodeValue([]byte(text)); err == nil {
 			return value
@@ -164,24 +173,4 @@ func contentOf(input any) *genai.Content {
 		return genai.NewContentFromText(fmt.Sprint(input), genai.RoleUser)
 	}
 	return genai.NewContentFromText(string(data), genai.RoleUser)
-}
-
-// lastWord returns the last event with an answer in the agent's conversation after a position, nil if
-// there is none. Responses of functions count only if they are the answer.
-func lastWord(own *agent.Host, after int64) *session.Event {
-	live := own.Now().Live
-	for i := len(live) - 1; i >= 0 && live[i].Seq > after; i-- {
-		e := live[i]
-		if !agent.Sees(own.Branch, e.Branch) || !strings.HasPrefix(e.Branch, own.Branch) {
-			continue
-		}
-		answer := e.Text() != "" || e.ErrorCode != "" || agent.WorkflowOutput(e)
-		if len(e.FunctionResponses()) > 0 {
-			answer = e.Actions.SkipSummarization
-		}
-		if answer {
-			return e
-		}
-	}
-	return nil
 }

@@ -30,7 +30,7 @@ type execution struct {
 	queue   []*progress // those that may start, in the order in which they were triggered
 	head    int         // how many of the queue next has taken
 	outputs []output    // of nodes that no edge leaves
-	gone    error       // the log has a run that the graph does not lead to
+	gone    error       // set if the log has a run of a node that no edge of the graph can have begun
 
 	active  int
 	parked  bool // a node waits, or was stopped
@@ -127,7 +127,7 @@ func (g *graph) attempt(ctx context.Context, around *task) result {
 func (x *execution) walk() {
 	ends, version := x.task.invocation.endsIn(x.task.path, x.walked)
 	if x.nodes == nil || version != x.version {
-		// The log was rewound, or is walked for the first time.
+		// The log is folded for the first time, or anew after a rewind or a compaction.
 		before := x.nodes
 		x.nodes = map[string]*progress{}
 		for name, n := range x.graph.nodes {
@@ -346,7 +346,7 @@ func (x *execution) stuck() error {
 			}
 		}
 		if len(has) > 0 {
-			wrong = append(wrong, fmt.Errorf("the join %s has the end of %s and waits for that of %s, which does not come",
+			wrong = append(wrong, fmt.Errorf("the join %s has the output of %s and waits for that of %s, which will not run",
 				name, strings.Join(has, ", "), strings.Join(lacks, ", ")))
 		}
 	}

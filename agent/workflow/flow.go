@@ -93,7 +93,7 @@ func (g *graph) pathsOf(w *invocation, host *agent.Host, outer string) []string 
 	case endedNow, fresh && says(input):
 		return []string{g.fresh(w, host, outer, inv.ID)}
 	case fresh:
-		open = nil // it is about something else
+		open = nil // the input answers no call of a run and is no message: the runs that wait go on waiting
 	case input != nil:
 		open = slices.DeleteFunc(open, func(path string) bool {
 			_, run := element(path)

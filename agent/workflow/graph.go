@@ -155,7 +155,7 @@ func (g *graph) addEdges(report func(string, ...any)) {
 		e.Route = route
 		g.Edges[i].Route = route
 		if e.From == Start && e.Route != nil {
-			report("%s: an edge from Start has no route, since nothing has chosen one", edge)
+			report("%s: an edge from Start must have no route: no node before it chooses one", edge)
 		}
 		for _, other := range g.out[e.From] {
 			switch {

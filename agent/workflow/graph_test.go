@@ -621,7 +621,7 @@ func TestStuckJoin(t *testing.T) {
 	require.NoError(t, err)
 	last := events[len(events)-1]
 	require.Equal(t, workflow.NodeStuck, last.ErrorCode)
-	require.Equal(t, "the join j has the end of l and waits for that of r, which does not come", last.ErrorMessage)
+	require.Equal(t, "the join j has the output of l and waits for that of r, which will not run", last.ErrorMessage)
 }
 
 func TestLoopWithoutEnd(t *testing.T) {

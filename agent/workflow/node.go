@@ -98,7 +98,7 @@ func (n *Node) check() error {
 	}
 	if _, ok := n.kind.(*function); n.Once && !ok {
 		if _, ok := n.kind.(*toolNode); !ok {
-			report("Once is for nodes that Func makes; set it on the functions in this one")
+			report("Once is for nodes that Func makes; set it on the nodes inside of this one")
 		}
 	}
 	return errors.Join(wrong...)

@@ -255,7 +255,7 @@ func (t *task) ending(end ending) (*session.Event, error) {
 
 	// The route.
 	if end.actions.Route == Default {
-		return nil, errors.New("it has chosen Default, which is the route of an edge and nobody's to choose")
+		return nil, errors.New("it has chosen the route Default, which only an edge can have; choose another route or none")
 	}
 	e.Actions.Route, err = plainRoute(end.actions.Route)
 	return e, err

@@ -1,6 +1,7 @@
 // Package child has what programs need that run tools as processes: where the program is, which environment it gets, and
 // how it ends, with all that it has started. On systems other than Unix there are no process groups; only the process
-// itself ends there. On systems other than Linux a process is not killed when this one ends.
+// itself ends there. On systems other than Linux a process is not killed when this one ends. To do more for another
+// system, add a file with its build tag beside those for Unix and Linux.
 package child
 
 import (

@@ -1,4 +1,4 @@
-// Package debuglog lowers what a plugin logs.
+// Package debuglog lowers the level of what a plugin logs. To lower another level, too, add it to the function lower.
 package debuglog
 
 import (

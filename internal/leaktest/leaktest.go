@@ -2,7 +2,8 @@
 //
 // A goroutine that has been told to end needs a moment until it has ended: longer than a moment if the machine
 // stalls just then. goleak by itself waits for less than half a second. The functions here wait for up to a
-// minute; where nothing is left behind they return at once.
+// minute; where nothing is left behind they return at once. A goroutine that no test can end, of a library, is named with
+// an option of goleak where the test calls None or Find.
 package leaktest
 
 import (
