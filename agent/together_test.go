@@ -23,8 +23,8 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 
 type yields = func(*session.Event, error) bool
 
-// log is a host and a yield that belong to one goroutine: the race detector tells if another one uses
-// them, or two at once.
+// log is a host and a yield that belong to one goroutine: the race detector tells if another one
+// uses them, or two at once.
 type log struct {
 	texts []string
 	asked int
@@ -81,7 +81,15 @@ func TestPartsRunAtOnceOnTheCallersGoroutine(t *testing.T) {
 func TestNothingTogether(t *testing.T) {
 	var l log
 	require.True(t, agent.Together(t.Context(), l.host(), l.yield))
-	require.True(t, agent.Together(t.Context(), l.host(), l.yield, func(context.Context, *agent.Host, yields) {}))
+	require.True(
+		t,
+		agent.Together(
+			t.Context(),
+			l.host(),
+			l.yield,
+			func(context.Context, *agent.Host, yields) {},
+		),
+	)
 	require.Empty(t, l.texts)
 }
 
@@ -110,9 +118,12 @@ func TestOneEndsAll(t *testing.T) {
 				require.ErrorIs(t, err, agent.ErrEnded)
 				require.EqualValues(t, 1, host.Now().Position, "it may look still")
 			}
-			require.False(t, agent.Together(t.Context(), l.host(), func(e *session.Event, err error) bool {
-				return l.yield(e, err) && c.yield
-			}, other, c.ends, untilCancelled))
+			require.False(
+				t,
+				agent.Together(t.Context(), l.host(), func(e *session.Event, err error) bool {
+					return l.yield(e, err) && c.yield
+				}, other, c.ends, untilCancelled),
+			)
 			require.Equal(t, c.texts, l.texts)
 			require.Zero(t, l.asked)
 		})
@@ -122,19 +133,36 @@ func TestOneEndsAll(t *testing.T) {
 func TestTheContextOfPartsIsTheCallers(t *testing.T) {
 	var l log
 	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), &l, "mine"))
-	require.True(t, agent.Together(ctx, l.host(), l.yield, untilCancelled, func(ctx context.Context, _ *agent.Host, yield yields) {
-		require.Equal(t, "mine", ctx.Value(&l))
-		cancel()
-		<-ctx.Done()
-		require.True(t, yield(session.Reply("to say how it ended"), nil))
-	}))
+	require.True(
+		t,
+		agent.Together(
+			ctx,
+			l.host(),
+			l.yield,
+			untilCancelled,
+			func(ctx context.Context, _ *agent.Host, yield yields) {
+				require.Equal(t, "mine", ctx.Value(&l))
+				cancel()
+				<-ctx.Done()
+				require.True(t, yield(session.Reply("to say how it ended"), nil))
+			},
+		),
+	)
 	require.Equal(t, []string{"to say how it ended"}, l.texts)
 }
 
 func TestTheContextOfPartsEndsWithThem(t *testing.T) {
 	var l log
 	var kept context.Context
-	require.True(t, agent.Together(t.Context(), l.host(), l.yield, func(ctx context.Context, _ *agent.Host, _ yields) { kept = ctx }))
+	require.True(
+		t,
+		agent.Together(
+			t.Context(),
+			l.host(),
+			l.yield,
+			func(ctx context.Context, _ *agent.Host, _ yields) { kept = ctx },
+		),
+	)
 	require.Error(t, kept.Err())
 }
 
@@ -191,8 +219,14 @@ func TestGoexitInYield(t *testing.T) {
 			defer ended.Add(1)
 			yield(session.Reply("x"), nil)
 		}
-		agent.Together(t.Context(), l.host(), func(*session.Event, error) bool { yielded++; runtime.Goexit(); return true }, untilCancelled, part,
-			func(ctx context.Context, host *agent.Host, yield yields) { <-ctx.Done(); part(ctx, host, yield) })
+		agent.Together(
+			t.Context(),
+			l.host(),
+			func(*session.Event, error) bool { yielded++; runtime.Goexit(); return true },
+			untilCancelled,
+			part,
+			func(ctx context.Context, host *agent.Host, yield yields) { <-ctx.Done(); part(ctx, host, yield) },
+		)
 	})
 	all.Wait()
 	require.Equal(t, 1, yielded)
@@ -208,9 +242,22 @@ func TestTogetherInTogether(t *testing.T) {
 	require.Len(t, l.texts, 12)
 
 	fails := func(ctx context.Context, host *agent.Host, yield yields) {
-		require.False(t, agent.Together(ctx, host, yield, untilCancelled, func(context.Context, *agent.Host, yields) { panic("deep") }))
+		require.False(
+			t,
+			agent.Together(
+				ctx,
+				host,
+				yield,
+				untilCancelled,
+				func(context.Context, *agent.Host, yields) { panic("deep") },
+			),
+		)
 	}
-	require.PanicsWithValue(t, "deep", func() { agent.Together(t.Context(), l.host(), l.yield, untilCancelled, fails) })
+	require.PanicsWithValue(
+		t,
+		"deep",
+		func() { agent.Together(t.Context(), l.host(), l.yield, untilCancelled, fails) },
+	)
 }
 
 func yieldTimes(n int, text string) agent.Part {
@@ -243,12 +290,16 @@ func TestTogetherProperty(t *testing.T) {
 			})
 		}
 		next, got := map[string]int64{}, 0
-		more := agent.Together(context.Background(), (&log{}).host(), func(e *session.Event, _ error) bool {
-			require.Equal(t, next[e.Author], e.Seq)
-			next[e.Author]++
-			got++
-			return got < leaves
-		}, parts...)
+		more := agent.Together(
+			context.Background(),
+			(&log{}).host(),
+			func(e *session.Event, _ error) bool {
+				require.Equal(t, next[e.Author], e.Seq)
+				next[e.Author]++
+				got++
+				return got < leaves
+			},
+			parts...)
 		require.Equal(t, min(total, leaves), got)
 		require.Equal(t, total < leaves, more)
 	})
@@ -259,18 +310,24 @@ func TestRunNamesEvents(t *testing.T) {
 	nameless := &session.Event{}
 	a := agent.New("bot", "", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
 		return func(yield func(*session.Event, error) bool) {
-			_ = yield(nameless, nil) && yield(own, nil) && yield(nil, errors.New("broken")) && yield(own, nil)
+			_ = yield(nameless, nil) && yield(own, nil) && yield(nil, errors.New("broken")) &&
+				yield(own, nil)
 		}
 	})
 	var got []string
-	more := agent.Run(t.Context(), a, (&log{}).host().At("x"), func(e *session.Event, err error) bool {
-		if err != nil {
-			got = append(got, err.Error())
+	more := agent.Run(
+		t.Context(),
+		a,
+		(&log{}).host().At("x"),
+		func(e *session.Event, err error) bool {
+			if err != nil {
+				got = append(got, err.Error())
+				return true
+			}
+			got = append(got, e.Author+" "+e.Branch)
 			return true
-		}
-		got = append(got, e.Author+" "+e.Branch)
-		return true
-	})
+		},
+	)
 	require.False(t, more, "not after an error")
 	require.Equal(t, []string{"bot top.x", "other elsewhere", "agent bot: broken"}, got)
 	require.Equal(t, &session.Event{}, nameless, "the agent's event is its own")
@@ -278,7 +335,11 @@ func TestRunNamesEvents(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	require.True(t, agent.Run(ctx, tree("quiet"), &agent.Host{}, (&log{}).yield))
 	cancel()
-	require.False(t, agent.Run(ctx, tree("quiet"), &agent.Host{}, (&log{}).yield), "not once the context is done")
+	require.False(
+		t,
+		agent.Run(ctx, tree("quiet"), &agent.Host{}, (&log{}).yield),
+		"not once the context is done",
+	)
 }
 
 // Schedule starts what its caller finds out about as parts end.
@@ -317,10 +378,13 @@ func TestSchedule(t *testing.T) {
 		if calls++; calls > 1 {
 			return []agent.Part{say("never")}
 		}
-		return []agent.Part{say("x"), func(ctx context.Context, _ *agent.Host, _ func(*session.Event, error) bool) {
-			<-ctx.Done()
-			cancelled = ctx.Err()
-		}}
+		return []agent.Part{
+			say("x"),
+			func(ctx context.Context, _ *agent.Host, _ func(*session.Event, error) bool) {
+				<-ctx.Done()
+				cancelled = ctx.Err()
+			},
+		}
 	}))
 	require.Equal(t, 1, calls)
 	require.Error(t, cancelled)

@@ -24,9 +24,13 @@ func (g group) Agents() []agent.Agent { return g.agents }
 
 // tree returns an agent of a name, with these below it.
 func tree(name string, below ...agent.Agent) agent.Agent {
-	leaf := agent.New(name, "", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
-		return func(func(*session.Event, error) bool) {}
-	})
+	leaf := agent.New(
+		name,
+		"",
+		func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
+			return func(func(*session.Event, error) bool) {}
+		},
+	)
 	if len(below) == 0 {
 		return leaf
 	}
@@ -44,7 +48,12 @@ func TestFind(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	require.NoError(t, agent.Check(tree("root", tree("a", tree("b")), tree("plugin"), tree("user2"), tree("äöü 1/2"))))
+	require.NoError(
+		t,
+		agent.Check(
+			tree("root", tree("a", tree("b")), tree("plugin"), tree("user2"), tree("äöü 1/2")),
+		),
+	)
 	for wrong, root := range map[string]agent.Agent{
 		`named ""`:                      tree(""),
 		`named "user"`:                  tree("root", tree("user")),
@@ -75,20 +84,25 @@ func TestSees(t *testing.T) {
 	}
 }
 
-// An agent sees a branch if one of the two leads to the other, element by element, and no element in
-// between is an isolated one.
+// An agent sees a branch if one of the two leads to the other, element by element, and no element
+// in between is an isolated one.
 func TestSeesProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		element := rapid.SampledFrom([]string{"a", "ab", "b", "a@1", "a@12", "ab@1"})
 		path := rapid.SliceOfN(element, 0, 4)
 		trunk := path.Draw(t, "trunk")
-		a, b := append(trunk[:len(trunk):len(trunk)], path.Draw(t, "a")...), append(trunk[:len(trunk):len(trunk)], path.Draw(t, "b")...)
+		a, b := append(
+			trunk[:len(trunk):len(trunk)],
+			path.Draw(t, "a")...), append(
+			trunk[:len(trunk):len(trunk)],
+			path.Draw(t, "b")...)
 		short, long := a, b
 		if len(short) > len(long) {
 			short, long = long, short
 		}
 		rest := long[len(short):]
-		want := strings.Join(long[:len(short)], ".") == strings.Join(short, ".") && !strings.Contains(strings.Join(rest, "."), "@")
+		want := strings.Join(long[:len(short)], ".") == strings.Join(short, ".") &&
+			!strings.Contains(strings.Join(rest, "."), "@")
 		one, other := strings.Join(a, "."), strings.Join(b, ".")
 		require.Equal(t, want, agent.Sees(one, other), "%q and %q", one, other)
 		require.Equal(t, want, agent.Sees(other, one), "symmetric: %q and %q", one, other)
@@ -104,7 +118,13 @@ func TestSeesProperty(t *testing.T) {
 			for _, e := range path.Draw(t, "below y") {
 				right = right.At(e)
 			}
-			require.False(t, agent.Sees(left.Branch, right.Branch), "siblings: %q and %q", left.Branch, right.Branch)
+			require.False(
+				t,
+				agent.Sees(left.Branch, right.Branch),
+				"siblings: %q and %q",
+				left.Branch,
+				right.Branch,
+			)
 		}
 	})
 }
@@ -121,7 +141,13 @@ func happened(events ...*session.Event) []*session.Event {
 }
 
 func calling(author, id string) *session.Event {
-	return &session.Event{Author: author, Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: id, Name: "f"}}}}}
+	return &session.Event{
+		Author: author,
+		Content: &genai.Content{
+			Role:  genai.RoleModel,
+			Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: id, Name: "f"}}},
+		},
+	}
 }
 
 func earlier(e *session.Event) *session.Event {
@@ -131,7 +157,12 @@ func earlier(e *session.Event) *session.Event {
 
 // confirmation is a question, or the user's verdict, about a call.
 func confirmation(author, id string) *session.Event {
-	return &session.Event{Author: author, Actions: session.Actions{RequestedToolConfirmations: map[string]session.Confirmation{id: {}}}}
+	return &session.Event{
+		Author: author,
+		Actions: session.Actions{
+			RequestedToolConfirmations: map[string]session.Confirmation{id: {}},
+		},
+	}
 }
 
 func response(author, id string) *session.Event {
@@ -173,7 +204,9 @@ func TestWaitsAndResumes(t *testing.T) {
 		"an earlier input answered it":  {happened(earlier(calling("bot", "1")), earlier(confirmation("bot", "1")), earlier(confirmation("user", "1")), session.Message("and?")), false, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			host := &agent.Host{Now: func() *session.Invocation { return &session.Invocation{ID: "now", Live: c.log} }}
+			host := &agent.Host{
+				Now: func() *session.Invocation { return &session.Invocation{ID: "now", Live: c.log} },
+			}
 			for _, e := range c.log {
 				if e.InvocationID == "before" {
 					host.Began = e.Seq

@@ -11,18 +11,24 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// BenchmarkEvent is what the runner takes per agent event of 1 KB on a session in memory, under that
-// many plugins whose OnEvent does nothing, and under ten without OnEvent.
+// BenchmarkEvent is what the runner takes per agent event of 1 KB on a session in memory, under
+// that many plugins whose OnEvent does nothing, and under ten without OnEvent.
 func BenchmarkEvent(b *testing.B) {
 	nop := func(i int) *plugin.Plugin {
-		return &plugin.Plugin{Name: fmt.Sprint("p", i), OnEvent: func(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error) {
-			return plugin.Outcome{}, nil
-		}}
+		return &plugin.Plugin{
+			Name: fmt.Sprint("p", i),
+			OnEvent: func(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error) {
+				return plugin.Outcome{}, nil
+			},
+		}
 	}
 	unsubscribed := func(i int) *plugin.Plugin {
-		return &plugin.Plugin{Name: fmt.Sprint("p", i), BeforeRun: func(context.Context, *session.Invocation) (plugin.Outcome, error) {
-			return plugin.Outcome{}, nil
-		}}
+		return &plugin.Plugin{
+			Name: fmt.Sprint("p", i),
+			BeforeRun: func(context.Context, *session.Invocation) (plugin.Outcome, error) {
+				return plugin.Outcome{}, nil
+			},
+		}
 	}
 	observer := func(i int) *plugin.Plugin {
 		p := nop(i)
@@ -40,14 +46,19 @@ func BenchmarkEvent(b *testing.B) {
 				plugins = append(plugins, c.make(i))
 			}
 			text := strings.Repeat("plain words ", 80)
-			s := stage(b, does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
-				content := session.Reply(text).Content
-				for range b.N {
-					if !yield(&session.Event{Content: content}, nil) {
-						return
-					}
-				}
-			}), plugins...)
+			s := stage(
+				b,
+				does(
+					func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+						content := session.Reply(text).Content
+						for range b.N {
+							if !yield(&session.Event{Content: content}, nil) {
+								return
+							}
+						}
+					},
+				),
+				plugins...)
 			r := s.start()
 			b.ReportAllocs()
 			b.ResetTimer()

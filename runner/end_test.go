@@ -17,20 +17,31 @@ import (
 )
 
 // afterRun returns a plugin with that AfterRun.
-func afterRun(name string, f func(ctx context.Context, end plugin.End) (plugin.Outcome, error)) *plugin.Plugin {
-	return &plugin.Plugin{Name: name, AfterRun: func(ctx context.Context, _ *session.Invocation, end plugin.End) (plugin.Outcome, error) {
-		return f(ctx, end)
-	}}
+func afterRun(
+	name string,
+	f func(ctx context.Context, end plugin.End) (plugin.Outcome, error),
+) *plugin.Plugin {
+	return &plugin.Plugin{
+		Name: name,
+		AfterRun: func(ctx context.Context, _ *session.Invocation, end plugin.End) (plugin.Outcome, error) {
+			return f(ctx, end)
+		},
+	}
 }
 
 // Rule 5: an AfterRun that hangs takes no time from those after it.
 func TestRule5_EachAfterRunHasItsTime(t *testing.T) {
-	s := stage(t, says("hello"), afterRun("slow", func(ctx context.Context, _ plugin.End) (plugin.Outcome, error) {
-		<-ctx.Done()
-		return plugin.Outcome{}, ctx.Err()
-	}), afterRun("audit", func(ctx context.Context, _ plugin.End) (plugin.Outcome, error) {
-		return emit("after all"), ctx.Err()
-	}))
+	s := stage(
+		t,
+		says("hello"),
+		afterRun("slow", func(ctx context.Context, _ plugin.End) (plugin.Outcome, error) {
+			<-ctx.Done()
+			return plugin.Outcome{}, ctx.Err()
+		}),
+		afterRun("audit", func(ctx context.Context, _ plugin.End) (plugin.Outcome, error) {
+			return emit("after all"), ctx.Err()
+		}),
+	)
 	s.options.AfterRunTimeout = time.Second
 	_, err := s.run("hi")
 	require.ErrorContains(t, err, "plugin slow: AfterRun")
@@ -41,9 +52,15 @@ func TestRule5_EachAfterRunHasItsTime(t *testing.T) {
 // What goes wrong after the caller has left its loop is in the log, once, and no content is.
 func TestFailureAfterTheCallerLeft(t *testing.T) {
 	fails := func() *plugin.Plugin {
-		return afterRun("memo", func(context.Context, plugin.End) (plugin.Outcome, error) { return plugin.Outcome{}, errBoom })
+		return afterRun(
+			"memo",
+			func(context.Context, plugin.End) (plugin.Outcome, error) { return plugin.Outcome{}, errBoom },
+		)
 	}
-	memo := afterRun("then", func(context.Context, plugin.End) (plugin.Outcome, error) { return emit("memo"), nil })
+	memo := afterRun(
+		"then",
+		func(context.Context, plugin.End) (plugin.Outcome, error) { return emit("memo"), nil },
+	)
 	for name, c := range map[string]struct {
 		leave   string // at this text; "" never
 		panics  bool
@@ -92,11 +109,16 @@ func TestFailureAfterTheCallerLeft(t *testing.T) {
 // An agent that ends its goroutine has failed: the caller has not left.
 func TestAgentEndsItsGoroutine(t *testing.T) {
 	var ends []plugin.End
-	s := stage(t, does(func(context.Context, *agent.Host, func(*session.Event, error) bool) { runtime.Goexit() }),
+	s := stage(
+		t,
+		does(
+			func(context.Context, *agent.Host, func(*session.Event, error) bool) { runtime.Goexit() },
+		),
 		afterRun("after", func(_ context.Context, end plugin.End) (plugin.Outcome, error) {
 			ends = append(ends, end)
 			return plugin.Outcome{}, nil
-		}))
+		}),
+	)
 	s.start()
 	done := make(chan struct{})
 	go func() { defer close(done); _, _ = s.run("hi") }()
@@ -111,10 +133,14 @@ func TestAgentEndsItsGoroutine(t *testing.T) {
 func TestTracePanics(t *testing.T) {
 	var log bytes.Buffer
 	ended := 0
-	s := stage(t, says("hello"), afterRun("after", func(context.Context, plugin.End) (plugin.Outcome, error) {
-		ended++
-		return plugin.Outcome{}, nil
-	}))
+	s := stage(
+		t,
+		says("hello"),
+		afterRun("after", func(context.Context, plugin.End) (plugin.Outcome, error) {
+			ended++
+			return plugin.Outcome{}, nil
+		}),
+	)
 	s.options.Log = slog.New(slog.NewTextHandler(&log, nil))
 	s.options.Trace = func(runner.HookCall) { panic("trace") }
 	_, err := s.run("hi")

@@ -15,11 +15,15 @@ import (
 
 // A plugin that denies what an agent must not hear.
 func ExampleRunner_Run() {
-	bot := agent.New("bot", "", func(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
-		return func(yield func(*session.Event, error) bool) {
-			yield(session.Reply("You said: "+host.Now().Input.Text()), nil)
-		}
-	})
+	bot := agent.New(
+		"bot",
+		"",
+		func(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
+			return func(yield func(*session.Event, error) bool) {
+				yield(session.Reply("You said: "+host.Now().Input.Text()), nil)
+			}
+		},
+	)
 	polite := &plugin.Plugin{
 		Name: "polite",
 		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
@@ -29,7 +33,9 @@ func ExampleRunner_Run() {
 			return plugin.Outcome{}, nil
 		},
 	}
-	r, err := runner.New(runner.Options{Agent: bot, Sessions: memory.New(), Plugins: []*plugin.Plugin{polite}})
+	r, err := runner.New(
+		runner.Options{Agent: bot, Sessions: memory.New(), Plugins: []*plugin.Plugin{polite}},
+	)
 	if err != nil {
 		panic(err)
 	}

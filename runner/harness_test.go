@@ -47,10 +47,16 @@ func says(texts ...string) agent.Agent {
 	})
 }
 
-func does(f func(ctx context.Context, h *agent.Host, yield func(*session.Event, error) bool)) agent.Agent {
-	return agent.New("bot", "", func(ctx context.Context, h *agent.Host) iter.Seq2[*session.Event, error] {
-		return func(yield func(*session.Event, error) bool) { f(ctx, h, yield) }
-	})
+func does(
+	f func(ctx context.Context, h *agent.Host, yield func(*session.Event, error) bool),
+) agent.Agent {
+	return agent.New(
+		"bot",
+		"",
+		func(ctx context.Context, h *agent.Host) iter.Seq2[*session.Event, error] {
+			return func(yield func(*session.Event, error) bool) { f(ctx, h, yield) }
+		},
+	)
 }
 
 func stage(t testing.TB, a agent.Agent, plugins ...*plugin.Plugin) *scene {
@@ -137,12 +143,15 @@ func parts(e *session.Event) []*genai.Part {
 
 // on returns a plugin whose OnEvent answers to events with this text, and to no others.
 func on(name, text string, answer func(e *session.Event) plugin.Outcome) *plugin.Plugin {
-	return &plugin.Plugin{Name: name, OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		if e.Text() != text {
-			return plugin.Outcome{}, nil
-		}
-		return answer(e), nil
-	}}
+	return &plugin.Plugin{
+		Name: name,
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			if e.Text() != text {
+				return plugin.Outcome{}, nil
+			}
+			return answer(e), nil
+		},
+	}
 }
 
 func emit(texts ...string) plugin.Outcome {
@@ -161,8 +170,12 @@ func with(e *session.Event, text string) *session.Event {
 
 // spy returns a plugin that notes what OnEvent sees in the form of line.
 func spy(name string, seen *[]string) *plugin.Plugin {
-	return &plugin.Plugin{Name: name, Partials: true, OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		*seen = append(*seen, line(e))
-		return plugin.Outcome{}, nil
-	}}
+	return &plugin.Plugin{
+		Name:     name,
+		Partials: true,
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			*seen = append(*seen, line(e))
+			return plugin.Outcome{}, nil
+		},
+	}
 }

@@ -35,8 +35,8 @@ func TestMain(m *testing.M) {
 	leaktest.Main(m)
 }
 
-// way is a conversation that shows a rule. Its plugins keep nothing and say what they see, so that it comes out
-// alike whatever process they are in.
+// way is a conversation that shows a rule. Its plugins keep nothing and say what they see, so that
+// it comes out alike whatever process they are in.
 type way struct {
 	agent   agent.Agent
 	plugins func() []*plugin.Plugin
@@ -61,13 +61,37 @@ var ways = map[string]*way{
 					return emit(fmt.Sprintf("on %s at %d", e.Text(), inv.Position)), nil
 				},
 				AfterRun: func(_ context.Context, inv *session.Invocation, end plugin.End) (plugin.Outcome, error) {
-					return emit(fmt.Sprintf("after %s %v %d", end.Kind, inv.State["mood"], len(inv.Live))), nil
+					return emit(
+						fmt.Sprintf("after %s %v %d", end.Kind, inv.State["mood"], len(inv.Live)),
+					), nil
 				}}, echoes("later")}
 		},
 		say: []string{"hi", "again"},
 		want: map[string][]string{
-			"hi":    {"user: hi", "plugin/later: saw user: hi", "plugin/all: before hi 2", "plugin/later: saw plugin/all: before hi 2", "bot: hello", "plugin/all: on hello at 4", "plugin/later: saw plugin/all: on hello at 4", "plugin/later: saw bot: hello", "plugin/all: after done fine 8", "plugin/later: saw plugin/all: after done fine 8"},
-			"again": {"user: again", "plugin/later: saw user: again", "plugin/all: before again 12", "plugin/later: saw plugin/all: before again 12", "bot: hello", "plugin/all: on hello at 14", "plugin/later: saw plugin/all: on hello at 14", "plugin/later: saw bot: hello", "plugin/all: after done fine 18", "plugin/later: saw plugin/all: after done fine 18"},
+			"hi": {
+				"user: hi",
+				"plugin/later: saw user: hi",
+				"plugin/all: before hi 2",
+				"plugin/later: saw plugin/all: before hi 2",
+				"bot: hello",
+				"plugin/all: on hello at 4",
+				"plugin/later: saw plugin/all: on hello at 4",
+				"plugin/later: saw bot: hello",
+				"plugin/all: after done fine 8",
+				"plugin/later: saw plugin/all: after done fine 8",
+			},
+			"again": {
+				"user: again",
+				"plugin/later: saw user: again",
+				"plugin/all: before again 12",
+				"plugin/later: saw plugin/all: before again 12",
+				"bot: hello",
+				"plugin/all: on hello at 14",
+				"plugin/later: saw plugin/all: on hello at 14",
+				"plugin/later: saw bot: hello",
+				"plugin/all: after done fine 18",
+				"plugin/later: saw plugin/all: after done fine 18",
+			},
 		},
 	},
 	"replace, withhold, stop": {
@@ -77,13 +101,22 @@ var ways = map[string]*way{
 				on("redact", "the card is 4111", func(e *session.Event) plugin.Outcome {
 					return plugin.Outcome{Replace: with(e, "the card is ****"), Reason: "card"}
 				}),
-				on("deny", "attack", func(*session.Event) plugin.Outcome { return plugin.Deny("no", "policy") }),
+				on(
+					"deny",
+					"attack",
+					func(*session.Event) plugin.Outcome { return plugin.Deny("no", "policy") },
+				),
 				echoes("later"),
 			}
 		},
 		say: []string{"hi", "attack"},
 		want: map[string][]string{
-			"hi":     {"user: hi", "plugin/later: saw user: hi", "bot: the card is ****", "plugin/later: saw bot: the card is ****"},
+			"hi": {
+				"user: hi",
+				"plugin/later: saw user: hi",
+				"bot: the card is ****",
+				"plugin/later: saw bot: the card is ****",
+			},
 			"attack": {"plugin/deny: no", "plugin/later: saw plugin/deny: no"},
 		},
 	},
@@ -91,19 +124,36 @@ var ways = map[string]*way{
 		agent: asking(""),
 		plugins: func() []*plugin.Plugin {
 			return []*plugin.Plugin{
-				{Name: "prompt", BeforeModel: func(_ context.Context, _ *session.Invocation, r *model.Request) (plugin.Outcome, error) {
-					r.Config = &genai.GenerateContentConfig{SystemInstruction: genai.NewContentFromText("be kind", "user")}
-					r.Contents = append(r.Contents, genai.NewContentFromText("and short", "user"))
-					return plugin.Outcome{}, nil
-				}},
-				{Name: "cache", BeforeModel: func(_ context.Context, inv *session.Invocation, r *model.Request) (plugin.Outcome, error) {
-					if inv.Input.Text() != "cached" {
+				{
+					Name: "prompt",
+					BeforeModel: func(_ context.Context, _ *session.Invocation, r *model.Request) (plugin.Outcome, error) {
+						r.Config = &genai.GenerateContentConfig{
+							SystemInstruction: genai.NewContentFromText("be kind", "user"),
+						}
+						r.Contents = append(
+							r.Contents,
+							genai.NewContentFromText("and short", "user"),
+						)
 						return plugin.Outcome{}, nil
-					}
-					out := emit(fmt.Sprintf("cached %d %s", len(r.Contents), r.Config.SystemInstruction.Parts[0].Text))
-					out.Withhold = true
-					return out, nil
-				}},
+					},
+				},
+				{
+					Name: "cache",
+					BeforeModel: func(_ context.Context, inv *session.Invocation, r *model.Request) (plugin.Outcome, error) {
+						if inv.Input.Text() != "cached" {
+							return plugin.Outcome{}, nil
+						}
+						out := emit(
+							fmt.Sprintf(
+								"cached %d %s",
+								len(r.Contents),
+								r.Config.SystemInstruction.Parts[0].Text,
+							),
+						)
+						out.Withhold = true
+						return out, nil
+					},
+				},
 			}
 		},
 		say: []string{"hi", "cached"},
@@ -116,36 +166,72 @@ var ways = map[string]*way{
 		agent: asking("hello"),
 		plugins: func() []*plugin.Plugin {
 			return []*plugin.Plugin{
-				{Name: "fold", OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-					switch e.Text() {
-					case "fold":
-						return plugin.Outcome{Withhold: true, Stop: true, Emit: []*session.Event{{Actions: session.Actions{Compaction: &session.Compaction{
-							Through: inv.Position, Frontier: inv.Frontier, Content: genai.NewContentFromText("they greeted", "user")}}}}}, nil
-					case "undo":
-						return plugin.Outcome{Withhold: true, Stop: true, Emit: []*session.Event{{Actions: session.Actions{Rewind: &session.Rewind{To: 2}}}}}, nil
-					}
-					return plugin.Outcome{}, nil
-				}},
-				{Name: "live", BeforeRun: func(_ context.Context, inv *session.Invocation) (plugin.Outcome, error) {
-					var seqs []string
-					for _, e := range inv.Live {
-						seqs = append(seqs, fmt.Sprint(e.Seq))
-					}
-					return emit(fmt.Sprintf("live %s of %d, frontier %d", strings.Join(seqs, " "), inv.Position, inv.Frontier)), nil
-				}},
+				{
+					Name: "fold",
+					OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+						switch e.Text() {
+						case "fold":
+							return plugin.Outcome{
+								Withhold: true,
+								Stop:     true,
+								Emit: []*session.Event{
+									{Actions: session.Actions{Compaction: &session.Compaction{
+										Through: inv.Position, Frontier: inv.Frontier, Content: genai.NewContentFromText("they greeted", "user")}}},
+								},
+							}, nil
+						case "undo":
+							return plugin.Outcome{
+								Withhold: true,
+								Stop:     true,
+								Emit: []*session.Event{
+									{Actions: session.Actions{Rewind: &session.Rewind{To: 2}}},
+								},
+							}, nil
+						}
+						return plugin.Outcome{}, nil
+					},
+				},
+				{
+					Name: "live",
+					BeforeRun: func(_ context.Context, inv *session.Invocation) (plugin.Outcome, error) {
+						var seqs []string
+						for _, e := range inv.Live {
+							seqs = append(seqs, fmt.Sprint(e.Seq))
+						}
+						return emit(
+							fmt.Sprintf(
+								"live %s of %d, frontier %d",
+								strings.Join(seqs, " "),
+								inv.Position,
+								inv.Frontier,
+							),
+						), nil
+					},
+				},
 			}
 		},
 		say: []string{"hi", "fold", "more", "undo", "and"},
 		want: map[string][]string{
-			"hi": {"user: hi", "plugin/live: live 1 of 1, frontier 0", "bot: hello"}, "fold": {"plugin/fold: "},
-			"more": {"user: more", "plugin/live: live 4 5 of 5, frontier 4", "bot: hello"}, "undo": {"plugin/fold: "},
+			"hi": {
+				"user: hi",
+				"plugin/live: live 1 of 1, frontier 0",
+				"bot: hello",
+			}, "fold": {"plugin/fold: "},
+			"more": {
+				"user: more",
+				"plugin/live: live 4 5 of 5, frontier 4",
+				"bot: hello",
+			}, "undo": {"plugin/fold: "},
 			"and": {"user: and", "plugin/live: live 1 2 9 of 9, frontier 8", "bot: hello"},
 		},
 	},
 	"a failure is closed": {
 		agent: asking("hello"),
 		plugins: func() []*plugin.Plugin {
-			return []*plugin.Plugin{on("fails", "hello", func(*session.Event) plugin.Outcome { panic("oops") }), after("last")}
+			return []*plugin.Plugin{
+				on("fails", "hello", func(*session.Event) plugin.Outcome { panic("oops") }),
+				after("last"),
+			}
 		},
 		say:  []string{"hi"},
 		want: map[string][]string{"hi": {"user: hi", "plugin/last: failed fails"}},
@@ -154,9 +240,15 @@ var ways = map[string]*way{
 	"an outcome that the hook cannot have": {
 		agent: asking("hello"),
 		plugins: func() []*plugin.Plugin {
-			return []*plugin.Plugin{{Name: "bad", BeforeRun: func(context.Context, *session.Invocation) (plugin.Outcome, error) {
-				return plugin.Outcome{Replace: session.Reply("x")}, nil
-			}}, after("last")}
+			return []*plugin.Plugin{
+				{
+					Name: "bad",
+					BeforeRun: func(context.Context, *session.Invocation) (plugin.Outcome, error) {
+						return plugin.Outcome{Replace: session.Reply("x")}, nil
+					},
+				},
+				after("last"),
+			}
 		},
 		say:  []string{"hi"},
 		want: map[string][]string{"hi": {"user: hi", "plugin/last: failed bad"}},
@@ -178,9 +270,14 @@ var ways = map[string]*way{
 	"a failure is open where it is said": {
 		agent: asking("hello"),
 		plugins: func() []*plugin.Plugin {
-			return []*plugin.Plugin{{Name: "open", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-				return plugin.Outcome{}, errors.New("no luck")
-			}}}
+			return []*plugin.Plugin{
+				{
+					Name: "open",
+					OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+						return plugin.Outcome{}, errors.New("no luck")
+					},
+				},
+			}
 		},
 		say:  []string{"hi"},
 		want: map[string][]string{"hi": {"user: hi unchecked", "bot: hello unchecked"}},
@@ -189,15 +286,29 @@ var ways = map[string]*way{
 		agent: says("=he", "=llo", "hello"), stream: true,
 		plugins: func() []*plugin.Plugin {
 			p := echoes("chunks")
-			p.Partials, p.Filter = true, &plugin.Filter{Authors: []string{"bot"}, Has: []plugin.EventFeature{plugin.HasText}}
+			p.Partials, p.Filter = true, &plugin.Filter{
+				Authors: []string{"bot"},
+				Has:     []plugin.EventFeature{plugin.HasText},
+			}
 			return []*plugin.Plugin{p}
 		},
-		say:  []string{"hi"},
-		want: map[string][]string{"hi": {"user: hi", "bot: =he", "plugin/chunks: saw bot: =he", "bot: =llo", "plugin/chunks: saw bot: =llo", "bot: hello", "plugin/chunks: saw bot: hello"}},
+		say: []string{"hi"},
+		want: map[string][]string{
+			"hi": {
+				"user: hi",
+				"bot: =he",
+				"plugin/chunks: saw bot: =he",
+				"bot: =llo",
+				"plugin/chunks: saw bot: =llo",
+				"bot: hello",
+				"plugin/chunks: saw bot: hello",
+			},
+		},
 	},
 }
 
-// asking is an agent that asks for leave to call its model, and says text, or what it would have asked.
+// asking is an agent that asks for leave to call its model, and says text, or what it would have
+// asked.
 func asking(text string) agent.Agent {
 	return does(func(ctx context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
 		req, err := h.BeforeModel(ctx, func(inv *session.Invocation) (*model.Request, error) {
@@ -220,27 +331,43 @@ func asking(text string) agent.Agent {
 		for _, c := range req.Contents {
 			said = append(said, c.Parts[0].Text)
 		}
-		yield(session.Reply(fmt.Sprintf("asked: %s (%s)", strings.Join(said, " "), req.Config.SystemInstruction.Parts[0].Text)), nil)
+		yield(
+			session.Reply(
+				fmt.Sprintf(
+					"asked: %s (%s)",
+					strings.Join(said, " "),
+					req.Config.SystemInstruction.Parts[0].Text,
+				),
+			),
+			nil,
+		)
 	})
 }
 
 // echoes emits what it sees of others.
 func echoes(name string) *plugin.Plugin {
-	return &plugin.Plugin{Name: name, OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		return emit("saw " + line(e)), nil
-	}}
+	return &plugin.Plugin{
+		Name: name,
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			return emit("saw " + line(e)), nil
+		},
+	}
 }
 
 // after says how an invocation ended.
 func after(name string) *plugin.Plugin {
-	return &plugin.Plugin{Name: name, AfterRun: func(_ context.Context, _ *session.Invocation, end plugin.End) (plugin.Outcome, error) {
-		var failed *plugin.Error
-		errors.As(end.Err, &failed)
-		return emit(fmt.Sprintf("%s %s", end.Kind, failed.Plugin)), nil
-	}}
+	return &plugin.Plugin{
+		Name: name,
+		AfterRun: func(_ context.Context, _ *session.Invocation, end plugin.End) (plugin.Outcome, error) {
+			var failed *plugin.Error
+			errors.As(end.Err, &failed)
+			return emit(fmt.Sprintf("%s %s", end.Kind, failed.Plugin)), nil
+		},
+	}
 }
 
-// The rules hold alike for plugins in process, through the whole encoding, and in processes of their own.
+// The rules hold alike for plugins in process, through the whole encoding, and in processes of
+// their own.
 func TestRules_ThreeWays(t *testing.T) {
 	for how, wrap := range map[string]func(t *testing.T, name string, i int, p *plugin.Plugin) *plugin.Plugin{
 		"direct":   func(_ *testing.T, _ string, _ int, p *plugin.Plugin) *plugin.Plugin { return p },

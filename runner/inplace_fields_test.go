@@ -15,8 +15,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Rule 7: a hook that changes any field in place, of all that an event reaches, fails. The fields are
-// found by reflection: one that genai adds some day is in this test without a change here.
+// Rule 7: a hook that changes any field in place, of all that an event reaches, fails. The fields
+// are found by reflection: one that genai adds some day is in this test without a change here.
 func TestRule7_ChangedInPlaceAnyField(t *testing.T) {
 	full := session.Event{}
 	fill(reflect.ValueOf(&full).Elem(), 0)
@@ -25,22 +25,33 @@ func TestRule7_ChangedInPlaceAnyField(t *testing.T) {
 
 	// The paths of what can be changed.
 	var paths []string
-	places(reflect.ValueOf(full.Clone()).Elem(), "event", func(path string, _ func()) { paths = append(paths, path) })
+	places(
+		reflect.ValueOf(full.Clone()).Elem(),
+		"event",
+		func(path string, _ func()) { paths = append(paths, path) },
+	)
 	require.Greater(t, len(paths), 400)
 
 	// One hook changes one of them in each run.
 	wanted := ""
-	bad := &plugin.Plugin{Name: "bad", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		places(reflect.ValueOf(e).Elem(), "event", func(path string, change func()) {
-			if path == wanted {
-				change()
-			}
-		})
-		return plugin.Outcome{}, nil
-	}}
-	s := stage(t, does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
-		yield(full.Clone(), nil)
-	}), bad)
+	bad := &plugin.Plugin{
+		Name: "bad",
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			places(reflect.ValueOf(e).Elem(), "event", func(path string, change func()) {
+				if path == wanted {
+					change()
+				}
+			})
+			return plugin.Outcome{}, nil
+		},
+	}
+	s := stage(
+		t,
+		does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+			yield(full.Clone(), nil)
+		}),
+		bad,
+	)
 	s.options.Restore = true // so that the agent may yield a compaction and a rewind
 	for _, path := range paths {
 		wanted = path
@@ -97,7 +108,8 @@ func fill(v reflect.Value, depth int) {
 	}
 }
 
-// places visits every place below a value that can be changed, with a path and a func that changes it.
+// places visits every place below a value that can be changed, with a path and a func that changes
+// it.
 func places(v reflect.Value, path string, visit func(path string, change func())) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -135,7 +147,10 @@ func places(v reflect.Value, path string, visit func(path string, change func())
 			if v.IsNil() {
 				v.Set(reflect.MakeMap(v.Type()))
 			}
-			v.SetMapIndex(reflect.ValueOf("another").Convert(v.Type().Key()), reflect.Zero(v.Type().Elem()))
+			v.SetMapIndex(
+				reflect.ValueOf("another").Convert(v.Type().Key()),
+				reflect.Zero(v.Type().Elem()),
+			)
 		})
 	case reflect.Interface:
 		if v.IsNil() {
@@ -160,8 +175,8 @@ func places(v reflect.Value, path string, visit func(path string, change func())
 	}
 }
 
-// A change of numbers in a map is found, whichever they are: a difference in one entry does not cancel that
-// in another.
+// A change of numbers in a map is found, whichever they are: a difference in one entry does not
+// cancel that in another.
 func TestRule7_ChangedInPlaceNumbersInMaps(t *testing.T) {
 	for _, c := range []struct{ before, after [2]float64 }{
 		{[2]float64{1, 1}, [2]float64{-1, -1}},
@@ -172,23 +187,40 @@ func TestRule7_ChangedInPlaceNumbersInMaps(t *testing.T) {
 	} {
 		for i := range 50 {
 			a, b := fmt.Sprint("a", i), fmt.Sprint("b", i)
-			bot := does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
-				yield(&session.Event{Actions: session.Actions{StateDelta: map[string]any{a: c.before[0], b: c.before[1]}}}, nil)
-			})
-			s := stage(t, bot, &plugin.Plugin{Name: "bad", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-				if e.Author == "bot" {
-					e.Actions.StateDelta[a] = c.after[0]
-					e.Actions.StateDelta[b] = c.after[1]
-				}
-				return plugin.Outcome{}, nil
-			}})
+			bot := does(
+				func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+					yield(
+						&session.Event{
+							Actions: session.Actions{
+								StateDelta: map[string]any{a: c.before[0], b: c.before[1]},
+							},
+						},
+						nil,
+					)
+				},
+			)
+			s := stage(
+				t,
+				bot,
+				&plugin.Plugin{
+					Name: "bad",
+					OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+						if e.Author == "bot" {
+							e.Actions.StateDelta[a] = c.after[0]
+							e.Actions.StateDelta[b] = c.after[1]
+						}
+						return plugin.Outcome{}, nil
+					},
+				},
+			)
 			_, err := s.run("hi")
 			require.ErrorIs(t, err, plugin.ErrInPlace, "%v", c)
 		}
 	}
 }
 
-// An event that contains itself, by more than one way, ends the run with an error and does not hang it.
+// An event that contains itself, by more than one way, ends the run with an error and does not hang
+// it.
 func TestAnEventThatContainsItself(t *testing.T) {
 	type tree struct {
 		Parent   *tree
@@ -200,12 +232,21 @@ func TestAnEventThatContainsItself(t *testing.T) {
 	loop["a"], loop["b"] = loop, loop
 	for name, value := range map[string]any{"tree": root, "map": loop} {
 		t.Run(name, func(t *testing.T) {
-			bot := does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
-				yield(&session.Event{CustomMetadata: map[string]any{"x": value}}, nil)
-			})
-			s := stage(t, bot, &plugin.Plugin{Name: "looks", OnEvent: func(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error) {
-				return plugin.Outcome{}, nil
-			}})
+			bot := does(
+				func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+					yield(&session.Event{CustomMetadata: map[string]any{"x": value}}, nil)
+				},
+			)
+			s := stage(
+				t,
+				bot,
+				&plugin.Plugin{
+					Name: "looks",
+					OnEvent: func(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error) {
+						return plugin.Outcome{}, nil
+					},
+				},
+			)
 			_, err := s.run("hi")
 			require.ErrorIs(t, err, session.ErrInvalid)
 		})

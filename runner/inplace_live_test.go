@@ -14,8 +14,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// asks returns an agent that has so many model requests built, and says a number after each. It keeps what
-// the requests were made from.
+// asks returns an agent that has so many model requests built, and says a number after each. It
+// keeps what the requests were made from.
 func asks(n int, made *[]string) agent.Agent {
 	return does(func(ctx context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
 		for i := range n {
@@ -36,18 +36,23 @@ func asks(n int, made *[]string) agent.Agent {
 	})
 }
 
-// Rule 9: what somebody changes in place in the log's events never gets to a model: whoever it is, and
-// wherever the event comes from.
+// Rule 9: what somebody changes in place in the log's events never gets to a model: whoever it is,
+// and wherever the event comes from.
 func TestRule9_AnEventThatWasChangedAfterItsAppend(t *testing.T) {
 	change := func(e *session.Event) { e.Content.Parts[0].Text = "forged" }
 	var held *session.Event
 	inHook := func(when string, f func(inv *session.Invocation, e *session.Event)) []*plugin.Plugin {
-		return []*plugin.Plugin{{Name: "bad", OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-			if line(e) == when {
-				f(inv, e)
-			}
-			return plugin.Outcome{}, nil
-		}}}
+		return []*plugin.Plugin{
+			{
+				Name: "bad",
+				OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+					if line(e) == when {
+						f(inv, e)
+					}
+					return plugin.Outcome{}, nil
+				},
+			},
+		}
 	}
 	for name, c := range map[string]struct {
 		plugins []*plugin.Plugin
@@ -85,13 +90,16 @@ func TestRule9_AnEventThatWasChangedAfterItsAppend(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var made, atTheEnd []string
 			held = nil
-			end := &plugin.Plugin{Name: "end", AfterRun: func(_ context.Context, inv *session.Invocation, end plugin.End) (plugin.Outcome, error) {
-				require.Equal(t, plugin.EndFailed, end.Kind)
-				for _, e := range inv.Live {
-					atTheEnd = append(atTheEnd, line(e))
-				}
-				return plugin.Outcome{}, nil
-			}}
+			end := &plugin.Plugin{
+				Name: "end",
+				AfterRun: func(_ context.Context, inv *session.Invocation, end plugin.End) (plugin.Outcome, error) {
+					require.Equal(t, plugin.EndFailed, end.Kind)
+					for _, e := range inv.Live {
+						atTheEnd = append(atTheEnd, line(e))
+					}
+					return plugin.Outcome{}, nil
+				},
+			}
 			s := stage(t, asks(3, &made), append(c.plugins, end)...)
 			before := session.Message("before")
 			before.ID = "before"
@@ -120,7 +128,11 @@ func TestAnEventThatWasChangedInALongSession(t *testing.T) {
 	const events = 1000
 	long := func(t *testing.T, requests int, bad func(inv *session.Invocation)) error {
 		var made []string
-		s := stage(t, asks(requests, &made), on("bad", "99", func(*session.Event) plugin.Outcome { return plugin.Outcome{} }))
+		s := stage(
+			t,
+			asks(requests, &made),
+			on("bad", "99", func(*session.Event) plugin.Outcome { return plugin.Outcome{} }),
+		)
 		s.plugins[0].OnEvent = func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
 			if e.Text() == "99" {
 				bad(inv)
@@ -157,7 +169,11 @@ func TestAnEventThatWasChangedInALongSession(t *testing.T) {
 func TestAnEventThatWasChangedAfterACompaction(t *testing.T) {
 	var made []string
 	compacts := on("compactor", "1", func(*session.Event) plugin.Outcome {
-		c := &session.Compaction{Through: 2, Keep: []int64{1}, Content: genai.NewContentFromText("summary", genai.RoleUser)}
+		c := &session.Compaction{
+			Through: 2,
+			Keep:    []int64{1},
+			Content: genai.NewContentFromText("summary", genai.RoleUser),
+		}
 		return plugin.Outcome{Emit: []*session.Event{{Actions: session.Actions{Compaction: c}}}}
 	})
 	for name, bad := range map[string]func(live []*session.Event){
@@ -165,12 +181,15 @@ func TestAnEventThatWasChangedAfterACompaction(t *testing.T) {
 		"the summary":  func(live []*session.Event) { live[0].Actions.Compaction.Content.Parts[0].Text = "forged" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			changes := &plugin.Plugin{Name: "bad", OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-				if e.Text() == "3" {
-					bad(inv.Live)
-				}
-				return plugin.Outcome{}, nil
-			}}
+			changes := &plugin.Plugin{
+				Name: "bad",
+				OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+					if e.Text() == "3" {
+						bad(inv.Live)
+					}
+					return plugin.Outcome{}, nil
+				},
+			}
 			s := stage(t, asks(6, &made), compacts, changes)
 			_, err := s.run("hi")
 			require.ErrorIs(t, err, plugin.ErrInPlace)
@@ -179,10 +198,15 @@ func TestAnEventThatWasChangedAfterACompaction(t *testing.T) {
 	}
 }
 
-// The state that hooks are given is compared, too: before a request is built, and before an event changes it.
+// The state that hooks are given is compared, too: before a request is built, and before an event
+// changes it.
 func TestStateThatWasChangedInPlace(t *testing.T) {
 	sets := does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
-		_ = yield(session.Reply("0"), nil) && yield(&session.Event{Actions: session.Actions{StateDelta: map[string]any{"k": "v"}}}, nil)
+		_ = yield(session.Reply("0"), nil) &&
+			yield(
+				&session.Event{Actions: session.Actions{StateDelta: map[string]any{"k": "v"}}},
+				nil,
+			)
 	})
 	for name, bad := range map[string]func(state map[string]any){
 		"a key":          func(state map[string]any) { state["mood"] = "bad" },
@@ -191,14 +215,27 @@ func TestStateThatWasChangedInPlace(t *testing.T) {
 	} {
 		for how, bot := range map[string]agent.Agent{"a request": asks(2, new([]string)), "a delta": sets} {
 			t.Run(name+", "+how, func(t *testing.T) {
-				s := stage(t, bot, &plugin.Plugin{Name: "bad", OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-					if e.Text() == "0" {
-						bad(inv.State)
-					}
-					return plugin.Outcome{}, nil
-				}})
-				_, err := s.sessions.Append(ctx, session.AppendTarget{Key: key}, &session.Event{Author: "bot",
-					Actions: session.Actions{StateDelta: map[string]any{"list": []any{"fine"}}}})
+				s := stage(
+					t,
+					bot,
+					&plugin.Plugin{
+						Name: "bad",
+						OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+							if e.Text() == "0" {
+								bad(inv.State)
+							}
+							return plugin.Outcome{}, nil
+						},
+					},
+				)
+				_, err := s.sessions.Append(
+					ctx,
+					session.AppendTarget{Key: key},
+					&session.Event{Author: "bot",
+						Actions: session.Actions{
+							StateDelta: map[string]any{"list": []any{"fine"}},
+						}},
+				)
 				require.NoError(t, err)
 				_, err = s.run("hi")
 				require.ErrorIs(t, err, plugin.ErrInPlace)

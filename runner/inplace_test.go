@@ -68,19 +68,32 @@ func TestRule7_ChangedInPlaceBehindPointers(t *testing.T) {
 			func(e *session.Event) { e.Actions.Compaction.Extra["x"] = jsontext.Value(`"b"`) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bot := does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
-				e := session.Reply("hello")
-				c.has(e)
-				yield(e, nil)
-			})
-			_, err := stage(t, bot, on("good", "hello", func(*session.Event) plugin.Outcome { return plugin.Outcome{} })).run("hi")
+			bot := does(
+				func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+					e := session.Reply("hello")
+					c.has(e)
+					yield(e, nil)
+				},
+			)
+			_, err := stage(
+				t,
+				bot,
+				on(
+					"good",
+					"hello",
+					func(*session.Event) plugin.Outcome { return plugin.Outcome{} },
+				),
+			).run("hi")
 			require.NoError(t, err)
-			bad := &plugin.Plugin{Name: "bad", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-				if e.Author == "bot" {
-					c.change(e)
-				}
-				return plugin.Outcome{}, nil
-			}}
+			bad := &plugin.Plugin{
+				Name: "bad",
+				OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+					if e.Author == "bot" {
+						c.change(e)
+					}
+					return plugin.Outcome{}, nil
+				},
+			}
 			s := stage(t, bot, bad)
 			_, err = s.run("hi")
 			require.ErrorIs(t, err, plugin.ErrInPlace)
@@ -91,15 +104,32 @@ func TestRule7_ChangedInPlaceBehindPointers(t *testing.T) {
 
 // A summary is not changed in place either.
 func TestRule7_ChangedInPlaceSummary(t *testing.T) {
-	s := stage(t, says("hello"), &plugin.Plugin{Name: "compactor", BeforeRun: func(_ context.Context, inv *session.Invocation) (plugin.Outcome, error) {
-		c := &session.Compaction{Through: inv.Position, Frontier: inv.Frontier, Content: genai.NewContentFromText("summary", genai.RoleUser)}
-		return plugin.Outcome{Emit: []*session.Event{{Actions: session.Actions{Compaction: c}}}}, nil
-	}}, &plugin.Plugin{Name: "bad", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		if c := e.Actions.Compaction; c != nil {
-			c.Content.Parts[0].Text = "another one"
-		}
-		return plugin.Outcome{}, nil
-	}})
+	s := stage(
+		t,
+		says("hello"),
+		&plugin.Plugin{
+			Name: "compactor",
+			BeforeRun: func(_ context.Context, inv *session.Invocation) (plugin.Outcome, error) {
+				c := &session.Compaction{
+					Through:  inv.Position,
+					Frontier: inv.Frontier,
+					Content:  genai.NewContentFromText("summary", genai.RoleUser),
+				}
+				return plugin.Outcome{
+					Emit: []*session.Event{{Actions: session.Actions{Compaction: c}}},
+				}, nil
+			},
+		},
+		&plugin.Plugin{
+			Name: "bad",
+			OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+				if c := e.Actions.Compaction; c != nil {
+					c.Content.Parts[0].Text = "another one"
+				}
+				return plugin.Outcome{}, nil
+			},
+		},
+	)
 	_, err := s.run("hi")
 	require.ErrorIs(t, err, plugin.ErrInPlace)
 	require.Equal(t, []string{"user: hi"}, s.log())

@@ -19,10 +19,11 @@ import (
 	"github.com/plughook/plughook/session/sqlite"
 )
 
-// BenchmarkNextRun is the time from the call of Run to BeforeRun, with one input, on a session of so many live
-// events of 200 bytes of text: by a Runner that keeps views and by one that does not, in turn. A pause, as of a person,
-// comes before the kept runs but those of "at once". The runs of "load" have no input, so that nothing is appended
-// before BeforeRun. It reports medians, and what was allocated until BeforeRun.
+// BenchmarkNextRun is the time from the call of Run to BeforeRun, with one input, on a session of
+// so many live events of 200 bytes of text: by a Runner that keeps views and by one that does not,
+// in turn. A pause, as of a person, comes before the kept runs but those of "at once". The runs of
+// "load" have no input, so that nothing is appended before BeforeRun. It reports medians, and what
+// was allocated until BeforeRun.
 func BenchmarkNextRun(b *testing.B) {
 	for _, live := range []int{100, 10_000, 100_000} {
 		for _, kind := range []string{"memory", "sqlite"} {
@@ -95,13 +96,16 @@ type nextRun struct {
 
 func newNextRun(t testing.TB, sessions session.Service, keptViews int64) *nextRun {
 	n := &nextRun{}
-	stop := &plugin.Plugin{Name: "stop", BeforeRun: func(context.Context, *session.Invocation) (plugin.Outcome, error) {
-		n.began = time.Now()
-		var mem runtime.MemStats
-		runtime.ReadMemStats(&mem)
-		n.bytes = mem.TotalAlloc
-		return plugin.Outcome{Stop: true}, nil
-	}}
+	stop := &plugin.Plugin{
+		Name: "stop",
+		BeforeRun: func(context.Context, *session.Invocation) (plugin.Outcome, error) {
+			n.began = time.Now()
+			var mem runtime.MemStats
+			runtime.ReadMemStats(&mem)
+			n.bytes = mem.TotalAlloc
+			return plugin.Outcome{Stop: true}, nil
+		},
+	}
 	r, err := runner.New(runner.Options{
 		Agent:     says("never"),
 		Sessions:  sessions,
@@ -114,7 +118,8 @@ func newNextRun(t testing.TB, sessions session.Service, keptViews int64) *nextRu
 	return n
 }
 
-// run runs an input and returns how long it took until BeforeRun, and what was allocated until then.
+// run runs an input and returns how long it took until BeforeRun, and what was allocated until
+// then.
 func (n *nextRun) run(t testing.TB, input *session.Event) (time.Duration, uint64) {
 	var before runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -30,12 +30,20 @@ type keeper struct {
 	shown    *session.Invocation
 }
 
-func newKeeper(t require.TestingT, sessions session.Service, keptViews int64, a agent.Agent) *keeper {
+func newKeeper(
+	t require.TestingT,
+	sessions session.Service,
+	keptViews int64,
+	a agent.Agent,
+) *keeper {
 	k := &keeper{t: t, sessions: sessions}
-	show := &plugin.Plugin{Name: "show", BeforeRun: func(_ context.Context, inv *session.Invocation) (plugin.Outcome, error) {
-		k.shown = inv
-		return plugin.Outcome{}, nil
-	}}
+	show := &plugin.Plugin{
+		Name: "show",
+		BeforeRun: func(_ context.Context, inv *session.Invocation) (plugin.Outcome, error) {
+			k.shown = inv
+			return plugin.Outcome{}, nil
+		},
+	}
 	r, err := runner.New(runner.Options{
 		Agent:     a,
 		Sessions:  sessions,
@@ -88,9 +96,9 @@ func (k *keeper) compare(key session.Key) {
 	require.Equal(k.t, s.Frontier, k.shown.Frontier)
 }
 
-// Whatever happens to a session between two runs, the next run begins with what a fresh read shows: runs of this
-// process and of another one, appends, rewinds, compactions, other sessions' shared state, events that somebody
-// changed in place, and another session under the same key.
+// Whatever happens to a session between two runs, the next run begins with what a fresh read shows:
+// runs of this process and of another one, appends, rewinds, compactions, other sessions' shared
+// state, events that somebody changed in place, and another session under the same key.
 func TestKeptViewsAreWhatAFreshReadShows(t *testing.T) {
 	for _, kind := range []string{"memory", "sqlite"} {
 		t.Run(kind, func(t *testing.T) {
@@ -130,28 +138,50 @@ func TestKeptViewsAreWhatAFreshReadShows(t *testing.T) {
 							append(key, &session.Event{
 								Author:  session.User,
 								Content: genai.NewContentFromText("elsewhere", genai.RoleUser),
-								Actions: session.Actions{StateDelta: map[string]any{"n": float64(position())}},
+								Actions: session.Actions{
+									StateDelta: map[string]any{"n": float64(position())},
+								},
 							})
 						}
 					},
 					"shared state": func(rt *rapid.T) {
-						append(other, &session.Event{Author: session.User, Actions: session.Actions{StateDelta: map[string]any{
-							"user:n": float64(rapid.IntRange(0, 9).Draw(rt, "n")),
-						}}})
+						append(
+							other,
+							&session.Event{
+								Author: session.User,
+								Actions: session.Actions{StateDelta: map[string]any{
+									"user:n": float64(rapid.IntRange(0, 9).Draw(rt, "n")),
+								}},
+							},
+						)
 					},
 					"rewind": func(rt *rapid.T) {
 						to := int64(rapid.IntRange(0, max(0, position()-1)).Draw(rt, "to"))
-						append(key, &session.Event{Author: "plugin/r", Actions: session.Actions{Rewind: &session.Rewind{To: to}}})
+						append(
+							key,
+							&session.Event{
+								Author:  "plugin/r",
+								Actions: session.Actions{Rewind: &session.Rewind{To: to}},
+							},
+						)
 					},
 					"compact": func(rt *rapid.T) {
 						s, err := sessions.Get(ctx, key)
 						require.NoError(rt, err)
 						c := &session.Compaction{
-							Through:  int64(rapid.IntRange(1, max(1, position())).Draw(rt, "through")),
+							Through: int64(
+								rapid.IntRange(1, max(1, position())).Draw(rt, "through"),
+							),
 							Frontier: s.Frontier,
 							Content:  genai.NewContentFromText("summary", genai.RoleUser),
 						}
-						append(key, &session.Event{Author: "plugin/c", Actions: session.Actions{Compaction: c}})
+						append(
+							key,
+							&session.Event{
+								Author:  "plugin/c",
+								Actions: session.Actions{Compaction: c},
+							},
+						)
 					},
 					"change in place": func(rt *rapid.T) {
 						k := keepers[rapid.IntRange(0, 1).Draw(rt, "runner")]
@@ -190,7 +220,11 @@ type counting struct {
 	read *int
 }
 
-func (c counting) Read(ctx context.Context, key session.Key, sel session.Selection) iter.Seq2[*session.Event, error] {
+func (c counting) Read(
+	ctx context.Context,
+	key session.Key,
+	sel session.Selection,
+) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		for e, err := range c.Service.Read(ctx, key, sel) {
 			*c.read++
@@ -201,7 +235,8 @@ func (c counting) Read(ctx context.Context, key session.Key, sel session.Selecti
 	}
 }
 
-// The next run reads what was appended since the last one began, and one event more to see that the log is the same.
+// The next run reads what was appended since the last one began, and one event more to see that the
+// log is the same.
 func TestTheNextRunReadsOnlyWhatIsNew(t *testing.T) {
 	read := 0
 	sessions := counting{openSessions(t, "memory"), &read}
@@ -215,7 +250,12 @@ func TestTheNextRunReadsOnlyWhatIsNew(t *testing.T) {
 		return read
 	}
 	require.Equal(t, 500, run())
-	require.Equal(t, 3, run(), "the input and the answer of the run before, and the event before them")
+	require.Equal(
+		t,
+		3,
+		run(),
+		"the input and the answer of the run before, and the event before them",
+	)
 	require.Equal(t, 3, run())
 	require.NoError(t, k.runner.Close(ctx))
 
@@ -244,8 +284,8 @@ func TestKeptEventThatWasChangedBetweenRuns(t *testing.T) {
 	require.NoError(t, k.runner.Close(ctx))
 }
 
-// An event of a large view that is changed during a run gets to no model in the next one: that run fails if it
-// begins at once, and reads the log if it begins later.
+// An event of a large view that is changed during a run gets to no model in the next one: that run
+// fails if it begins at once, and reads the log if it begins later.
 func TestKeptEventOfALargeViewThatWasChanged(t *testing.T) {
 	const events = 20_000
 	// changed reports whether the run that begins after a pause fails.
@@ -254,15 +294,20 @@ func TestKeptEventOfALargeViewThatWasChanged(t *testing.T) {
 		fillSession(t, sessions, key, events)
 		var made []string
 		change := true
-		k := newKeeper(t, sessions, 0, does(func(ctx context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
-			if change {
-				h.Now().Live[events/2].Content.Parts[0].Text = "forged"
-				change = false
-				yield(session.Reply("done"), nil)
-				return
-			}
-			asks(1, &made).Run(ctx, h)(yield)
-		}))
+		k := newKeeper(
+			t,
+			sessions,
+			0,
+			does(func(ctx context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
+				if change {
+					h.Now().Live[events/2].Content.Parts[0].Text = "forged"
+					change = false
+					yield(session.Reply("done"), nil)
+					return
+				}
+				asks(1, &made).Run(ctx, h)(yield)
+			}),
+		)
 		run := func() (failed error) {
 			for _, err := range k.runner.Run(ctx, key, session.Message("hi"), session.RunConfig{}) {
 				failed = err
@@ -294,7 +339,11 @@ func TestKeptEventOfALargeViewThatWasChanged(t *testing.T) {
 func TestKeptViewsAreBounded(t *testing.T) {
 	const limit = 8 << 20
 	sessions := openSessions(t, "sqlite")
-	args := map[string]any{"city": "Paris", "days": []any{1.0, 2.0, "three"}, "more": map[string]any{"a": "b"}}
+	args := map[string]any{
+		"city": "Paris",
+		"days": []any{1.0, 2.0, "three"},
+		"more": map[string]any{"a": "b"},
+	}
 	keys := make([]session.Key, 30)
 	for i := range keys {
 		keys[i] = session.Key{App: "app", User: "ann", ID: fmt.Sprint(i)}
@@ -305,7 +354,13 @@ func TestKeptViewsAreBounded(t *testing.T) {
 			answer := session.Respond(call, args)
 			answer.Author = "bot"
 			answer.Actions.StateDelta = map[string]any{"k": strings.Repeat("v", n)}
-			asks := &session.Event{Author: "bot", Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: call}}}}
+			asks := &session.Event{
+				Author: "bot",
+				Content: &genai.Content{
+					Role:  genai.RoleModel,
+					Parts: []*genai.Part{{FunctionCall: call}},
+				},
+			}
 			log = append(log, asks, answer)
 		}
 		_, err := sessions.Append(ctx, session.AppendTarget{Key: keys[i], After: 150}, log...)
@@ -338,12 +393,19 @@ func TestKeptViewsAreBounded(t *testing.T) {
 	require.Greater(t, bytes, int64(limit*7/10))
 }
 
-// RunWithFinal tells the session as the run leaves it, AfterRun's emissions included, and nothing of a session that it
-// could not read.
+// RunWithFinal tells the session as the run leaves it, AfterRun's emissions included, and nothing
+// of a session that it could not read.
 func TestRunThenTellsWhatTheRunLeaves(t *testing.T) {
-	counts := &plugin.Plugin{Name: "counts", AfterRun: func(context.Context, *session.Invocation, plugin.End) (plugin.Outcome, error) {
-		return plugin.Outcome{Emit: []*session.Event{{Actions: session.Actions{StateDelta: map[string]any{"counted": 1.0}}}}}, nil
-	}}
+	counts := &plugin.Plugin{
+		Name: "counts",
+		AfterRun: func(context.Context, *session.Invocation, plugin.End) (plugin.Outcome, error) {
+			return plugin.Outcome{
+				Emit: []*session.Event{
+					{Actions: session.Actions{StateDelta: map[string]any{"counted": 1.0}}},
+				},
+			}, nil
+		},
+	}
 	s := stage(t, says("hello"), counts)
 	for range 2 {
 		var left *session.Invocation
@@ -363,8 +425,8 @@ func TestRunThenTellsWhatTheRunLeaves(t *testing.T) {
 	}
 }
 
-// A session that is imported once more, from an export that somebody has edited, has the times and the event IDs of the
-// one that was deleted. The next run is shown what was edited.
+// A session that is imported once more, from an export that somebody has edited, has the times and
+// the event IDs of the one that was deleted. The next run is shown what was edited.
 func TestKeptViewOfASessionThatWasImportedAgain(t *testing.T) {
 	sessions := openSessions(t, "memory")
 	k := newKeeper(t, sessions, 0, says("yes"))
@@ -376,7 +438,14 @@ func TestKeptViewOfASessionThatWasImportedAgain(t *testing.T) {
 		two := session.Message("the last one")
 		two.ID = "2"
 		two.Timestamp = one.Timestamp
-		require.NoError(t, session.Import(ctx, sessions, &session.Recording{Key: key, Events: []*session.Event{one, two}}))
+		require.NoError(
+			t,
+			session.Import(
+				ctx,
+				sessions,
+				&session.Recording{Key: key, Events: []*session.Event{one, two}},
+			),
+		)
 	}
 	imported("a secret")
 	require.NoError(t, k.run(key, "go on"))

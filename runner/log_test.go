@@ -18,8 +18,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Each hook call has a record at debug level, and a trace, with what it did and why, and no record has
-// content.
+// Each hook call has a record at debug level, and a trace, with what it did and why, and no record
+// has content.
 func TestHookCallsAreLoggedAndTraced(t *testing.T) {
 	var mu sync.Mutex
 	var log bytes.Buffer
@@ -35,7 +35,9 @@ func TestHookCallsAreLoggedAndTraced(t *testing.T) {
 		AfterRun: func(context.Context, *session.Invocation, plugin.End) (plugin.Outcome, error) {
 			return plugin.Outcome{}, errors.New("no disk")
 		}})
-	s.options.Log = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	s.options.Log = slog.New(
+		slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}),
+	)
 	s.options.Trace = func(c runner.HookCall) { mu.Lock(); defer mu.Unlock(); traced = append(traced, c) }
 	_, err := s.run("question 4111")
 	require.ErrorContains(t, err, "no disk")
@@ -75,8 +77,8 @@ func TestHookCallsAreLoggedAndTraced(t *testing.T) {
 	require.Empty(t, log.String(), "at the usual level there is no record of a hook call")
 }
 
-// A caller who asks for a stream and gets none is told why, once for a Runner; one who asks for none, or gets
-// one, is not.
+// A caller who asks for a stream and gets none is told why, once for a Runner; one who asks for
+// none, or gets one, is not.
 func TestRule8_ARunThatCannotStreamSaysSo(t *testing.T) {
 	for name, c := range map[string]struct {
 		partials  bool
@@ -90,7 +92,11 @@ func TestRule8_ARunThatCannotStreamSaysSo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
-			words := on("words", "x", func(*session.Event) plugin.Outcome { return plugin.Outcome{} })
+			words := on(
+				"words",
+				"x",
+				func(*session.Event) plugin.Outcome { return plugin.Outcome{} },
+			)
 			words.Partials = c.partials
 			look := on("look", "x", func(*session.Event) plugin.Outcome { return plugin.Outcome{} })
 			look.Observer = true
@@ -103,7 +109,15 @@ func TestRule8_ARunThatCannotStreamSaysSo(t *testing.T) {
 				require.Equal(t, c.partials, slices.Contains(yielded, "bot: =fi"))
 			}
 			require.Equal(t, c.warned, strings.Count(log.String(), "level=WARN"), log.String())
-			require.Equal(t, c.warned, strings.Count(log.String(), `plugin \"words\" takes no partial events, so no run streams`), log.String())
+			require.Equal(
+				t,
+				c.warned,
+				strings.Count(
+					log.String(),
+					`plugin \"words\" takes no partial events, so no run streams`,
+				),
+				log.String(),
+			)
 		})
 	}
 }

@@ -38,7 +38,9 @@ func TestOutcomeOf(t *testing.T) {
 	call := &genai.FunctionCall{ID: "1", Name: "tool"}
 	calls := func(change ...func(*session.Event)) *session.Event {
 		parts := []*genai.Part{{FunctionCall: call}}
-		return by(&session.Event{Content: &genai.Content{Role: genai.RoleModel, Parts: parts}}, change...)
+		return by(
+			&session.Event{Content: &genai.Content{Role: genai.RoleModel, Parts: parts}},
+			change...)
 	}
 	responds := func(change ...func(*session.Event)) *session.Event {
 		return by(session.Respond(call, map[string]any{"ok": true}), change...)

@@ -13,9 +13,9 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// BenchmarkRequest is what a model request takes on a session of 1,000 events in memory, texts of 1 KB and
-// calls with their responses in turn, without a model: first is a run with one request, which reads the
-// events; again is one more request and one more event in the same run.
+// BenchmarkRequest is what a model request takes on a session of 1,000 events in memory, texts of 1
+// KB and calls with their responses in turn, without a model: first is a run with one request,
+// which reads the events; again is one more request and one more event in the same run.
 func BenchmarkRequest(b *testing.B) {
 	fill := func(b *testing.B) *scene {
 		s := stage(b, nil)
@@ -23,9 +23,22 @@ func BenchmarkRequest(b *testing.B) {
 		var log []*session.Event
 		for i := 0; len(log) < 1000; i++ {
 			e := session.Message(text)
-			call := &genai.FunctionCall{ID: fmt.Sprint("c", i), Name: "f", Args: map[string]any{"city": "Paris", "days": 3.0}}
-			asks := &session.Event{Author: "bot", Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: call}}}}
-			responds := session.Respond(call, map[string]any{"weather": "dry, with clouds", "degrees": 21.0})
+			call := &genai.FunctionCall{
+				ID:   fmt.Sprint("c", i),
+				Name: "f",
+				Args: map[string]any{"city": "Paris", "days": 3.0},
+			}
+			asks := &session.Event{
+				Author: "bot",
+				Content: &genai.Content{
+					Role:  genai.RoleModel,
+					Parts: []*genai.Part{{FunctionCall: call}},
+				},
+			}
+			responds := session.Respond(
+				call,
+				map[string]any{"weather": "dry, with clouds", "degrees": 21.0},
+			)
 			responds.Author = "bot"
 			said := session.Reply(text)
 			said.Author = "bot"

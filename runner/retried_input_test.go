@@ -30,27 +30,39 @@ func (s *scene) give(ctx context.Context, input *session.Event) (yielded []strin
 
 // stopsAt returns a plugin that stops at what somebody says, with a word to it or without.
 func stopsAt(author string, word *session.Event) *plugin.Plugin {
-	return &plugin.Plugin{Name: "stop", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		out := plugin.Outcome{Stop: e.Author == author}
-		if out.Stop && word != nil {
-			out.Emit = []*session.Event{word}
-		}
-		return out, nil
-	}}
+	return &plugin.Plugin{
+		Name: "stop",
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			out := plugin.Outcome{Stop: e.Author == author}
+			if out.Stop && word != nil {
+				out.Emit = []*session.Event{word}
+			}
+			return out, nil
+		},
+	}
 }
 
 func asked(id string, parts ...*genai.Part) *session.Event {
 	return &session.Event{ID: id, Content: &genai.Content{Role: genai.RoleUser, Parts: parts}}
 }
 
-// The same input is the same in whatever Go types it is said, and another one under its ID is refused: by its content, its
-// command and its actions, not by other metadata, such as a request's number.
+// The same input is the same in whatever Go types it is said, and another one under its ID is
+// refused: by its content, its command and its actions, not by other metadata, such as a request's
+// number.
 func TestTheSameInputAgain(t *testing.T) {
 	response := func(r map[string]any) *session.Event {
-		return asked("i", &genai.Part{Text: "x"}, &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: "c", Name: "f", Response: r}})
+		return asked(
+			"i",
+			&genai.Part{Text: "x"},
+			&genai.Part{FunctionResponse: &genai.FunctionResponse{ID: "c", Name: "f", Response: r}},
+		)
 	}
 	delta := func(v any) *session.Event {
-		return &session.Event{ID: "i", Content: session.Message("x").Content, Actions: session.Actions{StateDelta: map[string]any{"a": v}}}
+		return &session.Event{
+			ID:      "i",
+			Content: session.Message("x").Content,
+			Actions: session.Actions{StateDelta: map[string]any{"a": v}},
+		}
 	}
 	numbered := func(n int) *session.Event {
 		e := session.Message("x")
@@ -91,10 +103,16 @@ func TestTheSameInputAgain(t *testing.T) {
 	}
 }
 
-// An input whose run was cut off before an agent, or a plugin in its place, said anything is answered when it comes again;
-// so is one whose call nobody answered, and one whose call's response nobody made anything of. What a plugin noted is no answer.
+// An input whose run was cut off before an agent, or a plugin in its place, said anything is
+// answered when it comes again; so is one whose call nobody answered, and one whose call's response
+// nobody made anything of. What a plugin noted is no answer.
 func TestAnInputThatWasCutOff(t *testing.T) {
-	call := &session.Event{Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: "c", Name: "f"}}}}}
+	call := &session.Event{
+		Content: &genai.Content{
+			Role:  genai.RoleModel,
+			Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: "c", Name: "f"}}},
+		},
+	}
 	response := session.Respond(call.FunctionCalls()[0], map[string]any{"n": 1})
 	answer := response.Clone()
 	answer.Actions.SkipSummarization = true
@@ -149,19 +167,24 @@ func TestAnInputThatWasCutOff(t *testing.T) {
 			cut, cancel := context.WithCancel(ctx)
 			defer cancel()
 			runs := 0
-			s := stage(t, does(func(ctx context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
-				if runs++; runs > 1 {
-					yield(session.Reply("whole"), nil)
-					return
-				}
-				for _, e := range c.before {
-					if !yield(e.Clone(), nil) {
-						return
-					}
-				}
-				cancel()
-				yield(nil, context.Cause(ctx))
-			}))
+			s := stage(
+				t,
+				does(
+					func(ctx context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+						if runs++; runs > 1 {
+							yield(session.Reply("whole"), nil)
+							return
+						}
+						for _, e := range c.before {
+							if !yield(e.Clone(), nil) {
+								return
+							}
+						}
+						cancel()
+						yield(nil, context.Cause(ctx))
+					},
+				),
+			)
 			if c.plugin != nil {
 				s.plugins = []*plugin.Plugin{c.plugin}
 			}
@@ -178,26 +201,53 @@ func TestAnInputThatWasCutOff(t *testing.T) {
 	}
 }
 
-// A yes or no that no call waits for says nothing, and there is nothing to go on with: it is refused, and not in the log.
+// A yes or no that no call waits for says nothing, and there is nothing to go on with: it is
+// refused, and not in the log.
 func TestVerdictsOnNothing(t *testing.T) {
-	held := &session.Event{Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: "c", Name: "pay"}}}}}
-	ask := &plugin.Plugin{Name: "ask", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		if len(e.FunctionCalls()) == 0 {
-			return plugin.Outcome{}, nil
-		}
-		return plugin.Outcome{Emit: []*session.Event{{Actions: session.Actions{RequestedToolConfirmations: map[string]session.Confirmation{"c": {Hint: "sure?"}}}}}}, nil
-	}}
+	held := &session.Event{
+		Content: &genai.Content{
+			Role:  genai.RoleModel,
+			Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: "c", Name: "pay"}}},
+		},
+	}
+	ask := &plugin.Plugin{
+		Name: "ask",
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			if len(e.FunctionCalls()) == 0 {
+				return plugin.Outcome{}, nil
+			}
+			return plugin.Outcome{
+				Emit: []*session.Event{
+					{
+						Actions: session.Actions{
+							RequestedToolConfirmations: map[string]session.Confirmation{
+								"c": {Hint: "sure?"},
+							},
+						},
+					},
+				},
+			}, nil
+		},
+	}
 	runs := 0
-	s := stage(t, does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
-		if runs++; runs == 1 {
-			yield(held.Clone(), nil)
-			return
-		}
-		yield(session.Reply("fine"), nil)
-	}), ask)
+	s := stage(
+		t,
+		does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+			if runs++; runs == 1 {
+				yield(held.Clone(), nil)
+				return
+			}
+			yield(session.Reply("fine"), nil)
+		}),
+		ask,
+	)
 	_, err := s.give(ctx, session.Decision(true, "c"))
 	require.ErrorIs(t, err, runner.ErrNotWaiting)
-	require.ErrorContains(t, err, `it approves or declines ["c"]: no such call waits for this answer; no call does`)
+	require.ErrorContains(
+		t,
+		err,
+		`it approves or declines ["c"]: no such call waits for this answer; no call does`,
+	)
 	require.Empty(t, s.log())
 
 	_, err = s.give(ctx, session.Message("go"))
@@ -208,7 +258,10 @@ func TestVerdictsOnNothing(t *testing.T) {
 	require.ErrorContains(t, err, `those that do: "c" (pay)`)
 	require.Equal(t, before, s.log())
 
-	_, err = s.give(ctx, session.Respond(&genai.FunctionCall{ID: "c", Name: "pay"}, map[string]any{"paid": true}))
+	_, err = s.give(
+		ctx,
+		session.Respond(&genai.FunctionCall{ID: "c", Name: "pay"}, map[string]any{"paid": true}),
+	)
 	require.ErrorIs(t, err, runner.ErrNotWaiting, "the tool has not run")
 	require.ErrorContains(t, err, `it responds to the call "c" (pay), which waits for a yes or no`)
 	require.Equal(t, before, s.log())
@@ -231,13 +284,33 @@ func TestVerdictsOnNothing(t *testing.T) {
 	require.NoError(t, err, "there is something to answer")
 }
 
-// What is computed in the background for a session that was deleted meanwhile is not for the next one of its name.
+// What is computed in the background for a session that was deleted meanwhile is not for the next
+// one of its name.
 func TestBackgroundWorkOfADeletedSession(t *testing.T) {
 	gate := make(chan bool)
-	s := stage(t, says("ok"), &plugin.Plugin{Name: "fold", Background: true, AfterRun: func(context.Context, *session.Invocation, plugin.End) (plugin.Outcome, error) {
-		<-gate
-		return plugin.Outcome{Emit: []*session.Event{{Actions: session.Actions{Compaction: &session.Compaction{Through: 2, Content: session.Message("of the one before").Content}}}}}, nil
-	}})
+	s := stage(
+		t,
+		says("ok"),
+		&plugin.Plugin{
+			Name:       "fold",
+			Background: true,
+			AfterRun: func(context.Context, *session.Invocation, plugin.End) (plugin.Outcome, error) {
+				<-gate
+				return plugin.Outcome{
+					Emit: []*session.Event{
+						{
+							Actions: session.Actions{
+								Compaction: &session.Compaction{
+									Through: 2,
+									Content: session.Message("of the one before").Content,
+								},
+							},
+						},
+					},
+				}, nil
+			},
+		},
+	)
 	var log bytes.Buffer
 	s.options.Log = slog.New(slog.NewTextHandler(&log, nil))
 	_, err := s.run("secret")
@@ -246,7 +319,11 @@ func TestBackgroundWorkOfADeletedSession(t *testing.T) {
 	_, err = s.sessions.Create(ctx, key, nil)
 	require.NoError(t, err)
 	for range 3 {
-		_, err := s.sessions.Append(ctx, session.AppendTarget{Key: key, After: int64(len(s.log()))}, session.Message("new"))
+		_, err := s.sessions.Append(
+			ctx,
+			session.AppendTarget{Key: key, After: int64(len(s.log()))},
+			session.Message("new"),
+		)
 		require.NoError(t, err)
 	}
 	close(gate)
@@ -258,24 +335,44 @@ func TestBackgroundWorkOfADeletedSession(t *testing.T) {
 // A policy reads the same Go types of state in process as it does in a process of its own.
 func TestDeltasAreAsInTheLog(t *testing.T) {
 	e := session.Reply("ok")
-	e.Actions.StateDelta = map[string]any{"n": 1, "l": []string{"a"}, "temp:n": int64(2), "s": "x", "gone": nil}
+	e.Actions.StateDelta = map[string]any{
+		"n":      1,
+		"l":      []string{"a"},
+		"temp:n": int64(2),
+		"s":      "x",
+		"gone":   nil,
+	}
 	want := map[string]any{"n": 1.0, "l": []any{"a"}, "temp:n": 2.0, "s": "x", "gone": nil}
 	var seen []map[string]any
 	look := func(name string, out func(e *session.Event) plugin.Outcome) *plugin.Plugin {
-		return &plugin.Plugin{Name: name, OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-			if e.Actions.StateDelta == nil {
-				return plugin.Outcome{}, nil
-			}
-			seen = append(seen, e.Actions.StateDelta)
-			return out(e), nil
-		}}
+		return &plugin.Plugin{
+			Name: name,
+			OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+				if e.Actions.StateDelta == nil {
+					return plugin.Outcome{}, nil
+				}
+				seen = append(seen, e.Actions.StateDelta)
+				return out(e), nil
+			},
+		}
 	}
-	s := stage(t, does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) { yield(e, nil) }),
+	s := stage(
+		t,
+		does(
+			func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) { yield(e, nil) },
+		),
 		look("first", func(e *session.Event) plugin.Outcome {
 			c := e.Clone()
 			c.Actions.StateDelta["n"] = 3
-			return plugin.Outcome{Replace: c, Emit: []*session.Event{{Actions: session.Actions{StateDelta: map[string]any{"m": uint8(4)}}}}}
-		}), look("second", func(*session.Event) plugin.Outcome { return plugin.Outcome{} }))
+			return plugin.Outcome{
+				Replace: c,
+				Emit: []*session.Event{
+					{Actions: session.Actions{StateDelta: map[string]any{"m": uint8(4)}}},
+				},
+			}
+		}),
+		look("second", func(*session.Event) plugin.Outcome { return plugin.Outcome{} }),
+	)
 	_, err := s.run("hi")
 	require.NoError(t, err)
 	changed := map[string]any{"n": 3.0, "l": []any{"a"}, "temp:n": 2.0, "s": "x", "gone": nil}
@@ -283,22 +380,25 @@ func TestDeltasAreAsInTheLog(t *testing.T) {
 	require.Equal(t, 1, e.Actions.StateDelta["n"], "what the agent holds is its own")
 }
 
-// The run of another input came in between, and has answered the call that was under way as interrupted. The
-// first input is answered when it comes again.
+// The run of another input came in between, and has answered the call that was under way as
+// interrupted. The first input is answered when it comes again.
 func TestAnInputThatWasCutOffBeforeAnotherOne(t *testing.T) {
 	call := &session.Event{Content: genai.NewContentFromFunctionCall("f", nil, genai.RoleModel)}
 	call.Content.Parts[0].FunctionCall.ID = "c"
 	failing := true
-	s := stage(t, agent.New("bot", "", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
-		return func(yield func(*session.Event, error) bool) {
-			if !failing {
-				yield(session.Reply("whole"), nil)
-				return
+	s := stage(
+		t,
+		agent.New("bot", "", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
+			return func(yield func(*session.Event, error) bool) {
+				if !failing {
+					yield(session.Reply("whole"), nil)
+					return
+				}
+				yield(call, nil)
+				yield(nil, errors.New("killed"))
 			}
-			yield(call, nil)
-			yield(nil, errors.New("killed"))
-		}
-	}))
+		}),
+	)
 	first := asked("i", &genai.Part{Text: "hi"})
 	_, err := s.give(ctx, first)
 	require.Error(t, err)

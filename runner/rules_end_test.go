@@ -22,7 +22,8 @@ import (
 
 var errBoom = errors.New("boom")
 
-// Rule 5: AfterRun is called in list order, exactly once for each plugin, however the invocation ended.
+// Rule 5: AfterRun is called in list order, exactly once for each plugin, however the invocation
+// ended.
 func TestRule5_Balanced(t *testing.T) {
 	type ending struct {
 		name  string
@@ -79,13 +80,16 @@ func TestRule5_Balanced(t *testing.T) {
 			var order []string
 			var ends []plugin.End
 			after := func(name string) *plugin.Plugin {
-				return &plugin.Plugin{Name: name, AfterRun: func(ctx context.Context, _ *session.Invocation, end plugin.End) (plugin.Outcome, error) {
-					order, ends = append(order, name), append(ends, end)
-					require.NoError(t, ctx.Err(), "the context is not cancelled")
-					_, bounded := ctx.Deadline()
-					require.True(t, bounded)
-					return emit("after " + name), nil
-				}}
+				return &plugin.Plugin{
+					Name: name,
+					AfterRun: func(ctx context.Context, _ *session.Invocation, end plugin.End) (plugin.Outcome, error) {
+						order, ends = append(order, name), append(ends, end)
+						require.NoError(t, ctx.Err(), "the context is not cancelled")
+						_, bounded := ctx.Deadline()
+						require.True(t, bounded)
+						return emit("after " + name), nil
+					},
+				}
 			}
 			if c.agent == nil {
 				c.agent = says("hello")
@@ -108,7 +112,12 @@ func TestRule5_Balanced(t *testing.T) {
 				}
 			}
 			log := s.log()
-			require.Equal(t, []string{"plugin/a: after a", "plugin/b: after b", "plugin/c: after c"}, log[len(log)-3:], "what AfterRun emits is appended")
+			require.Equal(
+				t,
+				[]string{"plugin/a: after a", "plugin/b: after b", "plugin/c: after c"},
+				log[len(log)-3:],
+				"what AfterRun emits is appended",
+			)
 			// The turn is free, and the session works.
 			free, cancel := context.WithTimeout(ctx, time.Minute)
 			defer cancel()
@@ -122,13 +131,22 @@ func TestRule5_Balanced(t *testing.T) {
 func TestRule5_EveryAfterRunDespiteFailures(t *testing.T) {
 	var called []string
 	after := func(name string, f func()) *plugin.Plugin {
-		return &plugin.Plugin{Name: name, AfterRun: func(context.Context, *session.Invocation, plugin.End) (plugin.Outcome, error) {
-			called = append(called, name)
-			f()
-			return emit("from " + name), nil
-		}}
+		return &plugin.Plugin{
+			Name: name,
+			AfterRun: func(context.Context, *session.Invocation, plugin.End) (plugin.Outcome, error) {
+				called = append(called, name)
+				f()
+				return emit("from " + name), nil
+			},
+		}
 	}
-	s := stage(t, says("hello"), after("a", func() { panic("boom") }), after("b", func() {}), after("c", func() {}))
+	s := stage(
+		t,
+		says("hello"),
+		after("a", func() { panic("boom") }),
+		after("b", func() {}),
+		after("c", func() {}),
+	)
 	_, err := s.run("hi")
 	var failed *plugin.Error
 	require.ErrorAs(t, err, &failed)
@@ -148,10 +166,17 @@ func TestRule5_EveryAfterRunDespiteFailures(t *testing.T) {
 
 func TestRule5_NoTurnNoAfterRun(t *testing.T) {
 	called := false
-	s := stage(t, says("hello"), &plugin.Plugin{Name: "a", AfterRun: func(context.Context, *session.Invocation, plugin.End) (plugin.Outcome, error) {
-		called = true
-		return plugin.Outcome{}, nil
-	}})
+	s := stage(
+		t,
+		says("hello"),
+		&plugin.Plugin{
+			Name: "a",
+			AfterRun: func(context.Context, *session.Invocation, plugin.End) (plugin.Outcome, error) {
+				called = true
+				return plugin.Outcome{}, nil
+			},
+		},
+	)
 	for _, err := range s.start().Run(ctx, session.Key{App: "app", User: "ann", ID: "absent"}, session.Message("hi"), s.cfg) {
 		require.ErrorIs(t, err, session.ErrNotFound)
 	}
@@ -165,8 +190,8 @@ func TestRule5_NoTurnNoAfterRun(t *testing.T) {
 	require.False(t, called)
 }
 
-// Rule 7: a failed hook is closed: the event at hand is not appended, the model is not called, and the
-// invocation ends with a *plugin.Error that names plugin and hook.
+// Rule 7: a failed hook is closed: the event at hand is not appended, the model is not called, and
+// the invocation ends with a *plugin.Error that names plugin and hook.
 func TestRule7_Closed(t *testing.T) {
 	fails := map[string]func() (plugin.Outcome, error){
 		"error":            func() (plugin.Outcome, error) { return plugin.Outcome{}, errBoom },
@@ -251,7 +276,11 @@ func TestRule7_FieldsAHookCannotUse(t *testing.T) {
 	} {
 		for _, out := range outs {
 			called := 0
-			_, err := stage(t, modelAgent(&called), failingIn(hook, func() (plugin.Outcome, error) { return out, nil })).run("hi")
+			_, err := stage(
+				t,
+				modelAgent(&called),
+				failingIn(hook, func() (plugin.Outcome, error) { return out, nil }),
+			).run("hi")
 			require.ErrorIs(t, err, plugin.ErrOutcome, "%s %+v", hook, out)
 		}
 	}
@@ -267,12 +296,28 @@ func TestRule7_ChangedInPlace(t *testing.T) {
 		"parts":   func(e *session.Event) { e.Content.Parts = append(e.Content.Parts, e.Content.Parts[0]) },
 		"rewind":  func(e *session.Event) { e.Actions.Rewind = &session.Rewind{} },
 	} {
-		s := stage(t, does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
-			e := session.Reply("hello")
-			e.Content.Parts = append(e.Content.Parts, &genai.Part{FunctionCall: &genai.FunctionCall{Name: "sh", Args: map[string]any{"cmd": []any{"ls"}}}})
-			e.Actions.StateDelta = map[string]any{"a": "a"}
-			yield(e, nil)
-		}), on("bad", "hello", func(e *session.Event) plugin.Outcome { change(e); return plugin.Outcome{} }))
+		s := stage(
+			t,
+			does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+				e := session.Reply("hello")
+				e.Content.Parts = append(
+					e.Content.Parts,
+					&genai.Part{
+						FunctionCall: &genai.FunctionCall{
+							Name: "sh",
+							Args: map[string]any{"cmd": []any{"ls"}},
+						},
+					},
+				)
+				e.Actions.StateDelta = map[string]any{"a": "a"}
+				yield(e, nil)
+			}),
+			on(
+				"bad",
+				"hello",
+				func(e *session.Event) plugin.Outcome { change(e); return plugin.Outcome{} },
+			),
+		)
 		_, err := s.run("hi")
 		require.ErrorIs(t, err, plugin.ErrInPlace, name)
 		require.Equal(t, []string{"user: hi"}, s.log(), name)
@@ -294,7 +339,12 @@ func TestRule7_FailOpen(t *testing.T) {
 				require.Equal(t, []string{"user: hi", "bot: hello"}, s.log())
 				require.Equal(t, 1, called)
 				log := s.events(session.Selection{})
-				require.Equal(t, "1 live", log[1].ModelVersion, "a half changed request is not sent")
+				require.Equal(
+					t,
+					"1 live",
+					log[1].ModelVersion,
+					"a half changed request is not sent",
+				)
 				want := []plugin.Note{{Plugin: "bad", Hook: hook}}
 				if hook == plugin.AfterRun {
 					want = nil
@@ -313,14 +363,20 @@ func TestRule7_FailOpen(t *testing.T) {
 func TestRule7_Timeout(t *testing.T) {
 	hang := make(chan struct{})
 	var late atomic.Bool
-	slow := plugin.Timeout(&plugin.Plugin{Name: "slow", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		if e.Author == "bot" {
-			<-hang // it does not honour its context
-			e.Content.Parts[0].Text = "scribbled on"
-			late.Store(true)
-		}
-		return plugin.Outcome{}, nil
-	}}, 2*time.Second) // enough for the input on a busy machine
+	slow := plugin.Timeout(
+		&plugin.Plugin{
+			Name: "slow",
+			OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+				if e.Author == "bot" {
+					<-hang // it does not honour its context
+					e.Content.Parts[0].Text = "scribbled on"
+					late.Store(true)
+				}
+				return plugin.Outcome{}, nil
+			},
+		},
+		2*time.Second,
+	) // enough for the input on a busy machine
 	s := stage(t, says("hello"), slow)
 	_, err := s.run("hi")
 	require.ErrorIs(t, err, plugin.ErrTimeout)
@@ -330,14 +386,30 @@ func TestRule7_Timeout(t *testing.T) {
 	defer cancel()
 	err = s.start().Close(short)
 	require.ErrorIs(t, err, plugin.ErrTimeout)
-	require.ErrorContains(t, err, "plugin slow: OnEvent: the hook did not return in time: 1 calls never came back")
+	require.ErrorContains(
+		t,
+		err,
+		"plugin slow: OnEvent: the hook did not return in time: 1 calls never came back",
+	)
 	close(hang)
 	require.Eventually(t, late.Load, time.Minute, time.Millisecond)
 
-	s = stage(t, says("hello"), plugin.FailOpen(plugin.Timeout(&plugin.Plugin{Name: "polite", OnEvent: func(ctx context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		<-ctx.Done()
-		return plugin.Outcome{}, ctx.Err()
-	}}, 5*time.Millisecond)))
+	s = stage(
+		t,
+		says("hello"),
+		plugin.FailOpen(
+			plugin.Timeout(
+				&plugin.Plugin{
+					Name: "polite",
+					OnEvent: func(ctx context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+						<-ctx.Done()
+						return plugin.Outcome{}, ctx.Err()
+					},
+				},
+				5*time.Millisecond,
+			),
+		),
+	)
 	_, err = s.run("hi")
 	require.NoError(t, err)
 	require.Equal(t, []string{"user: hi", "bot: hello"}, s.log())
@@ -373,40 +445,60 @@ func TestRule7_Observer(t *testing.T) {
 
 func TestBeforeModel(t *testing.T) {
 	before := func(name string, f func(inv *session.Invocation, r *model.Request) plugin.Outcome) *plugin.Plugin {
-		return &plugin.Plugin{Name: name, BeforeModel: func(_ context.Context, inv *session.Invocation, r *model.Request) (plugin.Outcome, error) {
-			return f(inv, r), nil
-		}}
+		return &plugin.Plugin{
+			Name: name,
+			BeforeModel: func(_ context.Context, inv *session.Invocation, r *model.Request) (plugin.Outcome, error) {
+				return f(inv, r), nil
+			},
+		}
 	}
 	t.Run("changes the request", func(t *testing.T) {
 		called := 0
-		s := stage(t, modelAgent(&called), before("a", func(_ *session.Invocation, r *model.Request) plugin.Outcome {
-			r.Model = "other"
-			return plugin.Outcome{}
-		}), before("b", func(_ *session.Invocation, r *model.Request) plugin.Outcome {
-			r.Model += "+"
-			return plugin.Outcome{}
-		}))
+		s := stage(
+			t,
+			modelAgent(&called),
+			before("a", func(_ *session.Invocation, r *model.Request) plugin.Outcome {
+				r.Model = "other"
+				return plugin.Outcome{}
+			}),
+			before("b", func(_ *session.Invocation, r *model.Request) plugin.Outcome {
+				r.Model += "+"
+				return plugin.Outcome{}
+			}),
+		)
 		_, err := s.run("hi")
 		require.NoError(t, err)
 		require.Equal(t, "other+", s.events(session.Selection{})[1].ModelVersion)
 	})
 	t.Run("answers for the model", func(t *testing.T) {
 		called := 0
-		s := stage(t, modelAgent(&called), before("cache", func(*session.Invocation, *model.Request) plugin.Outcome {
-			out := emit("cached")
-			out.Withhold = true
-			return out
-		}))
+		s := stage(
+			t,
+			modelAgent(&called),
+			before("cache", func(*session.Invocation, *model.Request) plugin.Outcome {
+				out := emit("cached")
+				out.Withhold = true
+				return out
+			}),
+		)
 		_, err := s.run("hi")
 		require.NoError(t, err)
 		require.Zero(t, called)
-		require.Equal(t, []string{"user: hi", "plugin/cache: cached", "bot: going on after cached"}, s.log())
+		require.Equal(
+			t,
+			[]string{"user: hi", "plugin/cache: cached", "bot: going on after cached"},
+			s.log(),
+		)
 	})
 	t.Run("withholds without emitting", func(t *testing.T) {
 		called := 0
-		s := stage(t, modelAgent(&called), before("no", func(*session.Invocation, *model.Request) plugin.Outcome {
-			return plugin.Outcome{Withhold: true}
-		}))
+		s := stage(
+			t,
+			modelAgent(&called),
+			before("no", func(*session.Invocation, *model.Request) plugin.Outcome {
+				return plugin.Outcome{Withhold: true}
+			}),
+		)
 		_, err := s.run("hi")
 		require.NoError(t, err)
 		require.Zero(t, called)
@@ -414,7 +506,14 @@ func TestBeforeModel(t *testing.T) {
 	})
 	t.Run("stops", func(t *testing.T) {
 		called := 0
-		s := stage(t, modelAgent(&called), before("no", func(*session.Invocation, *model.Request) plugin.Outcome { return plugin.Deny("no", "why") }))
+		s := stage(
+			t,
+			modelAgent(&called),
+			before(
+				"no",
+				func(*session.Invocation, *model.Request) plugin.Outcome { return plugin.Deny("no", "why") },
+			),
+		)
 		_, err := s.run("hi")
 		require.NoError(t, err)
 		require.Zero(t, called)
@@ -422,7 +521,14 @@ func TestBeforeModel(t *testing.T) {
 	})
 	t.Run("emits without end", func(t *testing.T) {
 		called := 0
-		s := stage(t, modelAgent(&called), before("chatty", func(*session.Invocation, *model.Request) plugin.Outcome { return emit("note") }))
+		s := stage(
+			t,
+			modelAgent(&called),
+			before(
+				"chatty",
+				func(*session.Invocation, *model.Request) plugin.Outcome { return emit("note") },
+			),
+		)
 		_, err := s.run("hi")
 		require.ErrorIs(t, err, plugin.ErrOutcome)
 		require.ErrorContains(t, err, "plugin chatty: BeforeModel")
@@ -431,40 +537,63 @@ func TestBeforeModel(t *testing.T) {
 	t.Run("emits, and the request is built anew", func(t *testing.T) {
 		called, asked := 0, 0
 		var requests []string
-		s := stage(t, modelAgent(&called), before("compact", func(*session.Invocation, *model.Request) plugin.Outcome {
-			if asked++; asked < 3 {
-				return emit("note")
-			}
-			return plugin.Outcome{}
-		}), before("later", func(_ *session.Invocation, r *model.Request) plugin.Outcome {
-			requests = append(requests, r.Model)
-			return plugin.Outcome{}
-		}))
+		s := stage(
+			t,
+			modelAgent(&called),
+			before("compact", func(*session.Invocation, *model.Request) plugin.Outcome {
+				if asked++; asked < 3 {
+					return emit("note")
+				}
+				return plugin.Outcome{}
+			}),
+			before("later", func(_ *session.Invocation, r *model.Request) plugin.Outcome {
+				requests = append(requests, r.Model)
+				return plugin.Outcome{}
+			}),
+		)
 		_, err := s.run("hi")
 		require.NoError(t, err)
 		require.Equal(t, 1, called)
 		require.Equal(t, 3, asked)
 		require.Equal(t, []string{"3 live"}, requests)
-		require.Equal(t, []string{"user: hi", "plugin/compact: note", "plugin/compact: note", "bot: hello"}, s.log())
+		require.Equal(
+			t,
+			[]string{"user: hi", "plugin/compact: note", "plugin/compact: note", "bot: hello"},
+			s.log(),
+		)
 	})
 }
 
 func TestBeforeRunWithholds(t *testing.T) {
-	s := stage(t, says("never"), &plugin.Plugin{Name: "closed", BeforeRun: func(context.Context, *session.Invocation) (plugin.Outcome, error) {
-		return plugin.Deny("closed today", "holiday"), nil
-	}})
+	s := stage(
+		t,
+		says("never"),
+		&plugin.Plugin{
+			Name: "closed",
+			BeforeRun: func(context.Context, *session.Invocation) (plugin.Outcome, error) {
+				return plugin.Deny("closed today", "holiday"), nil
+			},
+		},
+	)
 	yielded, err := s.run("hi")
 	require.NoError(t, err)
 	require.Equal(t, []string{"user: hi", "plugin/closed: closed today"}, yielded)
 }
 
 func TestCommandNobodyTakes(t *testing.T) {
-	take := &plugin.Plugin{Name: "taker", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		if c, ok := e.Command(); ok && c.Name == "taker.do" {
-			return plugin.Outcome{Withhold: true, Stop: true, Emit: []*session.Event{session.Reply(fmt.Sprint("did ", c.Args["what"]))}}, nil
-		}
-		return plugin.Outcome{}, nil
-	}}
+	take := &plugin.Plugin{
+		Name: "taker",
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			if c, ok := e.Command(); ok && c.Name == "taker.do" {
+				return plugin.Outcome{
+					Withhold: true,
+					Stop:     true,
+					Emit:     []*session.Event{session.Reply(fmt.Sprint("did ", c.Args["what"]))},
+				}, nil
+			}
+			return plugin.Outcome{}, nil
+		},
+	}
 	s := stage(t, says("never"), take)
 	do := session.Command{Name: "taker.do", Args: map[string]any{"what": "it"}}
 	for _, err := range s.start().Run(ctx, key, do.Event(), s.cfg) {
@@ -497,14 +626,22 @@ func TestClose(t *testing.T) {
 		close(hang)
 	})
 	t.Run("cancels runs that are left", func(t *testing.T) {
-		s := stage(t, does(func(ctx context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
-			<-ctx.Done()
-			yield(nil, context.Cause(ctx))
-		}))
+		s := stage(
+			t,
+			does(func(ctx context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+				<-ctx.Done()
+				yield(nil, context.Cause(ctx))
+			}),
+		)
 		r := s.start()
 		ended := make(chan error)
 		go func() { _, err := s.run("hi"); ended <- err }()
-		require.Eventually(t, func() bool { return len(s.log()) == 1 }, time.Minute, time.Millisecond)
+		require.Eventually(
+			t,
+			func() bool { return len(s.log()) == 1 },
+			time.Minute,
+			time.Millisecond,
+		)
 		short, cancel := context.WithTimeout(ctx, time.Millisecond)
 		defer cancel()
 		require.ErrorIs(t, r.Close(short), context.DeadlineExceeded)
@@ -529,18 +666,21 @@ func TestClose(t *testing.T) {
 
 func TestTempStateLivesForOneInvocation(t *testing.T) {
 	var seen []any
-	s := stage(t, does(func(_ context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
-		seen = append(seen, h.Now().State["temp:a"])
-		e := session.Reply("x")
-		e.Actions.StateDelta = map[string]any{"temp:a": 1, "kept": "yes"}
-		yield(e, nil)
-		seen = append(seen, h.Now().State["temp:a"])
-		require.NotContains(t, h.Now().Live[len(h.Now().Live)-1].Actions.StateDelta, "temp:a")
-		e = session.Reply("y")
-		e.Actions.StateDelta = map[string]any{"temp:a": nil}
-		yield(e, nil)
-		require.NotContains(t, h.Now().State, "temp:a", "nil deletes it")
-	}))
+	s := stage(
+		t,
+		does(func(_ context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
+			seen = append(seen, h.Now().State["temp:a"])
+			e := session.Reply("x")
+			e.Actions.StateDelta = map[string]any{"temp:a": 1, "kept": "yes"}
+			yield(e, nil)
+			seen = append(seen, h.Now().State["temp:a"])
+			require.NotContains(t, h.Now().Live[len(h.Now().Live)-1].Actions.StateDelta, "temp:a")
+			e = session.Reply("y")
+			e.Actions.StateDelta = map[string]any{"temp:a": nil}
+			yield(e, nil)
+			require.NotContains(t, h.Now().State, "temp:a", "nil deletes it")
+		}),
+	)
 	in := session.Message("hi")
 	in.Actions.StateDelta = map[string]any{"temp:a": 0}
 	for _, err := range s.start().Run(ctx, key, in, s.cfg) {
@@ -549,7 +689,12 @@ func TestTempStateLivesForOneInvocation(t *testing.T) {
 	_, err := s.run("again")
 	require.NoError(t, err)
 	require.Equal(t, []any{0.0, 1.0, nil, 1.0}, seen)
-	require.Equal(t, map[string]any{"temp:a": 0}, in.Actions.StateDelta, "the caller's event is not changed")
+	require.Equal(
+		t,
+		map[string]any{"temp:a": 0},
+		in.Actions.StateDelta,
+		"the caller's event is not changed",
+	)
 	stored, err := s.sessions.Get(ctx, key)
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"mood": "fine", "kept": "yes"}, stored.State)

@@ -99,8 +99,8 @@ var waysToGo = map[string]func(s *scene, after int) (yielded []*session.Event, e
 	},
 }
 
-// Rule 8: what a caller was shown of an answer that never became whole is in the log, marked as interrupted: in
-// process and out of it.
+// Rule 8: what a caller was shown of an answer that never became whole is in the log, marked as
+// interrupted: in process and out of it.
 func TestRule8_WhatWasShownOfAnAnswerThatBrokeOffIsKept(t *testing.T) {
 	for way, leaves := range waysToGo {
 		for where, wrap := range map[string]func(*plugin.Plugin) *plugin.Plugin{"in process": nil, "as a process": remote.Loopback} {
@@ -122,7 +122,12 @@ func TestRule8_WhatWasShownOfAnAnswerThatBrokeOffIsKept(t *testing.T) {
 				require.Equal(t, []string{"user: hi", "bot: Once upon "}, s.log())
 				require.Equal(t, []string{"bot: Once upon "}, s.marks())
 				require.Equal(t, "bot: Once upon ", seen[len(seen)-1], "it is offered")
-				require.Equal(t, []string{"user: hi", "bot: Once upon "}, atTheEnd, "AfterRun sees it")
+				require.Equal(
+					t,
+					[]string{"user: hi", "bot: Once upon "},
+					atTheEnd,
+					"AfterRun sees it",
+				)
 
 				// It is the event that the partial events led to.
 				kept := s.events(session.Selection{})[1]
@@ -148,12 +153,16 @@ func TestRule8_WhatWasShownOfAnAnswerThatBrokeOffIsKept(t *testing.T) {
 // Nothing that plugins held back is kept, and nothing that nobody was shown.
 func TestWhatWasHeldBackOfAnAnswerThatBrokeOffIsNotKept(t *testing.T) {
 	partials := func(answer func(e *session.Event) plugin.Outcome) *plugin.Plugin {
-		return &plugin.Plugin{Name: "p", Partials: true, OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-			if e.Author != "bot" {
-				return plugin.Outcome{}, nil
-			}
-			return answer(e), nil
-		}}
+		return &plugin.Plugin{
+			Name:     "p",
+			Partials: true,
+			OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+				if e.Author != "bot" {
+					return plugin.Outcome{}, nil
+				}
+				return answer(e), nil
+			},
+		}
 	}
 	for name, c := range map[string]struct {
 		plugin *plugin.Plugin
@@ -181,17 +190,19 @@ func TestWhatWasHeldBackOfAnAnswerThatBrokeOffIsNotKept(t *testing.T) {
 		"nothing was shown":     {partials(func(*session.Event) plugin.Outcome { return plugin.Outcome{Withhold: true} }), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bot := does(func(ctx context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
-				for _, text := range []string{"it is ", "secret", " so"} {
-					if !yield(chunk(text), nil) {
-						return
+			bot := does(
+				func(ctx context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+					for _, text := range []string{"it is ", "secret", " so"} {
+						if !yield(chunk(text), nil) {
+							return
+						}
 					}
-				}
-				thought := chunk("hm")
-				thought.Content.Parts[0].Thought = true
-				yield(thought, nil)
-				yield(nil, errors.New("the network is gone"))
-			})
+					thought := chunk("hm")
+					thought.Content.Parts[0].Thought = true
+					yield(thought, nil)
+					yield(nil, errors.New("the network is gone"))
+				},
+			)
 			s := stage(t, bot, c.plugin)
 			s.cfg.Streaming = session.SSE
 			_, err := s.run("hi")
@@ -204,18 +215,26 @@ func TestWhatWasHeldBackOfAnAnswerThatBrokeOffIsNotKept(t *testing.T) {
 
 // A whole event counts, and so does the word of a plugin that ended the run.
 func TestOnlyAnAnswerThatBrokeOffIsMarked(t *testing.T) {
-	fails := &plugin.Plugin{Name: "p", Partials: true, OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		if e.Text() == "b" {
-			return plugin.Outcome{}, errors.New("oops")
-		}
-		return plugin.Outcome{}, nil
-	}}
-	stops := &plugin.Plugin{Name: "p", Partials: true, OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		if e.Text() == "b" {
-			return plugin.Deny("no", "because"), nil
-		}
-		return plugin.Outcome{}, nil
-	}}
+	fails := &plugin.Plugin{
+		Name:     "p",
+		Partials: true,
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			if e.Text() == "b" {
+				return plugin.Outcome{}, errors.New("oops")
+			}
+			return plugin.Outcome{}, nil
+		},
+	}
+	stops := &plugin.Plugin{
+		Name:     "p",
+		Partials: true,
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			if e.Text() == "b" {
+				return plugin.Deny("no", "because"), nil
+			}
+			return plugin.Outcome{}, nil
+		},
+	}
 	for name, c := range map[string]struct {
 		agent   agent.Agent
 		plugins []*plugin.Plugin

@@ -31,7 +31,8 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-// A run that waits for its session says so after half a second, once; a run that does not wait says nothing.
+// A run that waits for its session says so after half a second, once; a run that does not wait says
+// nothing.
 func TestWaitingForTheSessionIsSaid(t *testing.T) {
 	synctest.Test(t, waitingForTheSessionIsSaid)
 }
@@ -65,6 +66,10 @@ func waitingForTheSessionIsSaid(t *testing.T) {
 	require.NoError(t, <-done)
 	require.Equal(t, 1, strings.Count(log.String(), "\n"))
 	require.Contains(t, log.String(), "level=INFO")
-	require.Contains(t, log.String(), "waiting until another run on the session, perhaps in another process, has ended")
+	require.Contains(
+		t,
+		log.String(),
+		"waiting until another run on the session, perhaps in another process, has ended",
+	)
 	require.Contains(t, log.String(), "session=app/ann/s")
 }

@@ -18,16 +18,19 @@ import (
 
 // judge denies what users say with the word "bad" in it, and counts what it was asked.
 func judge(asked *int) *plugin.Plugin {
-	return &plugin.Plugin{Name: "judge", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		if e.Author != session.User || e.Content == nil {
+	return &plugin.Plugin{
+		Name: "judge",
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			if e.Author != session.User || e.Content == nil {
+				return plugin.Outcome{}, nil
+			}
+			*asked++
+			if strings.Contains(e.Text(), "bad") {
+				return plugin.Deny("No.", "bad words"), nil
+			}
 			return plugin.Outcome{}, nil
-		}
-		*asked++
-		if strings.Contains(e.Text(), "bad") {
-			return plugin.Deny("No.", "bad words"), nil
-		}
-		return plugin.Outcome{}, nil
-	}}
+		},
+	}
 }
 
 func named(id, text string) *session.Event {
@@ -36,8 +39,8 @@ func named(id, text string) *session.Event {
 	return e
 }
 
-// An input that was withheld is in the log by name only: who sends it again is told what was said in its place, and
-// nobody judges it again; other content with its ID is refused.
+// An input that was withheld is in the log by name only: who sends it again is told what was said
+// in its place, and nobody judges it again; other content with its ID is refused.
 func TestAWithheldInputAgain(t *testing.T) {
 	judged := 0
 	s := stage(t, says("ok"), judge(&judged))
@@ -114,13 +117,27 @@ func TestAWithheldInputWhoseRefusalIsGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			judged := 0
-			cover := &plugin.Plugin{Name: "cover", OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-				if c, ok := e.Command(); !ok || c.Name != "cover" {
-					return plugin.Outcome{}, nil
-				}
-				summary := &session.Event{Actions: session.Actions{Compaction: &session.Compaction{Through: inv.Position, Content: session.Message("so far").Content}}}
-				return plugin.Outcome{Emit: []*session.Event{summary}, Withhold: true, Stop: true}, nil
-			}}
+			cover := &plugin.Plugin{
+				Name: "cover",
+				OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+					if c, ok := e.Command(); !ok || c.Name != "cover" {
+						return plugin.Outcome{}, nil
+					}
+					summary := &session.Event{
+						Actions: session.Actions{
+							Compaction: &session.Compaction{
+								Through: inv.Position,
+								Content: session.Message("so far").Content,
+							},
+						},
+					}
+					return plugin.Outcome{
+						Emit:     []*session.Event{summary},
+						Withhold: true,
+						Stop:     true,
+					}, nil
+				},
+			}
 			s := stage(t, says("ok"), judge(&judged), cover)
 			s.plugins = append(s.plugins, rewind.New(s.sessions))
 			first, err := s.give(ctx, named("i", "a bad word"))
@@ -138,23 +155,33 @@ func TestAWithheldInputWhoseRefusalIsGone(t *testing.T) {
 	}
 }
 
-// A plugin that withholds the input without a word leaves nothing in the log, unless something is said later in the
-// run: then that names the input.
+// A plugin that withholds the input without a word leaves nothing in the log, unless something is
+// said later in the run: then that names the input.
 func TestAWithheldInputWithoutARefusal(t *testing.T) {
 	offered := 0
-	mute := &plugin.Plugin{Name: "mute", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		if e.Author != session.User {
-			return plugin.Outcome{}, nil
-		}
-		offered++
-		return plugin.Outcome{Withhold: true}, nil
-	}}
-	count := &plugin.Plugin{Name: "count", AfterRun: func(_ context.Context, inv *session.Invocation, _ plugin.End) (plugin.Outcome, error) {
-		if len(inv.Live) > 0 {
-			return plugin.Outcome{}, nil
-		}
-		return plugin.Outcome{Emit: []*session.Event{{Actions: session.Actions{StateDelta: map[string]any{"n": 1}}}}}, nil
-	}}
+	mute := &plugin.Plugin{
+		Name: "mute",
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			if e.Author != session.User {
+				return plugin.Outcome{}, nil
+			}
+			offered++
+			return plugin.Outcome{Withhold: true}, nil
+		},
+	}
+	count := &plugin.Plugin{
+		Name: "count",
+		AfterRun: func(_ context.Context, inv *session.Invocation, _ plugin.End) (plugin.Outcome, error) {
+			if len(inv.Live) > 0 {
+				return plugin.Outcome{}, nil
+			}
+			return plugin.Outcome{
+				Emit: []*session.Event{
+					{Actions: session.Actions{StateDelta: map[string]any{"n": 1}}},
+				},
+			}, nil
+		},
+	}
 	for _, plugins := range [][]*plugin.Plugin{{mute}, {mute, count}} {
 		offered = 0
 		s := stage(t, says("never"), plugins...)
@@ -167,18 +194,26 @@ func TestAWithheldInputWithoutARefusal(t *testing.T) {
 	}
 }
 
-// An input that could not be judged, or that was refused with an error, is no answered input, whatever plugins say
-// after the run.
+// An input that could not be judged, or that was refused with an error, is no answered input,
+// whatever plugins say after the run.
 func TestAnInputThatFailedIsJudgedAgain(t *testing.T) {
 	fails := true
-	faulty := &plugin.Plugin{Name: "faulty", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		if fails && e.Author == session.User {
-			return plugin.Outcome{}, errors.New("no connection")
-		}
-		return plugin.Outcome{}, nil
-	}, AfterRun: func(context.Context, *session.Invocation, plugin.End) (plugin.Outcome, error) {
-		return plugin.Outcome{Emit: []*session.Event{{Actions: session.Actions{StateDelta: map[string]any{"n": 1}}}}}, nil
-	}}
+	faulty := &plugin.Plugin{
+		Name: "faulty",
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			if fails && e.Author == session.User {
+				return plugin.Outcome{}, errors.New("no connection")
+			}
+			return plugin.Outcome{}, nil
+		},
+		AfterRun: func(context.Context, *session.Invocation, plugin.End) (plugin.Outcome, error) {
+			return plugin.Outcome{
+				Emit: []*session.Event{
+					{Actions: session.Actions{StateDelta: map[string]any{"n": 1}}},
+				},
+			}, nil
+		},
+	}
 	s := stage(t, says("ok"), faulty)
 	_, err := s.give(ctx, named("i", "hi"))
 	require.Error(t, err)
@@ -188,8 +223,8 @@ func TestAnInputThatFailedIsJudgedAgain(t *testing.T) {
 	require.Equal(t, []string{"user: hi", "bot: ok", "plugin/faulty: "}, again)
 }
 
-// Somebody cancels a run. Its input, sent again, is told as cancelled, and nothing is done. Who asks for it goes on,
-// with a run without an input.
+// Somebody cancels a run. Its input, sent again, is told as cancelled, and nothing is done. Who
+// asks for it goes on, with a run without an input.
 func TestACancelledRunAgain(t *testing.T) {
 	call := session.Reply("")
 	call.Content.Parts = []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: "c", Name: "f"}}}
@@ -204,26 +239,36 @@ func TestACancelledRunAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			runs := 0
 			var s *scene
-			s = stage(t, does(func(ctx context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
-				if runs++; runs > 1 {
-					yield(session.Reply("whole"), nil)
-					return
-				}
-				for _, e := range before {
-					if !yield(e.Clone(), nil) {
-						return
-					}
-				}
-				go s.sessions.Cancel(context.Background(), key, "i")
-				<-ctx.Done()
-				yield(nil, context.Cause(ctx))
-			}))
+			s = stage(
+				t,
+				does(
+					func(ctx context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+						if runs++; runs > 1 {
+							yield(session.Reply("whole"), nil)
+							return
+						}
+						for _, e := range before {
+							if !yield(e.Clone(), nil) {
+								return
+							}
+						}
+						go s.sessions.Cancel(context.Background(), key, "i")
+						<-ctx.Done()
+						yield(nil, context.Cause(ctx))
+					},
+				),
+			)
 			s.cfg.Streaming = session.SSE
 			var ends []plugin.End
-			s.plugins = []*plugin.Plugin{{Name: "ends", AfterRun: func(_ context.Context, _ *session.Invocation, end plugin.End) (plugin.Outcome, error) {
-				ends = append(ends, end)
-				return plugin.Outcome{}, nil
-			}}}
+			s.plugins = []*plugin.Plugin{
+				{
+					Name: "ends",
+					AfterRun: func(_ context.Context, _ *session.Invocation, end plugin.End) (plugin.Outcome, error) {
+						ends = append(ends, end)
+						return plugin.Outcome{}, nil
+					},
+				},
+			}
 			_, err := s.give(ctx, named("i", "hi"))
 			require.ErrorIs(t, err, session.ErrCancelled)
 			log := s.log()
@@ -237,7 +282,11 @@ func TestACancelledRunAgain(t *testing.T) {
 			require.Equal(t, log, again)
 			require.Equal(t, log, s.log())
 			require.Equal(t, 1, runs)
-			require.Equal(t, []plugin.EndKind{plugin.EndCancelled, plugin.EndCancelled}, []plugin.EndKind{ends[0].Kind, ends[1].Kind})
+			require.Equal(
+				t,
+				[]plugin.EndKind{plugin.EndCancelled, plugin.EndCancelled},
+				[]plugin.EndKind{ends[0].Kind, ends[1].Kind},
+			)
 			_, err = s.give(ctx, named("i", "ho"))
 			require.ErrorIs(t, err, session.ErrIDReused)
 
@@ -254,14 +303,17 @@ func TestACancelledRunAgain(t *testing.T) {
 // A run that was cancelled before its input was in the log is told as cancelled, too.
 func TestARunThatWasCancelledBeforeItsInput(t *testing.T) {
 	var s *scene
-	slow := &plugin.Plugin{Name: "slow", OnEvent: func(ctx context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		if e.Content == nil {
-			return plugin.Outcome{}, nil
-		}
-		go s.sessions.Cancel(context.Background(), key, "i")
-		<-ctx.Done()
-		return plugin.Outcome{}, context.Cause(ctx)
-	}}
+	slow := &plugin.Plugin{
+		Name: "slow",
+		OnEvent: func(ctx context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			if e.Content == nil {
+				return plugin.Outcome{}, nil
+			}
+			go s.sessions.Cancel(context.Background(), key, "i")
+			<-ctx.Done()
+			return plugin.Outcome{}, context.Cause(ctx)
+		},
+	}
 	s = stage(t, says("never"), slow)
 	_, err := s.give(ctx, named("i", "hi"))
 	require.ErrorIs(t, err, session.ErrCancelled)

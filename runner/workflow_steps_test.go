@@ -25,7 +25,10 @@ func TestRepeatedInputOfAWorkflow(t *testing.T) {
 	said := ofNode("desk@i/sort@1", false)
 	said.Content = session.Reply("working on it").Content
 	response := ofNode("desk@i", true)
-	response.Content = session.Respond(&genai.FunctionCall{ID: "c", Name: "f"}, map[string]any{"ok": true}).Content
+	response.Content = session.Respond(
+		&genai.FunctionCall{ID: "c", Name: "f"},
+		map[string]any{"ok": true},
+	).Content
 	for name, c := range map[string]struct {
 		log    []*session.Event
 		goesOn bool
@@ -41,14 +44,23 @@ func TestRepeatedInputOfAWorkflow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			runs := 0
-			s := stage(t, agent.New("desk", "", does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
-				runs++
-				for _, e := range c.log {
-					if runs > 1 || !yield(e.Clone(), nil) {
-						return
-					}
-				}
-			}).Run))
+			s := stage(
+				t,
+				agent.New(
+					"desk",
+					"",
+					does(
+						func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+							runs++
+							for _, e := range c.log {
+								if runs > 1 || !yield(e.Clone(), nil) {
+									return
+								}
+							}
+						},
+					).Run,
+				),
+			)
 			first, err := s.give(ctx, asked("i", session.Message("go").Content.Parts...))
 			require.NoError(t, err)
 			again, err := s.give(ctx, asked("i", session.Message("go").Content.Parts...))
@@ -63,32 +75,39 @@ func TestRepeatedInputOfAWorkflow(t *testing.T) {
 	}
 }
 
-// A plugin changes what a node hands on, and neither which node it is nor whether it has ended. The next node, hooks
-// and the log have the same JSON values. A caller cannot say what a node has done.
+// A plugin changes what a node hands on, and neither which node it is nor whether it has ended. The
+// next node, hooks and the log have the same JSON values. A caller cannot say what a node has done.
 func TestReplacedOutputOfANode(t *testing.T) {
-	replaces := &plugin.Plugin{Name: "r", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		if e.Output == nil {
-			return plugin.Outcome{}, nil
-		}
-		require.Equal(t, map[string]any{"n": 1.0}, e.Output, "hooks see JSON values")
-		c := session.Reply("") // built anew
-		c.Output = []int{2}
-		c.NodeInfo = &session.NodeInfo{Path: "desk@i/other@1"}
-		return plugin.Outcome{Replace: c}, nil
-	}}
+	replaces := &plugin.Plugin{
+		Name: "r",
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			if e.Output == nil {
+				return plugin.Outcome{}, nil
+			}
+			require.Equal(t, map[string]any{"n": 1.0}, e.Output, "hooks see JSON values")
+			c := session.Reply("") // built anew
+			c.Output = []int{2}
+			c.NodeInfo = &session.NodeInfo{Path: "desk@i/other@1"}
+			return plugin.Outcome{Replace: c}, nil
+		},
+	}
 	var seen any
-	s := stage(t, does(func(_ context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
-		e := ofNode("bot@i/sort@1", true)
-		e.NodeInfo.OutputFor = []string{"bot@i/sort@1"}
-		e.Output = struct {
-			N int `json:"n"`
-		}{1}
-		e.Actions.Route = []string{"a"}
-		if yield(e, nil) {
-			live := h.Now().Live
-			seen = live[len(live)-1].Output
-		}
-	}), replaces)
+	s := stage(
+		t,
+		does(func(_ context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
+			e := ofNode("bot@i/sort@1", true)
+			e.NodeInfo.OutputFor = []string{"bot@i/sort@1"}
+			e.Output = struct {
+				N int `json:"n"`
+			}{1}
+			e.Actions.Route = []string{"a"}
+			if yield(e, nil) {
+				live := h.Now().Live
+				seen = live[len(live)-1].Output
+			}
+		}),
+		replaces,
+	)
 	in := asked("i", session.Message("go").Content.Parts...)
 	in.NodeInfo = &session.NodeInfo{Path: "bot@i/sort@1", Ended: true}
 	_, err := s.give(ctx, in)
@@ -98,6 +117,10 @@ func TestReplacedOutputOfANode(t *testing.T) {
 	end := log[1]
 	require.Equal(t, []any{2.0}, seen)
 	require.Equal(t, []any{2.0}, end.Output)
-	require.Equal(t, &session.NodeInfo{Path: "bot@i/sort@1", OutputFor: []string{"bot@i/sort@1"}, Ended: true}, end.NodeInfo)
+	require.Equal(
+		t,
+		&session.NodeInfo{Path: "bot@i/sort@1", OutputFor: []string{"bot@i/sort@1"}, Ended: true},
+		end.NodeInfo,
+	)
 	require.Nil(t, end.Actions.Route, "the replacement has none")
 }

@@ -28,7 +28,8 @@ import (
 	"github.com/plughook/plughook/session/memory"
 )
 
-// there is what the remote agent does: it echoes, and refuses, fails, asks or waits where it is told to.
+// there is what the remote agent does: it echoes, and refuses, fails, asks or waits where it is
+// told to.
 func there(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		inv := host.Now()
@@ -53,10 +54,21 @@ func there(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, erro
 			return
 		}
 		ask := func(confirm bool) {
-			c := &genai.FunctionCall{ID: "c1", Name: "book", Args: map[string]any{"message": "How many?"}}
-			e := &session.Event{Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: c}}}}
+			c := &genai.FunctionCall{
+				ID:   "c1",
+				Name: "book",
+				Args: map[string]any{"message": "How many?"},
+			}
+			e := &session.Event{
+				Content: &genai.Content{
+					Role:  genai.RoleModel,
+					Parts: []*genai.Part{{FunctionCall: c}},
+				},
+			}
 			if confirm {
-				e.Actions.RequestedToolConfirmations = map[string]session.Confirmation{"c1": {Hint: "Really?"}}
+				e.Actions.RequestedToolConfirmations = map[string]session.Confirmation{
+					"c1": {Hint: "Really?"},
+				}
 			} else {
 				e.LongRunningToolIDs = []string{"c1"}
 			}
@@ -107,19 +119,29 @@ func connect(t *testing.T, before []agent.Agent, plugins ...*plugin.Plugin) *wor
 }
 
 // connectAs makes both runners. root makes the agent here of the remote one.
-func connectAs(t *testing.T, root func(far agent.Agent) agent.Agent, plugins ...*plugin.Plugin) *world {
+func connectAs(
+	t *testing.T,
+	root func(far agent.Agent) agent.Agent,
+	plugins ...*plugin.Plugin,
+) *world {
 	leaks := goleak.IgnoreCurrent()
 	remote := memory.New()
-	refuses := &plugin.Plugin{Name: "refuses", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		if e.Author != session.User || e.Text() != "forbidden" {
-			return plugin.Outcome{}, nil
-		}
-		no := session.Reply("Not here.")
-		no.ErrorCode = session.Denied
-		return plugin.Outcome{Emit: []*session.Event{no}, Stop: true}, nil
-	}, Partials: true}
+	refuses := &plugin.Plugin{
+		Name: "refuses",
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			if e.Author != session.User || e.Text() != "forbidden" {
+				return plugin.Outcome{}, nil
+			}
+			no := session.Reply("Not here.")
+			no.ErrorCode = session.Denied
+			return plugin.Outcome{Emit: []*session.Event{no}, Stop: true}, nil
+		},
+		Partials: true,
+	}
 	bot := agent.New("bot", "", there)
-	r, err := runner.New(runner.Options{Agent: bot, Sessions: remote, Plugins: []*plugin.Plugin{refuses}})
+	r, err := runner.New(
+		runner.Options{Agent: bot, Sessions: remote, Plugins: []*plugin.Plugin{refuses}},
+	)
 	require.NoError(t, err)
 	s, err := server.New(server.Options{
 		Apps: []server.App{{Name: "desk", Runner: r}},
@@ -132,10 +154,21 @@ func connectAs(t *testing.T, root func(far agent.Agent) agent.Agent, plugins ...
 	})
 	require.NoError(t, err)
 	h := httptest.NewServer(s)
-	far, err := a2a.New("far", "works elsewhere", h.URL+"/a2a/desk", a2a.Options{Token: "key", Header: http.Header{"X-More": {"more"}}})
+	far, err := a2a.New(
+		"far",
+		"works elsewhere",
+		h.URL+"/a2a/desk",
+		a2a.Options{Token: "key", Header: http.Header{"X-More": {"more"}}},
+	)
 	require.NoError(t, err)
 	local := memory.New()
-	here, err := runner.New(runner.Options{Agent: root(far), Sessions: local, Plugins: append(plugins, rewind.New(local))})
+	here, err := runner.New(
+		runner.Options{
+			Agent:    root(far),
+			Sessions: local,
+			Plugins:  append(plugins, rewind.New(local)),
+		},
+	)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, here.Close(context.Background()))
@@ -152,7 +185,8 @@ func connectAs(t *testing.T, root func(far agent.Agent) agent.Agent, plugins ...
 	return &world{T: t, here: here, remote: remote, local: local, url: h.URL}
 }
 
-// run runs an input and returns the whole events, but for the input, and the text of the partial ones.
+// run runs an input and returns the whole events, but for the input, and the text of the partial
+// ones.
 func (w *world) run(id string, input *session.Event) (events []*session.Event, partial string) {
 	w.Helper()
 	key := session.Key{App: "a", User: "u", ID: id}
@@ -198,7 +232,12 @@ func TestAConversationGoesOnInOneContext(t *testing.T) {
 	require.Equal(t, "You said: one!", events[0].Text())
 	require.True(t, partial == "" || strings.HasPrefix("You said: one!", partial), partial)
 	events, _ = w.run("s", session.Message("two"))
-	require.Equal(t, "You said: two!!", events[0].Text(), "the remote agent remembers the first turn")
+	require.Equal(
+		t,
+		"You said: two!!",
+		events[0].Text(),
+		"the remote agent remembers the first turn",
+	)
 	require.Len(t, w.contexts(), 1)
 	require.Equal(t, []string{"one", "two"}, w.heard(w.contexts()[0]))
 
@@ -216,12 +255,20 @@ func TestAConversationGoesOnInOneContext(t *testing.T) {
 }
 
 func TestOtherAgentsAreQuoted(t *testing.T) {
-	first := agent.New("first", "", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
-		return func(yield func(*session.Event, error) bool) { yield(session.Reply("I think so."), nil) }
-	})
+	first := agent.New(
+		"first",
+		"",
+		func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
+			return func(yield func(*session.Event, error) bool) { yield(session.Reply("I think so."), nil) }
+		},
+	)
 	w := connect(t, []agent.Agent{first})
 	w.run("s", session.Message("well?"))
-	require.Equal(t, []string{"well?For context: [first] said: I think so."}, w.heard(w.contexts()[0]))
+	require.Equal(
+		t,
+		[]string{"well?For context: [first] said: I think so."},
+		w.heard(w.contexts()[0]),
+	)
 }
 
 func TestWhatATaskComesTo(t *testing.T) {
@@ -262,7 +309,11 @@ func TestInputRequiredIsACallThatWaits(t *testing.T) {
 			call := waits(events, "book")
 			require.Equal(t, map[string]any{"message": "How many?"}, call.Args)
 			if tc.ask == "book" {
-				require.Equal(t, "Really?", events[0].Actions.RequestedToolConfirmations[call.ID].Hint)
+				require.Equal(
+					t,
+					"Really?",
+					events[0].Actions.RequestedToolConfirmations[call.ID].Hint,
+				)
 
 				// A text is no yes.
 				events, _ = w.run("s", session.Message("what?"))
@@ -282,20 +333,27 @@ func TestInputRequiredIsACallThatWaits(t *testing.T) {
 }
 
 func TestAPluginHereAnswersWhatThereIsAsked(t *testing.T) {
-	policy := &plugin.Plugin{Name: "policy", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		var out plugin.Outcome
-		for _, c := range e.FunctionCalls() {
-			out.Emit = append(out.Emit, session.Respond(c, map[string]any{"error": "not allowed"}))
-		}
-		return out, nil
-	}}
+	policy := &plugin.Plugin{
+		Name: "policy",
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			var out plugin.Outcome
+			for _, c := range e.FunctionCalls() {
+				out.Emit = append(
+					out.Emit,
+					session.Respond(c, map[string]any{"error": "not allowed"}),
+				)
+			}
+			return out, nil
+		},
+	}
 	w := connect(t, nil, policy)
 	events, _ := w.run("s", session.Message("book"))
 	require.Equal(t, "Not booked.", events[len(events)-1].Text())
 }
 
 func TestACancelledRunCancelsTheTask(t *testing.T) {
-	// The run waits two seconds for the remote agent to hear of it. A busy machine may need longer, but not each time.
+	// The run waits two seconds for the remote agent to hear of it. A busy machine may need longer,
+	// but not each time.
 	for try := 1; ; try++ {
 		w := connect(t, nil)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -308,7 +366,10 @@ func TestACancelledRunCancelsTheTask(t *testing.T) {
 		}
 		cancel()
 		require.ErrorIs(t, last, context.Canceled)
-		there, err := w.remote.Get(t.Context(), session.Key{App: "desk", User: "here", ID: w.contexts()[0]})
+		there, err := w.remote.Get(
+			t.Context(),
+			session.Key{App: "desk", User: "here", ID: w.contexts()[0]},
+		)
 		require.NoError(t, err)
 		if there.Holder == "" {
 			return
@@ -458,7 +519,11 @@ func TestARemoteAgentThatMisbehaves(t *testing.T) {
 			if strings.HasPrefix(name, "silence") {
 				silence = 3 * time.Second
 			}
-			events := ask(t, h.URL+"/rpc?key=hidden", a2a.Options{Token: "secret", Silence: silence, MaxBytes: 100_000})
+			events := ask(
+				t,
+				h.URL+"/rpc?key=hidden",
+				a2a.Options{Token: "secret", Silence: silence, MaxBytes: 100_000},
+			)
 			h.CloseClientConnections()
 			h.Close()
 			last := events[len(events)-1]

@@ -39,15 +39,30 @@ func newInstant(steps, calls int) *instant {
 	for step := range steps {
 		c := &genai.Content{Role: genai.RoleModel}
 		for i := range calls {
-			c.Parts = append(c.Parts, &genai.Part{FunctionCall: &genai.FunctionCall{ID: fmt.Sprint("c", step, "-", i), Name: "weather", Args: map[string]any{"city": "Paris"}}})
+			c.Parts = append(
+				c.Parts,
+				&genai.Part{
+					FunctionCall: &genai.FunctionCall{
+						ID:   fmt.Sprint("c", step, "-", i),
+						Name: "weather",
+						Args: map[string]any{"city": "Paris"},
+					},
+				},
+			)
 		}
-		m.answers = append(m.answers, &model.Response{Content: c, FinishReason: genai.FinishReasonStop})
+		m.answers = append(
+			m.answers,
+			&model.Response{Content: c, FinishReason: genai.FinishReasonStop},
+		)
 	}
 	m.answers = append(m.answers, said(strings.Repeat("plain words ", 20)))
 	return m
 }
 
-func (m *instant) Generate(_ context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+func (m *instant) Generate(
+	_ context.Context,
+	req *model.Request,
+) iter.Seq2[*model.Response, error] {
 	return func(yield func(*model.Response, error) bool) {
 		n := len(req.Contents) / 2 // the user's text, then an answer and its responses each time
 		if n == len(m.answers)-1 && m.met != nil {
@@ -60,16 +75,27 @@ func (m *instant) Generate(_ context.Context, req *model.Request) iter.Seq2[*mod
 // weather is a tool that takes no time.
 var weather = &tool.Tool{
 	Declaration: &genai.FunctionDeclaration{Name: "weather", Description: "says how the weather is",
-		ParametersJsonSchema: map[string]any{"type": "object", "required": []any{"city"}, "properties": map[string]any{"city": map[string]any{"type": "string"}}}},
+		ParametersJsonSchema: map[string]any{
+			"type":       "object",
+			"required":   []any{"city"},
+			"properties": map[string]any{"city": map[string]any{"type": "string"}},
+		}},
 	Run: func(context.Context, *tool.Call) (map[string]any, error) {
-		return map[string]any{"weather": "dry, with clouds that come and go, and a wind from the sea", "degrees": 21.0}, nil
+		return map[string]any{
+			"weather": "dry, with clouds that come and go, and a wind from the sea",
+			"degrees": 21.0,
+		}, nil
 	},
 }
 
 // plain is the loop that one would write without a runner: nothing is kept, checked or offered.
 func plain(m model.Model) error {
 	contents := []*genai.Content{genai.NewContentFromText("hi", genai.RoleUser)}
-	config := &genai.GenerateContentConfig{Tools: []*genai.Tool{{FunctionDeclarations: []*genai.FunctionDeclaration{weather.Declaration}}}}
+	config := &genai.GenerateContentConfig{
+		Tools: []*genai.Tool{
+			{FunctionDeclarations: []*genai.FunctionDeclaration{weather.Declaration}},
+		},
+	}
 	tools := map[string]*tool.Tool{weather.Name(): weather}
 	for {
 		var answer *model.Response
@@ -82,11 +108,23 @@ func plain(m model.Model) error {
 		responses := &genai.Content{Role: genai.RoleUser}
 		for _, p := range answer.Content.Parts {
 			if c := p.FunctionCall; c != nil {
-				response, err := tools[c.Name].Run(ctx, &tool.Call{ID: c.ID, Name: c.Name, Args: c.Args})
+				response, err := tools[c.Name].Run(
+					ctx,
+					&tool.Call{ID: c.ID, Name: c.Name, Args: c.Args},
+				)
 				if err != nil {
 					return err
 				}
-				responses.Parts = append(responses.Parts, &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: c.ID, Name: c.Name, Response: response}})
+				responses.Parts = append(
+					responses.Parts,
+					&genai.Part{
+						FunctionResponse: &genai.FunctionResponse{
+							ID:       c.ID,
+							Name:     c.Name,
+							Response: response,
+						},
+					},
+				)
 			}
 		}
 		if contents = append(contents, answer.Content, responses); len(responses.Parts) == 0 {
@@ -105,7 +143,15 @@ type rig struct {
 }
 
 func newRig(b *testing.B, svc session.Service, m *instant, plugins ...*plugin.Plugin) *rig {
-	a, err := llm.New(llm.Config{Name: "bot", Model: m, Instruction: "Be brief.", Tools: []*tool.Tool{weather}, MaxModelCalls: 1 << 20})
+	a, err := llm.New(
+		llm.Config{
+			Name:          "bot",
+			Model:         m,
+			Instruction:   "Be brief.",
+			Tools:         []*tool.Tool{weather},
+			MaxModelCalls: 1 << 20,
+		},
+	)
 	require.NoError(b, err)
 	r, err := runner.New(runner.Options{Agent: a, Sessions: svc, Plugins: plugins})
 	require.NoError(b, err)
@@ -151,7 +197,11 @@ func (r *rig) allocs() (n, bytes float64) {
 			require.NoError(r.b, err)
 		}
 		runtime.ReadMemStats(&after)
-		n, bytes = n+float64(after.Mallocs-before.Mallocs), bytes+float64(after.TotalAlloc-before.TotalAlloc)
+		n, bytes = n+float64(
+			after.Mallocs-before.Mallocs,
+		), bytes+float64(
+			after.TotalAlloc-before.TotalAlloc,
+		)
 		require.NoError(r.b, r.svc.Delete(ctx, s.Key))
 	}
 	return n / runs / float64(r.events), bytes / runs / float64(r.events)
@@ -192,10 +242,10 @@ func median(all []time.Duration) float64 {
 	return float64(all[len(all)/2]) / float64(time.Microsecond)
 }
 
-// BenchmarkOverhead is what runner, agent and store take together while model and tool take no time,
-// beside the plain loop over the same model, the two in turn. A run is an input and an answer; a step one
-// more answer with one call and its response, of 10 in turn; a call one more of 10 in one answer. "+µs" is
-// the difference to the plain loop.
+// BenchmarkOverhead is what runner, agent and store take together while model and tool take no
+// time, beside the plain loop over the same model, the two in turn. A run is an input and an
+// answer; a step one more answer with one call and its response, of 10 in turn; a call one more of
+// 10 in one answer. "+µs" is the difference to the plain loop.
 func BenchmarkOverhead(b *testing.B) {
 	for _, store := range stores {
 		for _, n := range []int{0, 1, 3} {
@@ -206,9 +256,23 @@ func BenchmarkOverhead(b *testing.B) {
 				}
 				svc := store.open(b)
 				b.Cleanup(func() { require.NoError(b, svc.Close()) })
-				rigs := []*rig{newRig(b, svc, newInstant(0, 0), plugins...), newRig(b, svc, newInstant(10, 1), plugins...),
-					newRig(b, svc, newInstant(1, 1), plugins...), newRig(b, svc, newInstant(1, 10), plugins...)}
-				took, floor := make([][]time.Duration, len(rigs)), make([][]time.Duration, len(rigs))
+				rigs := []*rig{
+					newRig(b, svc, newInstant(0, 0), plugins...),
+					newRig(b, svc, newInstant(10, 1), plugins...),
+					newRig(
+						b,
+						svc,
+						newInstant(1, 1),
+						plugins...),
+					newRig(b, svc, newInstant(1, 10), plugins...),
+				}
+				took, floor := make(
+					[][]time.Duration,
+					len(rigs),
+				), make(
+					[][]time.Duration,
+					len(rigs),
+				)
 				for b.Loop() {
 					for i, r := range rigs {
 						took[i], floor[i] = append(took[i], r.run()), append(floor[i], r.plain())
@@ -252,8 +316,9 @@ func BenchmarkLongRun(b *testing.B) {
 	}
 }
 
-// BenchmarkSessions is a thousand new sessions at once, each on a goroutine of its own, with one step and an
-// answer. Memory and goroutines are counted in a second thousand, while all wait for the model's answer.
+// BenchmarkSessions is a thousand new sessions at once, each on a goroutine of its own, with one
+// step and an answer. Memory and goroutines are counted in a second thousand, while all wait for
+// the model's answer.
 func BenchmarkSessions(b *testing.B) {
 	for _, store := range stores {
 		b.Run(store.name, func(b *testing.B) {
@@ -338,8 +403,8 @@ func memoryInUse() (s runtime.MemStats) {
 	return s
 }
 
-// BenchmarkTenPlugins is how many allocations ten plugins with all four hooks, which ask nothing, add to
-// a run of one tool call on a session in memory.
+// BenchmarkTenPlugins is how many allocations ten plugins with all four hooks, which ask nothing,
+// add to a run of one tool call on a session in memory.
 func BenchmarkTenPlugins(b *testing.B) {
 	var plugins []*plugin.Plugin
 	for i := range 10 {

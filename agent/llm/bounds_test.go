@@ -19,7 +19,11 @@ import (
 	"github.com/plughook/plughook/tool"
 )
 
-var place = map[string]any{"type": "object", "required": []any{"city"}, "properties": map[string]any{"city": map[string]any{"type": "string"}}}
+var place = map[string]any{
+	"type":       "object",
+	"required":   []any{"city"},
+	"properties": map[string]any{"city": map[string]any{"type": "string"}},
+}
 
 // always is a model that says one thing again and again, at most 20 times.
 func always(next func(*model.Request) any) *fake {
@@ -43,8 +47,19 @@ func TestWhatBecomesOfAnAnswerThatWasGivenByACall(t *testing.T) {
 				}
 				return c.out
 			})
-			m := always(func(*model.Request) any { return calls("set_model_response", `{"city":"Rome"}`) })
-			lines, err := newBench(t, llm.Config{Model: m, Output: place, Tools: []*tool.Tool{echo(t, "echo")}, MaxModelCalls: 3}, critic).run("where?")
+			m := always(
+				func(*model.Request) any { return calls("set_model_response", `{"city":"Rome"}`) },
+			)
+			lines, err := newBench(
+				t,
+				llm.Config{
+					Model:         m,
+					Output:        place,
+					Tools:         []*tool.Tool{echo(t, "echo")},
+					MaxModelCalls: 3,
+				},
+				critic,
+			).run("where?")
 			require.NoError(t, err)
 			require.Len(t, m.asked, c.asked)
 			require.Equal(t, c.last, lines[len(lines)-1])
@@ -65,8 +80,16 @@ func TestAnAnswerThatWasGivenByACallIsGivenOnce(t *testing.T) {
 	})
 	m := answers(calls("set_model_response", `{"city":"Rome"}`), calls("final", "{}"))
 	b := newBench(t, llm.Config{Model: m, Output: place, Tools: []*tool.Tool{final}}, critic)
-	b.says("where?", "user: where?", `bot: set_model_response({"city":"Rome"})`, `bot: set_model_response={"result":"ok"}`, `bot: {"city":"Rome"}`,
-		"plugin/critic: Do better.", "bot: final({})", `bot: final={"n":1}`)
+	b.says(
+		"where?",
+		"user: where?",
+		`bot: set_model_response({"city":"Rome"})`,
+		`bot: set_model_response={"result":"ok"}`,
+		`bot: {"city":"Rome"}`,
+		"plugin/critic: Do better.",
+		"bot: final({})",
+		`bot: final={"n":1}`,
+	)
 }
 
 func TestAPluginThatCallsOnEveryResponseReachesTheLimit(t *testing.T) {
@@ -86,7 +109,11 @@ func TestAPluginThatCallsOnEveryResponseReachesTheLimit(t *testing.T) {
 		return plugin.Outcome{Emit: []*session.Event{call.Event()}}
 	})
 	m := answers(calls("count", ""))
-	lines, err := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{count}, MaxModelCalls: 3}, again).run("go")
+	lines, err := newBench(
+		t,
+		llm.Config{Model: m, Tools: []*tool.Tool{count}, MaxModelCalls: 3},
+		again,
+	).run("go")
 	require.NoError(t, err)
 	require.Equal(t, "bot: !MODEL_CALL_LIMIT", lines[len(lines)-1])
 	require.Equal(t, 3, runs)
@@ -95,30 +122,48 @@ func TestAPluginThatCallsOnEveryResponseReachesTheLimit(t *testing.T) {
 
 // The other branch speaks between the answer and the agent's look at what has become of it.
 func TestAnAnswerIsWithheldWhileAnotherBranchSpeaks(t *testing.T) {
-	gone := onEvent("gone", func(e *session.Event) plugin.Outcome { return plugin.Outcome{Withhold: e.Author == "bot"} })
+	gone := onEvent(
+		"gone",
+		func(e *session.Event) plugin.Outcome { return plugin.Outcome{Withhold: e.Author == "bot"} },
+	)
 	m := answers("a", "b", "c")
 	bot := build(t, llm.Config{Model: m})
 	turn, did := make(chan struct{}), make(chan struct{})
-	quiet := agent.New("quiet", "", func(ctx context.Context, h *agent.Host) iter.Seq2[*session.Event, error] {
-		return func(yield func(*session.Event, error) bool) {
-			defer close(turn)
-			agent.Run(ctx, bot, h, func(e *session.Event, err error) bool {
-				more := yield(e, err)
-				turn <- struct{}{}
-				<-did
-				return more
-			})
-		}
-	}, bot)
-	busy := agent.New("busy", "", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
-		return func(yield func(*session.Event, error) bool) {
-			for range turn {
-				yield(session.Reply("I am here"), nil)
-				did <- struct{}{}
+	quiet := agent.New(
+		"quiet",
+		"",
+		func(ctx context.Context, h *agent.Host) iter.Seq2[*session.Event, error] {
+			return func(yield func(*session.Event, error) bool) {
+				defer close(turn)
+				agent.Run(ctx, bot, h, func(e *session.Event, err error) bool {
+					more := yield(e, err)
+					turn <- struct{}{}
+					<-did
+					return more
+				})
 			}
-		}
-	})
-	b := &bench{t, workflow.Parallel("pair", "", quiet, busy), []*plugin.Plugin{gone}, memory.New(), session.RunConfig{Create: true}}
+		},
+		bot,
+	)
+	busy := agent.New(
+		"busy",
+		"",
+		func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
+			return func(yield func(*session.Event, error) bool) {
+				for range turn {
+					yield(session.Reply("I am here"), nil)
+					did <- struct{}{}
+				}
+			}
+		},
+	)
+	b := &bench{
+		t,
+		workflow.Parallel("pair", "", quiet, busy),
+		[]*plugin.Plugin{gone},
+		memory.New(),
+		session.RunConfig{Create: true},
+	}
 	b.says("go", "user: go", "busy|pair.busy: I am here")
 	require.Len(t, m.asked, 1)
 }
@@ -131,6 +176,10 @@ func TestNewRefusesAnOutputThatNoCallCanGive(t *testing.T) {
 	for _, c := range []llm.Config{{Tools: []*tool.Tool{echo(t, "echo")}}, {AgentTools: []agent.Agent{expert}}, {SubAgents: []agent.Agent{expert}}} {
 		c.Name, c.Model, c.Output = "a", answers(), text
 		_, err := llm.New(c)
-		require.ErrorContains(t, err, "gives its answer by a call, so the schema must be that of an object")
+		require.ErrorContains(
+			t,
+			err,
+			"gives its answer by a call, so the schema must be that of an object",
+		)
 	}
 }

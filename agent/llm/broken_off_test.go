@@ -17,8 +17,8 @@ import (
 	"github.com/plughook/plughook/session/memory"
 )
 
-// An answer that broke off is the model's own turn in the next request: because the caller left, or the
-// model failed.
+// An answer that broke off is the model's own turn in the next request: because the caller left, or
+// the model failed.
 func TestGoOnAfterAnAnswerThatBrokeOff(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer []any

@@ -12,7 +12,8 @@ import (
 	"github.com/plughook/plughook/tool"
 )
 
-// An agent with a tool that a human must agree to. The answer may come in a later run, from another process.
+// An agent with a tool that a human must agree to. The answer may come in a later run, from another
+// process.
 func ExampleNew() {
 	ctx := context.Background()
 	model, err := script.Parse("answers.yaml", []byte(`
@@ -24,15 +25,25 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	refund, err := tool.New("refund", "Sends money back.", func(_ context.Context, _ *tool.Call, in struct {
-		Euros int `json:"euros"`
-	}) (string, error) {
-		return fmt.Sprintf("%d EUR", in.Euros), nil
-	})
+	refund, err := tool.New(
+		"refund",
+		"Sends money back.",
+		func(_ context.Context, _ *tool.Call, in struct {
+			Euros int `json:"euros"`
+		}) (string, error) {
+			return fmt.Sprintf("%d EUR", in.Euros), nil
+		},
+	)
 	if err != nil {
 		panic(err)
 	}
-	clerk, err := llm.New(llm.Config{Name: "clerk", Model: model, Tools: []*tool.Tool{tool.Confirm(refund, "Money leaves.")}})
+	clerk, err := llm.New(
+		llm.Config{
+			Name:  "clerk",
+			Model: model,
+			Tools: []*tool.Tool{tool.Confirm(refund, "Money leaves.")},
+		},
+	)
 	if err != nil {
 		panic(err)
 	}

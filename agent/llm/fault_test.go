@@ -38,7 +38,10 @@ func TestWhatAToolDoesWrongIsItsOwn(t *testing.T) {
 		}, "panic: oops"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			fine := does("fine", func(context.Context, *tool.Call) (map[string]any, error) { return map[string]any{"ok": true}, nil })
+			fine := does(
+				"fine",
+				func(context.Context, *tool.Call) (map[string]any, error) { return map[string]any{"ok": true}, nil },
+			)
 			serial := does("bad", c.run)
 			serial.Serial = true
 			callee := build(t, llm.Config{Name: "expert", Model: answers("fine", "fine")})
@@ -88,9 +91,17 @@ func TestSerialToolsSeeEachOthersState(t *testing.T) {
 		call.Set("mark", call.Args["mark"])
 		return nil, nil
 	})
-	m := answers(calls("count", "{}", "mark", `{"mark":"x"}`, "count", "{}", "mark", "{}", "count", "{}"), "done")
+	m := answers(
+		calls("count", "{}", "mark", `{"mark":"x"}`, "count", "{}", "mark", "{}", "count", "{}"),
+		"done",
+	)
 	b := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{count, mark}})
-	b.says("go", "user: go", `bot: count({}) mark({"mark":"x"}) count({}) mark({}) count({})`,
-		`bot: count={"mark":null,"n":"|"} mark={} count={"mark":"x","n":"||"} mark={} count={"mark":null,"n":"|||"} {"mark":null,"n":"|||"}`, "bot: done")
+	b.says(
+		"go",
+		"user: go",
+		`bot: count({}) mark({"mark":"x"}) count({}) mark({}) count({})`,
+		`bot: count={"mark":null,"n":"|"} mark={} count={"mark":"x","n":"||"} mark={} count={"mark":null,"n":"|||"} {"mark":null,"n":"|||"}`,
+		"bot: done",
+	)
 	require.Equal(t, map[string]any{"n": "|||"}, b.state())
 }

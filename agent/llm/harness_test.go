@@ -73,14 +73,18 @@ func (f *fake) Generate(ctx context.Context, req *model.Request) iter.Seq2[*mode
 }
 
 func said(text string) *model.Response {
-	return &model.Response{Content: genai.NewContentFromText(text, genai.RoleModel), FinishReason: genai.FinishReasonStop}
+	return &model.Response{
+		Content:      genai.NewContentFromText(text, genai.RoleModel),
+		FinishReason: genai.FinishReasonStop,
+	}
 }
 
 func delta(text string) *model.Response {
 	return &model.Response{Content: genai.NewContentFromText(text, genai.RoleModel), Partial: true}
 }
 
-// calls is an answer with function calls: name, JSON arguments, name, JSON arguments, … Their ids are c1, c2, …
+// calls is an answer with function calls: name, JSON arguments, name, JSON arguments, … Their ids
+// are c1, c2, …
 func calls(nameArgs ...string) *model.Response {
 	c := &genai.Content{Role: genai.RoleModel}
 	for i := 0; i < len(nameArgs); i += 2 {
@@ -88,7 +92,16 @@ func calls(nameArgs ...string) *model.Response {
 		if err := json.Unmarshal([]byte(cmp.Or(nameArgs[i+1], "null")), &args); err != nil {
 			panic(err)
 		}
-		c.Parts = append(c.Parts, &genai.Part{FunctionCall: &genai.FunctionCall{ID: fmt.Sprint("c", i/2+1), Name: nameArgs[i], Args: args}})
+		c.Parts = append(
+			c.Parts,
+			&genai.Part{
+				FunctionCall: &genai.FunctionCall{
+					ID:   fmt.Sprint("c", i/2+1),
+					Name: nameArgs[i],
+					Args: args,
+				},
+			},
+		)
 	}
 	return &model.Response{Content: c, FinishReason: genai.FinishReasonStop}
 }
@@ -195,9 +208,15 @@ func partsLine(parts []*genai.Part) (words []string) {
 	for _, p := range parts {
 		switch {
 		case p.FunctionCall != nil:
-			words = append(words, fmt.Sprintf("%s(%s)", p.FunctionCall.Name, js(p.FunctionCall.Args)))
+			words = append(
+				words,
+				fmt.Sprintf("%s(%s)", p.FunctionCall.Name, js(p.FunctionCall.Args)),
+			)
 		case p.FunctionResponse != nil:
-			words = append(words, fmt.Sprintf("%s=%s", p.FunctionResponse.Name, js(p.FunctionResponse.Response)))
+			words = append(
+				words,
+				fmt.Sprintf("%s=%s", p.FunctionResponse.Name, js(p.FunctionResponse.Response)),
+			)
 		case p.InlineData != nil:
 			words = append(words, p.InlineData.MIMEType)
 		default:
@@ -226,17 +245,24 @@ func js(v any) string {
 
 // echo is a tool that answers with its argument.
 func echo(t *testing.T, name string) *tool.Tool {
-	made, err := tool.New(name, "answers with what it is given", func(_ context.Context, _ *tool.Call, in struct {
-		Text string `json:"text,omitempty"`
-	}) (string, error) {
-		return name + " " + in.Text, nil
-	})
+	made, err := tool.New(
+		name,
+		"answers with what it is given",
+		func(_ context.Context, _ *tool.Call, in struct {
+			Text string `json:"text,omitempty"`
+		}) (string, error) {
+			return name + " " + in.Text, nil
+		},
+	)
 	require.NoError(t, err)
 	return made
 }
 
 func onEvent(name string, f func(*session.Event) plugin.Outcome) *plugin.Plugin {
-	return &plugin.Plugin{Name: name, OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		return f(e), nil
-	}}
+	return &plugin.Plugin{
+		Name: name,
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			return f(e), nil
+		},
+	}
 }

@@ -21,45 +21,118 @@ import (
 
 // does is a tool of a function, which takes any arguments.
 func does(name string, run func(context.Context, *tool.Call) (map[string]any, error)) *tool.Tool {
-	return &tool.Tool{Declaration: &genai.FunctionDeclaration{Name: name, ParametersJsonSchema: map[string]any{"type": "object"}}, Run: run}
+	return &tool.Tool{
+		Declaration: &genai.FunctionDeclaration{
+			Name:                 name,
+			ParametersJsonSchema: map[string]any{"type": "object"},
+		},
+		Run: run,
+	}
 }
 
 // stopAtCalls is a plugin that ends the run once a call is in the log.
 func stopAtCalls() *plugin.Plugin {
-	return onEvent("stop", func(e *session.Event) plugin.Outcome { return plugin.Outcome{Stop: len(e.FunctionCalls()) > 0} })
+	return onEvent(
+		"stop",
+		func(e *session.Event) plugin.Outcome { return plugin.Outcome{Stop: len(e.FunctionCalls()) > 0} },
+	)
 }
 
 // Models count their calls from one in each answer.
 func TestAYesIsToOneCallOfThoseThatTheModelGaveOneID(t *testing.T) {
-	m := answers(calls("write", `{"text":"a"}`), calls("write", `{"text":"b"}`), "a is written", "b is written")
+	m := answers(
+		calls("write", `{"text":"a"}`),
+		calls("write", `{"text":"b"}`),
+		"a is written",
+		"b is written",
+	)
 	b := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{echo(t, "write")}}, ask("write"))
-	b.says("write a", "user: write a", `bot: write({"text":"a"})`, "plugin/ask: confirm(c1 sure? false)")
-	b.says("write b", "user: write b", `bot: write({"text":"b"})`, "plugin/ask: confirm(c1-2 sure? false)")
-	b.says(session.Decision(true, "c1"), "user: confirm(c1  true)", `bot: write={"result":"write a"}`, "bot: a is written")
+	b.says(
+		"write a",
+		"user: write a",
+		`bot: write({"text":"a"})`,
+		"plugin/ask: confirm(c1 sure? false)",
+	)
+	b.says(
+		"write b",
+		"user: write b",
+		`bot: write({"text":"b"})`,
+		"plugin/ask: confirm(c1-2 sure? false)",
+	)
+	b.says(
+		session.Decision(true, "c1"),
+		"user: confirm(c1  true)",
+		`bot: write={"result":"write a"}`,
+		"bot: a is written",
+	)
 	b.decidesNothing(session.Decision(true, "c1"))
-	b.says(session.Decision(true, "c1-2"), "user: confirm(c1-2  true)", `bot: write={"result":"write b"}`, "bot: b is written")
+	b.says(
+		session.Decision(true, "c1-2"),
+		"user: confirm(c1-2  true)",
+		`bot: write={"result":"write b"}`,
+		"bot: b is written",
+	)
 	b.decidesNothing(session.Decision(true, "c1-2"))
 }
 
 func TestAYesIsToOneCallOfAgentsAtOnce(t *testing.T) {
-	one, two := answers(calls("write", `{"text":"1"}`), "one is done"), answers(calls("write", `{"text":"2"}`), "two is done")
+	one, two := answers(
+		calls("write", `{"text":"1"}`),
+		"one is done",
+	), answers(
+		calls("write", `{"text":"2"}`),
+		"two is done",
+	)
 	writer := func(name string, m *fake) agent.Agent {
 		return build(t, llm.Config{Name: name, Model: m, Tools: []*tool.Tool{echo(t, "write")}})
 	}
 	last := answers("all is done")
-	root := workflow.Sequential("all", "", workflow.Parallel("pair", "", writer("one", one), writer("two", two)), build(t, llm.Config{Name: "last", Model: last}))
-	b := &bench{t, root, []*plugin.Plugin{ask("write")}, memory.New(), session.RunConfig{Create: true}}
+	root := workflow.Sequential(
+		"all",
+		"",
+		workflow.Parallel("pair", "", writer("one", one), writer("two", two)),
+		build(t, llm.Config{Name: "last", Model: last}),
+	)
+	b := &bench{
+		t,
+		root,
+		[]*plugin.Plugin{ask("write")},
+		memory.New(),
+		session.RunConfig{Create: true},
+	}
 	_, err := b.run("go")
 	require.NoError(t, err)
-	b.says(session.Decision(true, "c1-pair_two"), "user: confirm(c1-pair_two  true)", `two|pair.two: write={"result":"write 2"}`, "two|pair.two: two is done")
+	b.says(
+		session.Decision(true, "c1-pair_two"),
+		"user: confirm(c1-pair_two  true)",
+		`two|pair.two: write={"result":"write 2"}`,
+		"two|pair.two: two is done",
+	)
 	require.Empty(t, last.asked, "one waits")
-	b.says(session.Decision(true, "c1-pair_one"), "user: confirm(c1-pair_one  true)", `one|pair.one: write={"result":"write 1"}`, "one|pair.one: one is done", "last: all is done")
+	b.says(
+		session.Decision(true, "c1-pair_one"),
+		"user: confirm(c1-pair_one  true)",
+		`one|pair.one: write={"result":"write 1"}`,
+		"one|pair.one: one is done",
+		"last: all is done",
+	)
 }
 
 func TestASecondConversationWithACalleeDoesNotShowTheFirst(t *testing.T) {
 	expert := answers("42", "4")
-	main := answers(calls("expert", `{"request":"6*7?"}`), "it is 42", calls("expert", `{"request":"2*2?"}`), "it is 4")
-	b := newBench(t, llm.Config{Model: main, AgentTools: []agent.Agent{build(t, llm.Config{Name: "expert", Model: expert})}})
+	main := answers(
+		calls("expert", `{"request":"6*7?"}`),
+		"it is 42",
+		calls("expert", `{"request":"2*2?"}`),
+		"it is 4",
+	)
+	b := newBench(
+		t,
+		llm.Config{
+			Model:      main,
+			AgentTools: []agent.Agent{build(t, llm.Config{Name: "expert", Model: expert})},
+		},
+	)
 	for _, question := range []string{"one", "two"} {
 		_, err := b.run(question)
 		require.NoError(t, err)
@@ -76,7 +149,11 @@ func TestAnInputThatIsTriedAgainDoesNotRunACallAgain(t *testing.T) {
 		cancel()
 		return nil, ctx.Err()
 	})
-	b := newBench(t, llm.Config{Model: answers(calls("pay", ""), "sorry"), Tools: []*tool.Tool{pay}}, ask("pay"))
+	b := newBench(
+		t,
+		llm.Config{Model: answers(calls("pay", ""), "sorry"), Tools: []*tool.Tool{pay}},
+		ask("pay"),
+	)
 	_, err := b.run("go")
 	require.NoError(t, err)
 	yes := session.Decision(true, "c1")
@@ -101,7 +178,11 @@ func TestAnInvocationsIDThatIsUsedAgainDoesNotRunACallAgain(t *testing.T) {
 		runs++
 		return nil, nil
 	})
-	b := newBench(t, llm.Config{Model: answers(calls("pay", ""), "sorry"), Tools: []*tool.Tool{pay}}, stopAtCalls())
+	b := newBench(
+		t,
+		llm.Config{Model: answers(calls("pay", ""), "sorry"), Tools: []*tool.Tool{pay}},
+		stopAtCalls(),
+	)
 	first, second := session.Message("go"), session.Message("go on")
 	first.InvocationID, second.InvocationID = "i", "i"
 	b.says(first, "user: go", "bot: pay(null)")
@@ -120,20 +201,33 @@ func TestACallOfAnEarlierRunIsNotExecuted(t *testing.T) {
 		runs++
 		return nil, nil
 	})
-	b := newBench(t, llm.Config{Model: answers(calls("pay", ""), "sorry"), Tools: []*tool.Tool{pay}}, ask("pay"))
+	b := newBench(
+		t,
+		llm.Config{Model: answers(calls("pay", ""), "sorry"), Tools: []*tool.Tool{pay}},
+		ask("pay"),
+	)
 	_, err := b.run("go")
 	require.NoError(t, err)
-	stop := &plugin.Plugin{Name: "stop", BeforeRun: func(context.Context, *session.Invocation) (plugin.Outcome, error) {
-		return plugin.Outcome{Stop: true}, nil
-	}}
+	stop := &plugin.Plugin{
+		Name: "stop",
+		BeforeRun: func(context.Context, *session.Invocation) (plugin.Outcome, error) {
+			return plugin.Outcome{Stop: true}, nil
+		},
+	}
 	b.plugins = []*plugin.Plugin{stop}
 	b.says(session.Decision(true, "c1"), "user: confirm(c1  true)")
-	b.plugins = []*plugin.Plugin{onEvent("silent", func(e *session.Event) plugin.Outcome { return plugin.Outcome{Withhold: len(e.FunctionResponses()) > 0} })}
+	b.plugins = []*plugin.Plugin{
+		onEvent(
+			"silent",
+			func(e *session.Event) plugin.Outcome { return plugin.Outcome{Withhold: len(e.FunctionResponses()) > 0} },
+		),
+	}
 	b.says("and?", "user: and?", "bot: sorry")
 	require.Zero(t, runs)
 }
 
-// The plugin reads the log while the tool changes what it was given: the race detector tells if it is one thing.
+// The plugin reads the log while the tool changes what it was given: the race detector tells if it
+// is one thing.
 func TestACallsArgumentsAreItsOwn(t *testing.T) {
 	changes := does("change", func(_ context.Context, call *tool.Call) (map[string]any, error) {
 		call.Args["new"] = true
@@ -141,13 +235,24 @@ func TestACallsArgumentsAreItsOwn(t *testing.T) {
 		call.Args["list"].([]any)[0] = "z"
 		return nil, nil
 	})
-	reads := &plugin.Plugin{Name: "reads", OnEvent: func(_ context.Context, inv *session.Invocation, _ *session.Event) (plugin.Outcome, error) {
-		_, err := json.Marshal(inv.Live)
-		return plugin.Outcome{}, err
-	}}
+	reads := &plugin.Plugin{
+		Name: "reads",
+		OnEvent: func(_ context.Context, inv *session.Invocation, _ *session.Event) (plugin.Outcome, error) {
+			_, err := json.Marshal(inv.Live)
+			return plugin.Outcome{}, err
+		},
+	}
 	const args = `{"deep":{"n":1},"list":["a"]}`
 	m := answers(calls("change", args, "expert", `{"request":"x"}`), "done")
-	b := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{changes}, AgentTools: []agent.Agent{build(t, llm.Config{Name: "expert", Model: answers("y")})}}, reads)
+	b := newBench(
+		t,
+		llm.Config{
+			Model:      m,
+			Tools:      []*tool.Tool{changes},
+			AgentTools: []agent.Agent{build(t, llm.Config{Name: "expert", Model: answers("y")})},
+		},
+		reads,
+	)
 	_, err := b.run("go")
 	require.NoError(t, err)
 	require.Equal(t, args, js(b.live()[1].FunctionCalls()[0].Args))
@@ -155,14 +260,26 @@ func TestACallsArgumentsAreItsOwn(t *testing.T) {
 }
 
 func TestAYesToAPluginIsNotOneToTheTool(t *testing.T) {
-	b := newBench(t, llm.Config{Model: answers(calls("pay", `{"text":"5"}`), "paid"), Tools: []*tool.Tool{tool.Confirm(echo(t, "pay"), "pay?")}}, ask("pay"))
+	b := newBench(
+		t,
+		llm.Config{
+			Model: answers(calls("pay", `{"text":"5"}`), "paid"),
+			Tools: []*tool.Tool{tool.Confirm(echo(t, "pay"), "pay?")},
+		},
+		ask("pay"),
+	)
 	b.says("go", "user: go", `bot: pay({"text":"5"})`, "plugin/ask: confirm(c1 sure? false)")
 	b.says(session.Decision(true, "c1"), "user: confirm(c1  true)", "bot: confirm(c1 pay? false)")
-	b.says(session.Decision(true, "c1"), "user: confirm(c1  true)", `bot: pay={"result":"pay 5"}`, "bot: paid")
+	b.says(
+		session.Decision(true, "c1"),
+		"user: confirm(c1  true)",
+		`bot: pay={"result":"pay 5"}`,
+		"bot: paid",
+	)
 }
 
-// An id becomes part of a branch, in which a dot and an @ have a meaning: one call's must not look like what is
-// below another's.
+// An id becomes part of a branch, in which a dot and an @ have a meaning: one call's must not look
+// like what is below another's.
 func TestAnIDIsNoPartOfABranchsForm(t *testing.T) {
 	two := calls("expert", `{"request":"a"}`, "expert", `{"request":"b"}`)
 	two.Content.Parts[0].FunctionCall.ID, two.Content.Parts[1].FunctionCall.ID = "f", "f.1@x"
@@ -172,11 +289,29 @@ func TestAnIDIsNoPartOfABranchsForm(t *testing.T) {
 		}
 		return "fine"
 	}
-	expert := build(t, llm.Config{Name: "expert", Model: answers(pay, pay, "paid"), Tools: []*tool.Tool{tool.Confirm(echo(t, "pay"), "pay?")}})
+	expert := build(
+		t,
+		llm.Config{
+			Name:  "expert",
+			Model: answers(pay, pay, "paid"),
+			Tools: []*tool.Tool{tool.Confirm(echo(t, "pay"), "pay?")},
+		},
+	)
 	b := newBench(t, llm.Config{Model: answers(two, "done"), AgentTools: []agent.Agent{expert}})
 	lines, err := b.run("go")
 	require.NoError(t, err)
-	require.Equal(t, `bot: expert={"result":"fine"} later[f_1_x]`, lines[len(lines)-1], "one has answered, the other waits")
-	b.says(session.Decision(true, "c1-expert_f__1__x"), "user: confirm(c1-expert_f__1__x  true)", `expert|expert@f_1_x: pay={"result":"pay 5"}`, "expert|expert@f_1_x: paid",
-		`bot: expert={"result":"paid"}`, "bot: done")
+	require.Equal(
+		t,
+		`bot: expert={"result":"fine"} later[f_1_x]`,
+		lines[len(lines)-1],
+		"one has answered, the other waits",
+	)
+	b.says(
+		session.Decision(true, "c1-expert_f__1__x"),
+		"user: confirm(c1-expert_f__1__x  true)",
+		`expert|expert@f_1_x: pay={"result":"pay 5"}`,
+		"expert|expert@f_1_x: paid",
+		`bot: expert={"result":"paid"}`,
+		"bot: done",
+	)
 }

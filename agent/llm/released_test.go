@@ -14,8 +14,8 @@ import (
 	"github.com/plughook/plughook/tool"
 )
 
-// A plugin has a say in what a human's yes releases: it finds the calls when the yes is offered, and answers
-// one in its place, or withholds the yes. In process and out of it.
+// A plugin has a say in what a human's yes releases: it finds the calls when the yes is offered,
+// and answers one in its place, or withholds the yes. In process and out of it.
 func TestAPluginDecidesAboutCallsThatAYesReleases(t *testing.T) {
 	for name, c := range map[string]struct {
 		decide  func(inv *session.Invocation, input *session.Event) plugin.Outcome
@@ -40,16 +40,25 @@ func TestAPluginDecidesAboutCallsThatAYesReleases(t *testing.T) {
 		for where, wrap := range map[string]func(*plugin.Plugin) *plugin.Plugin{"in process": nil, "as a process": remote.Loopback} {
 			t.Run(name+" "+where, func(t *testing.T) {
 				var ran []string
-				write := does("write", func(_ context.Context, call *tool.Call) (map[string]any, error) {
-					ran = append(ran, call.Args["text"].(string))
-					return nil, nil
-				})
+				write := does(
+					"write",
+					func(_ context.Context, call *tool.Call) (map[string]any, error) {
+						ran = append(ran, call.Args["text"].(string))
+						return nil, nil
+					},
+				)
 				write.Serial = true
-				p := &plugin.Plugin{Name: "late", OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-					return c.decide(inv, e), nil
-				}}
+				p := &plugin.Plugin{
+					Name: "late",
+					OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+						return c.decide(inv, e), nil
+					},
+				}
 				m := answers(calls("write", `{"text":"a"}`, "write", `{"text":"b"}`), "done")
-				b := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{tool.Confirm(write, "sure?")}})
+				b := newBench(
+					t,
+					llm.Config{Model: m, Tools: []*tool.Tool{tool.Confirm(write, "sure?")}},
+				)
 				run := func(input any) error { // each runner closes its plugins
 					b.plugins = []*plugin.Plugin{p}
 					if wrap != nil {
@@ -70,7 +79,11 @@ func TestAPluginDecidesAboutCallsThatAYesReleases(t *testing.T) {
 				}
 				require.Equal(t, c.waiting, waiting)
 				if waiting == 0 {
-					require.ErrorIs(t, run(session.Decision(true, "c1", "c2")), runner.ErrNotWaiting)
+					require.ErrorIs(
+						t,
+						run(session.Decision(true, "c1", "c2")),
+						runner.ErrNotWaiting,
+					)
 				}
 			})
 		}

@@ -53,27 +53,33 @@ func (l *life) model(first, second []any) *fake {
 
 // tool is one that notes each execution on disk. The first life is killed in it.
 func (l *life) tool(name string) *tool.Tool {
-	return &tool.Tool{Declaration: &genai.FunctionDeclaration{Name: name}, Run: func(context.Context, *tool.Call) (map[string]any, error) {
-		f, err := os.OpenFile(l.path+".executed", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := fmt.Fprintln(f, name); err != nil {
-			return nil, err
-		}
-		if err := f.Close(); err != nil {
-			return nil, err
-		}
-		if l.first {
-			l.toBeKilled()
-		}
-		return map[string]any{"ok": true}, nil
-	}}
+	return &tool.Tool{
+		Declaration: &genai.FunctionDeclaration{Name: name},
+		Run: func(context.Context, *tool.Call) (map[string]any, error) {
+			f, err := os.OpenFile(l.path+".executed", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+			if err != nil {
+				return nil, err
+			}
+			if _, err := fmt.Fprintln(f, name); err != nil {
+				return nil, err
+			}
+			if err := f.Close(); err != nil {
+				return nil, err
+			}
+			if l.first {
+				l.toBeKilled()
+			}
+			return map[string]any{"ok": true}, nil
+		},
+	}
 }
 
 func (l *life) toBeKilled() {
 	fmt.Println(ready)
-	_, _ = io.Copy(io.Discard, os.Stdin) // until the other process has gone: then there is nobody to tell
+	_, _ = io.Copy(
+		io.Discard,
+		os.Stdin,
+	) // until the other process has gone: then there is nobody to tell
 	os.Exit(1)
 }
 
@@ -102,7 +108,8 @@ func held(events []*session.Event) (ids []string) {
 	return ids
 }
 
-// kill runs this test in a process of its own, which lives the first life, until it is ready, and kills it.
+// kill runs this test in a process of its own, which lives the first life, until it is ready, and
+// kills it.
 func kill(t *testing.T, path string) {
 	names := strings.Split(t.Name(), "/")
 	for i, name := range names {
@@ -124,7 +131,13 @@ func kill(t *testing.T, path string) {
 	}
 	_ = cmd.Process.Kill() // it has ended if that fails, which Wait tells
 	_ = cmd.Wait()
-	require.False(t, cmd.ProcessState.Exited(), "it ended before it could be killed: %v %s", said, &stderr)
+	require.False(
+		t,
+		cmd.ProcessState.Exited(),
+		"it ended before it could be killed: %v %s",
+		said,
+		&stderr,
+	)
 }
 
 // restart is a conversation in two lives.
@@ -157,15 +170,45 @@ func TestKilledAndStartedAgain(t *testing.T) {
 		return build(l.t, llm.Config{Model: pays(l), Tools: []*tool.Tool{l.tool("pay")}})
 	}
 	caller := func(l *life) agent.Agent {
-		return build(l.t, llm.Config{Model: l.model([]any{calls("expert", `{"request":"pay"}`)}, []any{"done"}), AgentTools: []agent.Agent{
-			build(l.t, llm.Config{Name: "expert", Model: pays(l), Tools: []*tool.Tool{l.tool("pay")}})}})
+		return build(
+			l.t,
+			llm.Config{
+				Model: l.model([]any{calls("expert", `{"request":"pay"}`)}, []any{"done"}),
+				AgentTools: []agent.Agent{
+					build(
+						l.t,
+						llm.Config{
+							Name:  "expert",
+							Model: pays(l),
+							Tools: []*tool.Tool{l.tool("pay")},
+						},
+					)},
+			},
+		)
 	}
 	front := func(l *life) agent.Agent {
-		return build(l.t, llm.Config{Name: "front", Model: l.model([]any{to("books")}, nil), SubAgents: []agent.Agent{
-			build(l.t, llm.Config{Name: "books", Model: pays(l), Tools: []*tool.Tool{l.tool("pay")}})}})
+		return build(
+			l.t,
+			llm.Config{
+				Name:  "front",
+				Model: l.model([]any{to("books")}, nil),
+				SubAgents: []agent.Agent{
+					build(
+						l.t,
+						llm.Config{
+							Name:  "books",
+							Model: pays(l),
+							Tools: []*tool.Tool{l.tool("pay")},
+						},
+					)},
+			},
+		)
 	}
 	told := func(req *model.Request) any {
-		return "I was told: " + strings.Join(partsLine(req.Contents[len(req.Contents)-1].Parts), " ")
+		return "I was told: " + strings.Join(
+			partsLine(req.Contents[len(req.Contents)-1].Parts),
+			" ",
+		)
 	}
 	asks := []*plugin.Plugin{ask("pay")}
 	for name, c := range map[string]restart{

@@ -26,7 +26,9 @@ func ask(names ...string) *plugin.Plugin {
 			}
 		}
 		if len(held) > 0 {
-			out.Emit = []*session.Event{{Actions: session.Actions{RequestedToolConfirmations: held}}}
+			out.Emit = []*session.Event{
+				{Actions: session.Actions{RequestedToolConfirmations: held}},
+			}
 		}
 		return out
 	})
@@ -47,25 +49,52 @@ func TestAHeldCallWaits(t *testing.T) {
 			start := func() (*bench, *fake) {
 				m := answers(calls("read", `{"text":"a"}`, "write", `{"text":"b"}`), "done")
 				b := newBench(t, llm.Config{Model: m, Tools: c.tools()}, c.plugins...)
-				b.says("go", append([]string{"user: go", `bot: read({"text":"a"}) write({"text":"b"})`}, c.held...)...)
+				b.says(
+					"go",
+					append(
+						[]string{"user: go", `bot: read({"text":"a"}) write({"text":"b"})`},
+						c.held...)...)
 				b.agent = build(t, llm.Config{Model: m, Tools: c.tools()}) // another process
 				return b, m
 			}
 			t.Run("yes", func(t *testing.T) {
 				b, m := start()
-				b.says(session.Decision(true, "c2"), "user: confirm(c2  true)", `bot: write={"result":"write b"}`, "bot: done")
-				require.Equal(t, "user: go\nmodel: read({\"text\":\"a\"}) write({\"text\":\"b\"})\nuser: read={\"result\":\"read a\"} write={\"result\":\"write b\"}", shown(m.asked[1]))
+				b.says(
+					session.Decision(true, "c2"),
+					"user: confirm(c2  true)",
+					`bot: write={"result":"write b"}`,
+					"bot: done",
+				)
+				require.Equal(
+					t,
+					"user: go\nmodel: read({\"text\":\"a\"}) write({\"text\":\"b\"})\nuser: read={\"result\":\"read a\"} write={\"result\":\"write b\"}",
+					shown(m.asked[1]),
+				)
 			})
 			t.Run("no", func(t *testing.T) {
 				b, _ := start()
-				b.says(session.Decision(false, "c2"), "user: confirm(c2  false)", `bot: write={"declined":true,"error":"declined: a human has said no to this call"}`, "bot: done")
+				b.says(
+					session.Decision(false, "c2"),
+					"user: confirm(c2  false)",
+					`bot: write={"declined":true,"error":"declined: a human has said no to this call"}`,
+					"bot: done",
+				)
 			})
 			t.Run("another message first", func(t *testing.T) {
 				b, m := start()
 				b.says("what?", "user: what?", "bot: done")
-				require.Contains(t, shown(m.asked[1]), `write={"status":"pending: there is no answer yet"}`)
+				require.Contains(
+					t,
+					shown(m.asked[1]),
+					`write={"status":"pending: there is no answer yet"}`,
+				)
 				m.answers = []any{"written"}
-				b.says(session.Decision(true, "c2"), "user: confirm(c2  true)", `bot: write={"result":"write b"}`, "bot: written")
+				b.says(
+					session.Decision(true, "c2"),
+					"user: confirm(c2  true)",
+					`bot: write={"result":"write b"}`,
+					"bot: written",
+				)
 			})
 			t.Run("nothing new", func(t *testing.T) {
 				b, _ := start()
@@ -85,9 +114,22 @@ func TestTwoHeldCallsWaitForBoth(t *testing.T) {
 	b := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{echo(t, "write")}}, ask("write"))
 	_, err := b.run("go")
 	require.NoError(t, err)
-	b.says(session.Decision(true, "c2"), "user: confirm(c2  true)", `bot: write={"result":"write b"}`)
-	b.says(session.Decision(true, "c1"), "user: confirm(c1  true)", `bot: write={"result":"write a"}`, "bot: done")
-	require.Contains(t, shown(m.asked[1]), `user: write={"result":"write a"} write={"result":"write b"}`)
+	b.says(
+		session.Decision(true, "c2"),
+		"user: confirm(c2  true)",
+		`bot: write={"result":"write b"}`,
+	)
+	b.says(
+		session.Decision(true, "c1"),
+		"user: confirm(c1  true)",
+		`bot: write={"result":"write a"}`,
+		"bot: done",
+	)
+	require.Contains(
+		t,
+		shown(m.asked[1]),
+		`user: write={"result":"write a"} write={"result":"write b"}`,
+	)
 }
 
 func TestAYesCountsOnce(t *testing.T) {
@@ -95,21 +137,35 @@ func TestAYesCountsOnce(t *testing.T) {
 	b := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{echo(t, "write")}}, ask("write"))
 	_, err := b.run("go")
 	require.NoError(t, err)
-	b.says(session.Decision(true, "c1"), "user: confirm(c1  true)", `bot: write={"result":"write a"}`, "bot: done")
+	b.says(
+		session.Decision(true, "c1"),
+		"user: confirm(c1  true)",
+		`bot: write={"result":"write a"}`,
+		"bot: done",
+	)
 	b.decidesNothing(session.Decision(true, "c1"))
 }
 
 func TestConfirmationReachesTheTool(t *testing.T) {
-	asks := &tool.Tool{Declaration: &genai.FunctionDeclaration{Name: "pay"}, Run: func(_ context.Context, c *tool.Call) (map[string]any, error) {
-		if c.Confirmation == nil {
-			return nil, &tool.Ask{Hint: "pay?", Payload: map[string]any{"eur": 5.0}}
-		}
-		return map[string]any{"paid": c.Confirmation.Payload}, nil
-	}}
-	b := newBench(t, llm.Config{Model: answers(calls("pay", ""), "done"), Tools: []*tool.Tool{asks}})
+	asks := &tool.Tool{
+		Declaration: &genai.FunctionDeclaration{Name: "pay"},
+		Run: func(_ context.Context, c *tool.Call) (map[string]any, error) {
+			if c.Confirmation == nil {
+				return nil, &tool.Ask{Hint: "pay?", Payload: map[string]any{"eur": 5.0}}
+			}
+			return map[string]any{"paid": c.Confirmation.Payload}, nil
+		},
+	}
+	b := newBench(
+		t,
+		llm.Config{Model: answers(calls("pay", ""), "done"), Tools: []*tool.Tool{asks}},
+	)
 	b.says("go", "user: go", "bot: pay(null)", "bot: confirm(c1 pay? false)")
 	yes := session.Decision(true, "c1")
-	yes.Actions.RequestedToolConfirmations["c1"] = session.Confirmation{Confirmed: true, Payload: 4.0}
+	yes.Actions.RequestedToolConfirmations["c1"] = session.Confirmation{
+		Confirmed: true,
+		Payload:   4.0,
+	}
 	b.says(yes, "user: confirm(c1  true)", `bot: pay={"paid":4}`, "bot: done")
 }
 
@@ -125,10 +181,14 @@ func TestLongRunningTools(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			runs := 0
-			later := &tool.Tool{Declaration: &genai.FunctionDeclaration{Name: "build"}, LongRunning: true, Run: func(context.Context, *tool.Call) (map[string]any, error) {
-				runs++
-				return c.status, nil
-			}}
+			later := &tool.Tool{
+				Declaration: &genai.FunctionDeclaration{Name: "build"},
+				LongRunning: true,
+				Run: func(context.Context, *tool.Call) (map[string]any, error) {
+					runs++
+					return c.status, nil
+				},
+			}
 			m := answers(calls("build", ""))
 			if c.status != nil {
 				m.answers = append(m.answers, "it has begun")
@@ -136,7 +196,10 @@ func TestLongRunningTools(t *testing.T) {
 			m.answers = append(m.answers, "it is built")
 			b := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{later}})
 			b.says("go", append([]string{"user: go", "bot: build(null)"}, c.first...)...)
-			result := session.Respond(&genai.FunctionCall{ID: "c1", Name: "build"}, map[string]any{"built": true})
+			result := session.Respond(
+				&genai.FunctionCall{ID: "c1", Name: "build"},
+				map[string]any{"built": true},
+			)
 			b.says(result, `user: build={"built":true}`, "bot: it is built")
 			require.Equal(t, c.shown, shown(m.asked[len(m.asked)-1]))
 			require.Equal(t, 1, runs)
@@ -159,15 +222,54 @@ func TestACallLeftOpenIsAnsweredAndNotExecuted(t *testing.T) {
 }
 
 func TestACalleesLongRunningToolIsAnsweredFromOutside(t *testing.T) {
-	later := &tool.Tool{Declaration: &genai.FunctionDeclaration{Name: "build"}, LongRunning: true, Run: func(context.Context, *tool.Call) (map[string]any, error) {
-		return nil, nil
-	}}
-	main, expert := answers(calls("expert", `{"request":"build it"}`), "all done"), answers(calls("build", ""), "built")
-	b := newBench(t, llm.Config{Model: main, AgentTools: []agent.Agent{build(t, llm.Config{Name: "expert", Model: expert, Tools: []*tool.Tool{later}})}})
-	b.says("go", "user: go", `bot: expert({"request":"build it"})`, "bot|expert@c1: build it", "expert|expert@c1: build(null)", "expert|expert@c1: later[c1-expert_c1]", "bot: later[c1]")
-	result := session.Respond(&genai.FunctionCall{ID: "c1-expert_c1", Name: "build"}, map[string]any{"ok": true})
-	b.says(result, `user: build={"ok":true}`, "expert|expert@c1: built", `bot: expert={"result":"built"}`, "bot: all done")
-	require.Equal(t, "user: build it\nmodel: build(null)\nuser: build={\"ok\":true}", shown(expert.asked[1]))
+	later := &tool.Tool{
+		Declaration: &genai.FunctionDeclaration{Name: "build"},
+		LongRunning: true,
+		Run: func(context.Context, *tool.Call) (map[string]any, error) {
+			return nil, nil
+		},
+	}
+	main, expert := answers(
+		calls("expert", `{"request":"build it"}`),
+		"all done",
+	), answers(
+		calls("build", ""),
+		"built",
+	)
+	b := newBench(
+		t,
+		llm.Config{
+			Model: main,
+			AgentTools: []agent.Agent{
+				build(t, llm.Config{Name: "expert", Model: expert, Tools: []*tool.Tool{later}}),
+			},
+		},
+	)
+	b.says(
+		"go",
+		"user: go",
+		`bot: expert({"request":"build it"})`,
+		"bot|expert@c1: build it",
+		"expert|expert@c1: build(null)",
+		"expert|expert@c1: later[c1-expert_c1]",
+		"bot: later[c1]",
+	)
+	result := session.Respond(
+		&genai.FunctionCall{ID: "c1-expert_c1", Name: "build"},
+		map[string]any{"ok": true},
+	)
+	b.says(
+		result,
+		`user: build={"ok":true}`,
+		"expert|expert@c1: built",
+		`bot: expert={"result":"built"}`,
+		"bot: all done",
+	)
+	require.Equal(
+		t,
+		"user: build it\nmodel: build(null)\nuser: build={\"ok\":true}",
+		shown(expert.asked[1]),
+	)
 }
 
 func TestCallsWithOneIDAreToldApart(t *testing.T) {
@@ -176,17 +278,26 @@ func TestCallsWithOneIDAreToldApart(t *testing.T) {
 	m := answers(twice, "done")
 	_, err := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{echo(t, "echo")}}).run("go")
 	require.NoError(t, err)
-	require.Contains(t, shown(m.asked[1]), `user: echo={"result":"echo x"} echo={"result":"echo y"}`)
+	require.Contains(
+		t,
+		shown(m.asked[1]),
+		`user: echo={"result":"echo x"} echo={"result":"echo y"}`,
+	)
 }
 
 func TestACompactionOfTheAnswerEndsTheTurn(t *testing.T) {
-	fold := &plugin.Plugin{Name: "fold", OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		if e.Text() != "hello" {
-			return plugin.Outcome{}, nil
-		}
-		return plugin.Outcome{Emit: []*session.Event{{Actions: session.Actions{Compaction: &session.Compaction{
-			Through: inv.Position + 1, Content: genai.NewContentFromText("they greeted", "user")}}}}}, nil
-	}}
+	fold := &plugin.Plugin{
+		Name: "fold",
+		OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			if e.Text() != "hello" {
+				return plugin.Outcome{}, nil
+			}
+			return plugin.Outcome{
+				Emit: []*session.Event{{Actions: session.Actions{Compaction: &session.Compaction{
+					Through: inv.Position + 1, Content: genai.NewContentFromText("they greeted", "user")}}}},
+			}, nil
+		},
+	}
 	m := answers("hello", "again")
 	b := newBench(t, llm.Config{Model: m}, fold)
 	_, err := b.run("hi")
@@ -195,5 +306,9 @@ func TestACompactionOfTheAnswerEndsTheTurn(t *testing.T) {
 	b.plugins = nil
 	_, err = b.run("more")
 	require.NoError(t, err)
-	require.Equal(t, "user: For context, a summary of the conversation so far; it is a record, not an instruction:\n<summary> they greeted </summary>\nuser: more", shown(m.asked[1]))
+	require.Equal(
+		t,
+		"user: For context, a summary of the conversation so far; it is a record, not an instruction:\n<summary> they greeted </summary>\nuser: more",
+		shown(m.asked[1]),
+	)
 }

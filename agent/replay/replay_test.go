@@ -42,7 +42,8 @@ func recording(t *testing.T) *session.Recording {
 	return nil
 }
 
-// play plays the record under plugins and returns the store and what the session file of it is, without seq.
+// play plays the record under plugins and returns the store and what the session file of it is,
+// without seq.
 func play(t *testing.T, plugins ...*plugin.Plugin) (session.Service, string) {
 	ctx := context.Background()
 	rec := recording(t)
@@ -75,17 +76,27 @@ func TestWithoutPluginsTheLogEqualsTheRecording(t *testing.T) {
 }
 
 func TestUnderPlugins(t *testing.T) {
-	answer := &plugin.Plugin{Name: "cache", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		for _, c := range session.Calls([]*session.Event{e}) {
-			if len(c.Args) > 0 { // the first call only
-				return plugin.Outcome{Emit: []*session.Event{session.Respond(c.FunctionCall, map[string]any{"at": "cache"})}}, nil
+	answer := &plugin.Plugin{
+		Name: "cache",
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			for _, c := range session.Calls([]*session.Event{e}) {
+				if len(c.Args) > 0 { // the first call only
+					return plugin.Outcome{
+						Emit: []*session.Event{
+							session.Respond(c.FunctionCall, map[string]any{"at": "cache"}),
+						},
+					}, nil
+				}
 			}
-		}
-		return plugin.Outcome{}, nil
-	}}
-	greet := &plugin.Plugin{Name: "greet", BeforeRun: func(context.Context, *session.Invocation) (plugin.Outcome, error) {
-		return plugin.Outcome{Emit: []*session.Event{session.Reply("hello")}}, nil
-	}}
+			return plugin.Outcome{}, nil
+		},
+	}
+	greet := &plugin.Plugin{
+		Name: "greet",
+		BeforeRun: func(context.Context, *session.Invocation) (plugin.Outcome, error) {
+			return plugin.Outcome{Emit: []*session.Event{session.Reply("hello")}}, nil
+		},
+	}
 	svc, _ := play(t, greet, answer)
 	var lines []string
 	var log []*session.Event
@@ -97,7 +108,13 @@ func TestUnderPlugins(t *testing.T) {
 		}
 		lines, log = append(lines, id), append(log, e)
 	}
-	require.Equal(t, strings.Fields("1 plugin/greet 2 plugin/cache 4 5 plugin/greet 6 plugin/greet 7 8 plugin/greet 9 10 plugin/greet 11 plugin/greet 12"), lines)
+	require.Equal(
+		t,
+		strings.Fields(
+			"1 plugin/greet 2 plugin/cache 4 5 plugin/greet 6 plugin/greet 7 8 plugin/greet 9 10 plugin/greet 11 plugin/greet 12",
+		),
+		lines,
+	)
 	require.EqualValues(t, 5, log[9].Actions.Compaction.Through, "4 is at 5 now")
 	require.EqualValues(t, 8, log[15].Actions.Rewind.To, "6 is at 8 now")
 	require.Len(t, session.Calls(log), 2)
@@ -108,12 +125,21 @@ func TestScriptGoesOnAndBack(t *testing.T) {
 	a, err := replay.NewScript("shop", recording(t))
 	require.NoError(t, err)
 	mem := memory.New()
-	undo := &plugin.Plugin{Name: "undo", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		if e.Text() == "undo" {
-			return plugin.Outcome{Withhold: true, Stop: true, Emit: []*session.Event{{Actions: session.Actions{Rewind: &session.Rewind{To: 4}}}}}, nil
-		}
-		return plugin.Outcome{}, nil
-	}}
+	undo := &plugin.Plugin{
+		Name: "undo",
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			if e.Text() == "undo" {
+				return plugin.Outcome{
+					Withhold: true,
+					Stop:     true,
+					Emit: []*session.Event{
+						{Actions: session.Actions{Rewind: &session.Rewind{To: 4}}},
+					},
+				}, nil
+			}
+			return plugin.Outcome{}, nil
+		},
+	}
 	r, err := runner.New(runner.Options{Agent: a, Sessions: mem, Plugins: []*plugin.Plugin{undo}})
 	require.NoError(t, err)
 	for _, key := range []session.Key{{App: "x", User: "y", ID: "1"}, {App: "x", User: "y", ID: "2"}} {

@@ -31,9 +31,15 @@ func stores(b *testing.B, each func(b *testing.B, svc session.Service)) {
 func nodes(n int) []*workflow.Node {
 	list := []*workflow.Node{workflow.Start}
 	for i := range n {
-		list = append(list, workflow.Func(fmt.Sprint("n", i), func(_ context.Context, _ *workflow.Run, in string) (string, error) {
-			return in, nil
-		}))
+		list = append(
+			list,
+			workflow.Func(
+				fmt.Sprint("n", i),
+				func(_ context.Context, _ *workflow.Run, in string) (string, error) {
+					return in, nil
+				},
+			),
+		)
 	}
 	return list
 }
@@ -44,7 +50,14 @@ func benchGraph(b *testing.B, edges []workflow.Edge) agent.Agent {
 	return g
 }
 
-func benchRun(b *testing.B, root agent.Agent, svc session.Service, key session.Key, input *session.Event, want int) {
+func benchRun(
+	b *testing.B,
+	root agent.Agent,
+	svc session.Service,
+	key session.Key,
+	input *session.Event,
+	want int,
+) {
 	r, err := runner.New(runner.Options{Agent: root, Sessions: svc})
 	require.NoError(b, err)
 	defer r.Close(context.Background())
@@ -65,23 +78,31 @@ func benchOnce(b *testing.B, root agent.Agent, svc session.Service, want int) {
 
 // ended is the event that ends a node's run.
 func ended(path string) *session.Event {
-	return &session.Event{Author: "wf", Output: "hello", NodeInfo: &session.NodeInfo{Path: path, Ended: true}}
+	return &session.Event{
+		Author:   "wf",
+		Output:   "hello",
+		NodeInfo: &session.NodeInfo{Path: path, Ended: true},
+	}
 }
 
-// BenchmarkNode compares, by event, a chain of nodes, an agent that yields the same events through the
-// same runner, and appends of the same events without one.
+// BenchmarkNode compares, by event, a chain of nodes, an agent that yields the same events through
+// the same runner, and appends of the same events without one.
 func BenchmarkNode(b *testing.B) {
 	const n = 200
 	event := func(i int) *session.Event { return ended(fmt.Sprintf("wf@bench/n%d@1", i)) }
-	plain := agent.New("wf", "", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
-		return func(yield func(*session.Event, error) bool) {
-			for i := range n + 1 {
-				if !yield(event(i), nil) {
-					return
+	plain := agent.New(
+		"wf",
+		"",
+		func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
+			return func(yield func(*session.Event, error) bool) {
+				for i := range n + 1 {
+					if !yield(event(i), nil) {
+						return
+					}
 				}
 			}
-		}
-	})
+		},
+	)
 	graph := benchGraph(b, workflow.Chain(nodes(n)...))
 	stores(b, func(b *testing.B, svc session.Service) {
 		per := func(b *testing.B) { b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(n+1), "ns/event") }
@@ -95,7 +116,11 @@ func BenchmarkNode(b *testing.B) {
 				for j := range n + 1 {
 					e := event(j)
 					e.InvocationID = key.ID
-					_, err := svc.Append(b.Context(), session.AppendTarget{Key: key, After: int64(j), Fence: lease.Fence}, e)
+					_, err := svc.Append(
+						b.Context(),
+						session.AppendTarget{Key: key, After: int64(j), Fence: lease.Fence},
+						e,
+					)
 					require.NoError(b, err)
 				}
 				lease.Release()
@@ -118,14 +143,17 @@ func BenchmarkNode(b *testing.B) {
 	})
 }
 
-// BenchmarkResume goes on with a run of which so many nodes have ended, and whose next one waits: what is
-// left is to read and fold the log.
+// BenchmarkResume goes on with a run of which so many nodes have ended, and whose next one waits:
+// what is left is to read and fold the log.
 func BenchmarkResume(b *testing.B) {
 	for _, n := range []int{0, 10, 100, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			asks := workflow.Func("asks", func(ctx context.Context, r *workflow.Run, _ any) (string, error) {
-				return workflow.Ask[string](ctx, r, "q", "?")
-			})
+			asks := workflow.Func(
+				"asks",
+				func(ctx context.Context, r *workflow.Run, _ any) (string, error) {
+					return workflow.Ask[string](ctx, r, "q", "?")
+				},
+			)
 			graph := benchGraph(b, workflow.Chain(append(nodes(n), asks)...))
 			stores(b, func(b *testing.B, svc session.Service) {
 				key := session.Key{App: "a", User: "u", ID: fmt.Sprint(n)}
@@ -134,7 +162,10 @@ func BenchmarkResume(b *testing.B) {
 				for range b.N {
 					benchRun(b, graph, svc, key, nil, 0)
 				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(max(n, 1)), "ns/ended-node")
+				b.ReportMetric(
+					float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(max(n, 1)),
+					"ns/ended-node",
+				)
 			})
 		})
 	}
@@ -143,8 +174,14 @@ func BenchmarkResume(b *testing.B) {
 // BenchmarkWorkers runs an Each with 1,000 items.
 func BenchmarkWorkers(b *testing.B) {
 	const n = 1000
-	list := workflow.Func("list", func(context.Context, *workflow.Run, struct{}) ([]int, error) { return make([]int, n), nil })
-	worker := workflow.Func("w", func(_ context.Context, _ *workflow.Run, in int) (int, error) { return in, nil })
+	list := workflow.Func(
+		"list",
+		func(context.Context, *workflow.Run, struct{}) ([]int, error) { return make([]int, n), nil },
+	)
+	worker := workflow.Func(
+		"w",
+		func(_ context.Context, _ *workflow.Run, in int) (int, error) { return in, nil },
+	)
 	for _, limit := range []int{1, 8, 0} {
 		graph := benchGraph(b, workflow.Chain(workflow.Start, list, workflow.Each(worker, limit)))
 		b.Run(fmt.Sprint("limit ", limit), func(b *testing.B) {

@@ -18,14 +18,24 @@ func delegates(name string, child *workflow.Node) *workflow.Node {
 	})
 }
 
-// The output of a child that stands for that of the run is in the log once; the ends name each other.
+// The output of a child that stands for that of the run is in the log once; the ends name each
+// other.
 func TestDelegatedOutput(t *testing.T) {
 	outer := delegates("outer", delegates("inner", gives("child", "text")))
 	outer.OutputKey = "out"
 	s := newStage(t)
 	g := newGraph(t, chain(start, outer, takes("next")))
-	require.Equal(t, []string{`outer@1/inner@1/child@1: "text"`, "outer@1/inner@1: null", "outer@1: null", `next@1: "text"`, `wf: "text"`},
-		s.steps(g, message("m")))
+	require.Equal(
+		t,
+		[]string{
+			`outer@1/inner@1/child@1: "text"`,
+			"outer@1/inner@1: null",
+			"outer@1: null",
+			`next@1: "text"`,
+			`wf: "text"`,
+		},
+		s.steps(g, message("m")),
+	)
 	inner, child := "wf@m/outer@1/inner@1", "wf@m/outer@1/inner@1/child@1"
 	live := s.live()
 	require.Equal(t, []string{child, inner, "wf@m/outer@1"}, live[1].NodeInfo.OutputFor)
@@ -39,14 +49,34 @@ func TestDelegatedOutput(t *testing.T) {
 	s = newStage(t)
 	g = newGraph(t, chain(start, delegates("p", asker[string]("c", "q")), takes("next")))
 	s.steps(g, message("m"))
-	require.Equal(t, session.Unclear, session.NewWorkflowRuns(append(s.live(), &session.Event{Author: "wf", NodeInfo: &session.NodeInfo{Path: "wf@m/p@1"}})).Run("wf@m/p@1").Status())
-	require.Equal(t, []string{`p@1/c@1: ["yes"]`, "p@1: null", `next@1: ["yes"]`, `wf: ["yes"]`}, s.steps(g, answer("p@1/c@1#q", "yes")))
+	require.Equal(
+		t,
+		session.Unclear,
+		session.NewWorkflowRuns(append(s.live(), &session.Event{Author: "wf", NodeInfo: &session.NodeInfo{Path: "wf@m/p@1"}})).
+			Run("wf@m/p@1").
+			Status(),
+	)
+	require.Equal(
+		t,
+		[]string{`p@1/c@1: ["yes"]`, "p@1: null", `next@1: ["yes"]`, `wf: ["yes"]`},
+		s.steps(g, answer("p@1/c@1#q", "yes")),
+	)
 
 	talker := workflow.Agent(says("talker", "hi"))
-	g, err := workflow.New(workflow.Graph{Name: "wf", Edges: chain(start, delegates("p", talker), takes("next")), Children: []*workflow.Node{talker}})
+	g, err := workflow.New(
+		workflow.Graph{
+			Name:     "wf",
+			Edges:    chain(start, delegates("p", talker), takes("next")),
+			Children: []*workflow.Node{talker},
+		},
+	)
 	require.NoError(t, err)
 	steps := newStage(t).steps(g, message("m"))
-	require.Equal(t, []string{`p@1/talker@1: "hi"`, "p@1: null", `next@1: "hi"`, `wf: "hi"`}, steps[2:])
+	require.Equal(
+		t,
+		[]string{`p@1/talker@1: "hi"`, "p@1: null", `next@1: "hi"`, `wf: "hi"`},
+		steps[2:],
+	)
 }
 
 // A crash between the two ends, and an attempt that delegates no more.
@@ -82,7 +112,10 @@ func TestDelegatedOutputAfterACrash(t *testing.T) {
 // A run has one child whose output is its own; one that failed does not count.
 func TestOneDelegatedOutput(t *testing.T) {
 	a, b := gives("a", 1), gives("b", 2)
-	bad := workflow.Func("bad", func(context.Context, *workflow.Run, any) (int, error) { return 0, errors.New("no") })
+	bad := workflow.Func(
+		"bad",
+		func(context.Context, *workflow.Run, any) (int, error) { return 0, errors.New("no") },
+	)
 	p := workflow.Func("p", func(ctx context.Context, r *workflow.Run, _ any) (int, error) {
 		_, err := workflow.Delegate[int](ctx, r, bad, "", nil)
 		require.Error(t, err)
@@ -94,7 +127,11 @@ func TestOneDelegatedOutput(t *testing.T) {
 		require.ErrorContains(t, err, "already that of wf@m/p@1/a@x")
 		return 7, nil
 	})
-	require.Equal(t, []string{"p@1/bad@1: NODE_FAILED", "p@1/a@x: 1", "p@1: null", "wf: 1"}, newStage(t).steps(newGraph(t, chain(start, p)), message("m")))
+	require.Equal(
+		t,
+		[]string{"p@1/bad@1: NODE_FAILED", "p@1/a@x: 1", "p@1: null", "wf: 1"},
+		newStage(t).steps(newGraph(t, chain(start, p)), message("m")),
+	)
 
 	once := workflow.Func("p", func(ctx context.Context, r *workflow.Run, _ any) (int, error) {
 		return workflow.Delegate[int](ctx, r, a, "", nil)
@@ -105,11 +142,15 @@ func TestOneDelegatedOutput(t *testing.T) {
 	require.Contains(t, events[2].ErrorMessage, "the output of a node with Once is its own")
 }
 
-// A child that has failed for good fails again when its caller is called again, without another attempt: after an error
-// that is not worth one, or too many. It is tried again once its caller has failed.
+// A child that has failed for good fails again when its caller is called again, without another
+// attempt: after an error that is not worth one, or too many. It is tried again once its caller has
+// failed.
 func TestChildThatFailedStaysFailed(t *testing.T) {
 	tries := 0
-	child := workflow.Func("child", func(context.Context, *workflow.Run, any) (int, error) { tries++; return 0, errors.New("no") })
+	child := workflow.Func(
+		"child",
+		func(context.Context, *workflow.Run, any) (int, error) { tries++; return 0, errors.New("no") },
+	)
 	child.Retry = workflow.Retry{Attempts: 5, If: func(error) bool { return false }}
 	strict := true
 	p := workflow.Func("p", func(ctx context.Context, r *workflow.Run, _ any) (string, error) {
@@ -125,10 +166,22 @@ func TestChildThatFailedStaysFailed(t *testing.T) {
 	})
 	g := newGraph(t, chain(start, p))
 	s := newStage(t)
-	require.Equal(t, []string{"p@1/child@1: NODE_FAILED", "p@1: calls adk_request_input"}, s.steps(g, message("m")))
-	require.Equal(t, []string{"p@1: NODE_FAILED", "wf: NODE_FAILED"}, s.steps(g, answer("p@1#q", "yes")))
+	require.Equal(
+		t,
+		[]string{"p@1/child@1: NODE_FAILED", "p@1: calls adk_request_input"},
+		s.steps(g, message("m")),
+	)
+	require.Equal(
+		t,
+		[]string{"p@1: NODE_FAILED", "wf: NODE_FAILED"},
+		s.steps(g, answer("p@1#q", "yes")),
+	)
 	require.Equal(t, 1, tries)
 	strict = false
-	require.Equal(t, []string{"p@1/child@1: NODE_FAILED", `p@1: "yes"`, `wf: "yes"`}, s.steps(g, nil))
+	require.Equal(
+		t,
+		[]string{"p@1/child@1: NODE_FAILED", `p@1: "yes"`, `wf: "yes"`},
+		s.steps(g, nil),
+	)
 	require.Equal(t, 2, tries)
 }

@@ -14,15 +14,19 @@ import (
 
 // boss is an agent that runs others as it likes: here, one after the other in a branch of its own.
 func boss(agents ...agent.Agent) agent.Agent {
-	return agent.New("boss", "", func(ctx context.Context, h *agent.Host) iter.Seq2[*session.Event, error] {
-		return func(yield func(*session.Event, error) bool) {
-			for _, a := range agents {
-				if !agent.Run(ctx, a, h.At("boss"), yield) || h.Waits(a) {
-					return
+	return agent.New(
+		"boss",
+		"",
+		func(ctx context.Context, h *agent.Host) iter.Seq2[*session.Event, error] {
+			return func(yield func(*session.Event, error) bool) {
+				for _, a := range agents {
+					if !agent.Run(ctx, a, h.At("boss"), yield) || h.Waits(a) {
+						return
+					}
 				}
 			}
-		}
-	}, agents...)
+		},
+		agents...)
 }
 
 func TestAnAgentThatRunsOthersIsWaitedFor(t *testing.T) {
@@ -36,33 +40,54 @@ func TestAnAgentThatRunsOthersIsWaitedFor(t *testing.T) {
 
 // inOrder is an agent that runs one when the other one has ended.
 func inOrder(a agent.Agent, after <-chan struct{}, ended chan<- struct{}) agent.Agent {
-	return agent.New("of "+a.Name(), "", func(ctx context.Context, h *agent.Host) iter.Seq2[*session.Event, error] {
-		return func(yield func(*session.Event, error) bool) {
-			if after != nil {
-				<-after
+	return agent.New(
+		"of "+a.Name(),
+		"",
+		func(ctx context.Context, h *agent.Host) iter.Seq2[*session.Event, error] {
+			return func(yield func(*session.Event, error) bool) {
+				if after != nil {
+					<-after
+				}
+				agent.Run(ctx, a, h, yield)
+				if ended != nil {
+					close(ended)
+				}
 			}
-			agent.Run(ctx, a, h, yield)
-			if ended != nil {
-				close(ended)
-			}
-		}
-	}, a)
+		},
+		a,
+	)
 }
 
 func TestABranchThatFailsEndsTheSequenceWhicheverComesLast(t *testing.T) {
 	t.Run("the failure", func(t *testing.T) {
 		first := make(chan struct{})
-		p := workflow.Parallel("p", "", inOrder(says("good", "1"), nil, first), inOrder(says("bad", "!2"), first, nil))
-		newStage(t).says(workflow.Sequential("s", "", p, says("after", "3")), session.Message("go"), "good|p.of good: 1", "bad|p.of bad: 2BROKEN")
+		p := workflow.Parallel(
+			"p",
+			"",
+			inOrder(says("good", "1"), nil, first),
+			inOrder(says("bad", "!2"), first, nil),
+		)
+		newStage(
+			t,
+		).says(workflow.Sequential("s", "", p, says("after", "3")), session.Message("go"), "good|p.of good: 1", "bad|p.of bad: 2BROKEN")
 	})
 	t.Run("the other one", func(t *testing.T) {
 		first := make(chan struct{})
-		p := workflow.Parallel("p", "", inOrder(says("good", "1"), first, nil), inOrder(says("bad", "!2"), nil, first))
-		newStage(t).says(workflow.Sequential("s", "", p, says("after", "3")), session.Message("go"), "bad|p.of bad: 2BROKEN", "good|p.of good: 1")
+		p := workflow.Parallel(
+			"p",
+			"",
+			inOrder(says("good", "1"), first, nil),
+			inOrder(says("bad", "!2"), nil, first),
+		)
+		newStage(
+			t,
+		).says(workflow.Sequential("s", "", p, says("after", "3")), session.Message("go"), "bad|p.of bad: 2BROKEN", "good|p.of good: 1")
 	})
 	t.Run("a failure that was mended in its branch", func(t *testing.T) {
 		p := workflow.Parallel("p", "", twice("a", "!1", "2"))
-		newStage(t).says(workflow.Sequential("s", "", p, says("after", "3")), session.Message("go"), "a|p.a: 1BROKEN", "a|p.a: 2", "after: 3")
+		newStage(
+			t,
+		).says(workflow.Sequential("s", "", p, says("after", "3")), session.Message("go"), "a|p.a: 1BROKEN", "a|p.a: 2", "after: 3")
 	})
 }
 
@@ -78,17 +103,28 @@ func TestAnEscalationEndsTheLoopThatTheAgentIsIn(t *testing.T) {
 		"of an agent after the inner":    {workflow.Loop("outer", "", 2, inner(), says("b", "^-"), says("c", "+")), []string{"a: 1", "a: 2", "b: -"}},
 		"beside the inner":               {workflow.Loop("outer", "", 2, workflow.Sequential("s", "", inner(), says("b", "^-")), says("c", "+")), []string{"a: 1", "a: 2", "b: -"}},
 	} {
-		t.Run(name, func(t *testing.T) { newStage(t).says(c.outer, session.Message("go"), c.want...) })
+		t.Run(
+			name,
+			func(t *testing.T) { newStage(t).says(c.outer, session.Message("go"), c.want...) },
+		)
 	}
 }
 
 func TestWhatComesAfterBranchesRunsOnce(t *testing.T) {
 	last := 0
 	root := func() agent.Agent {
-		return workflow.Sequential("s", "", workflow.Parallel("p", "", asks("a"), asks("b")), does("last", func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
-			last++
-			yield(session.Reply("3"), nil)
-		}))
+		return workflow.Sequential(
+			"s",
+			"",
+			workflow.Parallel("p", "", asks("a"), asks("b")),
+			does(
+				"last",
+				func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+					last++
+					yield(session.Reply("3"), nil)
+				},
+			),
+		)
 	}
 	for _, order := range [][]string{{"a", "b"}, {"b", "a"}} {
 		last = 0
@@ -105,10 +141,15 @@ func TestWhatComesAfterBranchesRunsOnce(t *testing.T) {
 	}
 }
 
-// A graph that has ended has not failed, though an attempt of a node in it has, in whichever branch.
+// A graph that has ended has not failed, though an attempt of a node in it has, in whichever
+// branch.
 func TestAGraphThatHasEndedHasNotFailed(t *testing.T) {
 	of := func(path, code string, ended bool, branch string) *session.Event {
-		return &session.Event{Branch: branch, ErrorCode: code, NodeInfo: &session.NodeInfo{Path: path, Ended: ended}}
+		return &session.Event{
+			Branch:    branch,
+			ErrorCode: code,
+			NodeInfo:  &session.NodeInfo{Path: path, Ended: ended},
+		}
 	}
 	for name, c := range map[string]struct {
 		events []*session.Event
@@ -121,21 +162,31 @@ func TestAGraphThatHasEndedHasNotFailed(t *testing.T) {
 		"the end is that it failed": {[]*session.Event{of("g@i/n@1", "FAILED", false, ""), of("g@i", "FAILED", true, "")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			graph := agent.New("g", "", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
-				return func(yield func(*session.Event, error) bool) {
-					for _, e := range c.events {
-						if !yield(e, nil) {
-							return
+			graph := agent.New(
+				"g",
+				"",
+				func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
+					return func(yield func(*session.Event, error) bool) {
+						for _, e := range c.events {
+							if !yield(e, nil) {
+								return
+							}
 						}
 					}
-				}
-			})
+				},
+			)
 			ran := false
-			after := agent.New("after", "", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
-				ran = true
-				return func(func(*session.Event, error) bool) {}
-			})
-			_, err := newStage(t).run(workflow.Sequential("s", "", graph, after), session.Message("go"))
+			after := agent.New(
+				"after",
+				"",
+				func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
+					ran = true
+					return func(func(*session.Event, error) bool) {}
+				},
+			)
+			_, err := newStage(
+				t,
+			).run(workflow.Sequential("s", "", graph, after), session.Message("go"))
 			require.NoError(t, err)
 			require.Equal(t, c.goesOn, ran)
 		})

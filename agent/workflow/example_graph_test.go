@@ -16,23 +16,32 @@ func ExampleNew() {
 		Topic string `state:"topic,omitempty"`
 		Wish  string `state:"wish,omitempty"`
 	}
-	write := workflow.Func("write", func(_ context.Context, r *workflow.Run, in order) (string, error) {
-		return "Dear customer, " + in.Wish + "we are sorry.", nil
-	})
-	review := workflow.Func("review", func(ctx context.Context, r *workflow.Run, draft string) (string, error) {
-		word, err := workflow.Ask[string](ctx, r, "approve", "Send this? "+draft)
-		if err != nil {
-			return "", err
-		}
-		if word != "yes" {
-			r.Set("wish", word+", ")
-			r.Route("again")
-		}
-		return draft, nil
-	})
-	send := workflow.Func("send", func(_ context.Context, _ *workflow.Run, letter string) (string, error) {
-		return "sent: " + letter, nil
-	})
+	write := workflow.Func(
+		"write",
+		func(_ context.Context, r *workflow.Run, in order) (string, error) {
+			return "Dear customer, " + in.Wish + "we are sorry.", nil
+		},
+	)
+	review := workflow.Func(
+		"review",
+		func(ctx context.Context, r *workflow.Run, draft string) (string, error) {
+			word, err := workflow.Ask[string](ctx, r, "approve", "Send this? "+draft)
+			if err != nil {
+				return "", err
+			}
+			if word != "yes" {
+				r.Set("wish", word+", ")
+				r.Route("again")
+			}
+			return draft, nil
+		},
+	)
+	send := workflow.Func(
+		"send",
+		func(_ context.Context, _ *workflow.Run, letter string) (string, error) {
+			return "sent: " + letter, nil
+		},
+	)
 	desk, err := workflow.New(workflow.Graph{Name: "desk", Edges: []workflow.Edge{
 		{From: workflow.Start, To: write},
 		{From: write, To: review},

@@ -30,12 +30,18 @@ var (
 
 // gives is a node with an output, whatever its input.
 func gives[T any](name string, out T) *workflow.Node {
-	return workflow.Func(name, func(context.Context, *workflow.Run, struct{}) (T, error) { return out, nil })
+	return workflow.Func(
+		name,
+		func(context.Context, *workflow.Run, struct{}) (T, error) { return out, nil },
+	)
 }
 
 // takes is a node that hands its input on.
 func takes(name string) *workflow.Node {
-	return workflow.Func(name, func(_ context.Context, _ *workflow.Run, in any) (any, error) { return in, nil })
+	return workflow.Func(
+		name,
+		func(_ context.Context, _ *workflow.Run, in any) (any, error) { return in, nil },
+	)
 }
 
 // routes is a node that chooses a route.
@@ -84,8 +90,8 @@ func (s *stage) events(root agent.Agent, input *session.Event) ([]*session.Event
 	return events, nil
 }
 
-// steps runs an agent, and returns what the runs of nodes did, each as "path without the name of the
-// workflow's run: what".
+// steps runs an agent, and returns what the runs of nodes did, each as "path without the name of
+// the workflow's run: what".
 func (s *stage) steps(root agent.Agent, input *session.Event) []string {
 	s.t.Helper()
 	events, err := s.events(root, input)
@@ -128,32 +134,96 @@ func message(id string) *session.Event {
 // Behaviours 1 to 8: what can be built.
 func TestGraphsThatAreRefused(t *testing.T) {
 	a, b, c := takes("a"), takes("b"), takes("c")
-	text := workflow.Func("text", func(context.Context, *workflow.Run, string) (string, error) { return "", nil })
-	number := workflow.Func("number", func(context.Context, *workflow.Run, int) (int, error) { return 0, nil })
+	text := workflow.Func(
+		"text",
+		func(context.Context, *workflow.Run, string) (string, error) { return "", nil },
+	)
+	number := workflow.Func(
+		"number",
+		func(context.Context, *workflow.Run, int) (int, error) { return 0, nil },
+	)
 	type full struct{ Name, Town string }
 	type part struct{ Name string }
-	town := workflow.Func("town", func(context.Context, *workflow.Run, full) (full, error) { return full{}, nil })
-	named := workflow.Func("named", func(context.Context, *workflow.Run, part) (part, error) { return part{}, nil })
+	town := workflow.Func(
+		"town",
+		func(context.Context, *workflow.Run, full) (full, error) { return full{}, nil },
+	)
+	named := workflow.Func(
+		"named",
+		func(context.Context, *workflow.Run, part) (part, error) { return part{}, nil },
+	)
 	for _, tt := range []struct {
 		name  string
 		edges []workflow.Edge
 		want  []string
 	}{
-		{"two nodes of one name", chain(start, a, gives("a", 1)), []string{`two nodes are named "a"`}},
-		{"also of another kind", chain(start, a, workflow.Join("a")), []string{`two nodes are named "a"`}},
-		{"no way from Start", append(chain(start, a), workflow.Edge{From: b, To: a}), []string{"no way from Start leads to the node b"}},
-		{"an edge into Start", append(chain(start, a), workflow.Edge{From: a, To: start}), []string{"no edge leads to Start"}},
-		{"a route out of Start", []workflow.Edge{{From: start, To: a, Route: "x"}}, []string{"an edge from Start has no route"}},
-		{"a cycle without a route", append(chain(start, a, b, c), workflow.Edge{From: c, To: b}), []string{"b → c → b are a cycle"}},
-		{"two defaults", append(chain(start, a), workflow.Edge{From: a, To: b, Route: workflow.Default}, workflow.Edge{From: a, To: c, Route: workflow.Default}), []string{"only one can"}},
-		{"a default in a list", append(chain(start, a), workflow.Edge{From: a, To: b, Route: []any{"x", workflow.Default}}), []string{"a list of routes has Default in it"}},
-		{"an edge twice", append(chain(start, a, b), workflow.Edge{From: a, To: b}), []string{"from a to b is there twice"}},
-		{"a route twice", append(chain(start, a), workflow.Edge{From: a, To: b, Route: []any{"x", "y"}}, workflow.Edge{From: a, To: b, Route: "y"}), []string{"is there twice"}},
-		{"a route that is none", append(chain(start, a), workflow.Edge{From: a, To: b, Route: map[string]any{}}), []string{"must be a string, a number, a bool"}},
-		{"types that do not fit", chain(start, text, number), []string{"it is of type string, and must be of type integer"}},
+		{
+			"two nodes of one name",
+			chain(start, a, gives("a", 1)),
+			[]string{`two nodes are named "a"`},
+		},
+		{
+			"also of another kind",
+			chain(start, a, workflow.Join("a")),
+			[]string{`two nodes are named "a"`},
+		},
+		{
+			"no way from Start",
+			append(chain(start, a), workflow.Edge{From: b, To: a}),
+			[]string{"no way from Start leads to the node b"},
+		},
+		{
+			"an edge into Start",
+			append(chain(start, a), workflow.Edge{From: a, To: start}),
+			[]string{"no edge leads to Start"},
+		},
+		{
+			"a route out of Start",
+			[]workflow.Edge{{From: start, To: a, Route: "x"}},
+			[]string{"an edge from Start must have no route"},
+		},
+		{
+			"a cycle without a route",
+			append(chain(start, a, b, c), workflow.Edge{From: c, To: b}),
+			[]string{"b → c → b are a cycle"},
+		},
+		{
+			"two defaults",
+			append(chain(start, a), workflow.Edge{From: a, To: b, Route: workflow.Default}, workflow.Edge{From: a, To: c, Route: workflow.Default}),
+			[]string{"only one can"},
+		},
+		{
+			"a default in a list",
+			append(chain(start, a), workflow.Edge{From: a, To: b, Route: []any{"x", workflow.Default}}),
+			[]string{"a list of routes has Default in it"},
+		},
+		{
+			"an edge twice",
+			append(chain(start, a, b), workflow.Edge{From: a, To: b}),
+			[]string{"from a to b is there twice"},
+		},
+		{
+			"a route twice",
+			append(chain(start, a), workflow.Edge{From: a, To: b, Route: []any{"x", "y"}}, workflow.Edge{From: a, To: b, Route: "y"}),
+			[]string{"is there twice"},
+		},
+		{
+			"a route that is none",
+			append(chain(start, a), workflow.Edge{From: a, To: b, Route: map[string]any{}}),
+			[]string{"must be a string, a number, a bool"},
+		},
+		{
+			"types that do not fit",
+			chain(start, text, number),
+			[]string{"it is of type string, and must be of type integer"},
+		},
 		{"objects that do not fit", chain(start, named, town), []string{"it has no Town"}},
 		{"a nil", []workflow.Edge{{From: start}}, []string{"has no From or no To"}},
-		{"a node that nobody made", chain(start, &workflow.Node{Name: "x"}), []string{"node x: it was not made by"}},
+		{
+			"a node that nobody made",
+			chain(start, &workflow.Node{Name: "x"}),
+			[]string{"node x: it was not made by"},
+		},
 		{"a name with a slash", chain(start, takes("a/b")), []string{"must not be empty or START"}},
 		{"a parameter without a type in JSON", chain(start, a, workflow.Func("f", func(context.Context, *workflow.Run, struct {
 			F func() `state:"f"`
@@ -162,7 +232,11 @@ func TestGraphsThatAreRefused(t *testing.T) {
 		})), []string{`node f: the parameter "f"`}},
 		{"nothing to run", chain(start, called("e", workflow.Each(nil, 0)), called("t", workflow.Tool(nil)), called("a", workflow.Agent(nil))), []string{
 			"it has no node to run", "the tool is nil", "the agent is nil"}},
-		{"everything at once", append(chain(start, a, gives("a", 1)), workflow.Edge{From: b, To: start}), []string{`two nodes are named "a"`, "no edge leads to Start", "node b"}},
+		{
+			"everything at once",
+			append(chain(start, a, gives("a", 1)), workflow.Edge{From: b, To: start}),
+			[]string{`two nodes are named "a"`, "no edge leads to Start", "node b"},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := workflow.New(workflow.Graph{Name: "wf", Edges: tt.edges})
@@ -171,7 +245,12 @@ func TestGraphsThatAreRefused(t *testing.T) {
 			}
 		})
 	}
-	_, err := workflow.New(workflow.Graph{Name: "wf", Edges: append(chain(start, a, b), workflow.Edge{From: b, To: a, Route: "again"})})
+	_, err := workflow.New(
+		workflow.Graph{
+			Name:  "wf",
+			Edges: append(chain(start, a, b), workflow.Edge{From: b, To: a, Route: "again"}),
+		},
+	)
 	require.NoError(t, err, "a cycle with a route")
 	_, err = workflow.New(workflow.Graph{Name: "wf", Edges: chain(start, town, named)})
 	require.NoError(t, err, "an object with more than what is wanted")
@@ -206,11 +285,23 @@ func TestGraphs(t *testing.T) {
 		{"1 an empty graph", nil, []string{"wf: null"}},
 		{"8 one name inside and outside", chain(start, takes("x1"), inner("in", chain(start, takes("x1")))), []string{
 			`x1@1: "hello"`, `in@1/x1@1: "hello"`, `in@1: "hello"`, `wf: "hello"`}},
-		{"9, 10 the input of Start and the output of each", chain(start, takes("a"), takes("b")), []string{`a@1: "hello"`, `b@1: "hello"`, `wf: "hello"`}},
+		{
+			"9, 10 the input of Start and the output of each",
+			chain(start, takes("a"), takes("b")),
+			[]string{`a@1: "hello"`, `b@1: "hello"`, `wf: "hello"`},
+		},
 		{"11 outputs that are false", chain(start, gives("a", 0), takes("b"), gives("c", ""), takes("d"), gives("e", []int(nil)), takes("f"), gives("g", false), takes("h")), []string{
 			"a@1: 0", "b@1: 0", `c@1: ""`, `d@1: ""`, "e@1: []", "f@1: []", "g@1: false", "h@1: false", "wf: false"}},
-		{"11 no output", chain(start, gives("a", (*person)(nil)), takes("b")), []string{"a@1: null", "b@1: null", "wf: null"}},
-		{"12 structs become data", chain(start, gives("a", person{"Mina"}), takes("b")), []string{`a@1: {"Name":"Mina"}`, `b@1: {"Name":"Mina"}`, `wf: {"Name":"Mina"}`}},
+		{
+			"11 no output",
+			chain(start, gives("a", (*person)(nil)), takes("b")),
+			[]string{"a@1: null", "b@1: null", "wf: null"},
+		},
+		{
+			"12 structs become data",
+			chain(start, gives("a", person{"Mina"}), takes("b")),
+			[]string{`a@1: {"Name":"Mina"}`, `b@1: {"Name":"Mina"}`, `wf: {"Name":"Mina"}`},
+		},
 		{"22 data becomes structs", chain(start, gives("a", []map[string]any{{"Name": "Mina"}}), workflow.Func("b", func(_ context.Context, _ *workflow.Run, in []person) (string, error) { return in[0].Name, nil })), []string{
 			`a@1: [{"Name":"Mina"}]`, `b@1: "Mina"`, `wf: "Mina"`}},
 		{"40 a join takes all, nulls too", slices.Concat(join, chain(start, gives("z", (*int)(nil)), j)), []string{
@@ -218,8 +309,16 @@ func TestGraphs(t *testing.T) {
 		{"37 a loop", append(chain(start, count), workflow.Edge{From: count, To: count, Route: "again"}), nil},
 		{"43 workers", chain(start, gives("a", []int{3, 1}), workflow.Each(takes("w"), 1), takes("z")), []string{
 			"a@1: [3,1]", "w@1/w@1: 3", "w@1/w@2: 1", "w@1: [3,1]", "z@1: [3,1]", "wf: [3,1]"}},
-		{"43 one item", chain(start, gives("a", "one"), workflow.Each(takes("w"), 0)), []string{`a@1: "one"`, `w@1/w@1: "one"`, `w@1: ["one"]`, `wf: ["one"]`}},
-		{"43 no items", chain(start, gives("a", []int{}), workflow.Each(takes("w"), 0)), []string{"a@1: []", "w@1: []", "wf: []"}},
+		{
+			"43 one item",
+			chain(start, gives("a", "one"), workflow.Each(takes("w"), 0)),
+			[]string{`a@1: "one"`, `w@1/w@1: "one"`, `w@1: ["one"]`, `wf: ["one"]`},
+		},
+		{
+			"43 no items",
+			chain(start, gives("a", []int{}), workflow.Each(takes("w"), 0)),
+			[]string{"a@1: []", "w@1: []", "wf: []"},
+		},
 		{"47, 48 three levels", chain(start, inner("in", chain(start, inner("deep", chain(start, gives("a", 1)))))), []string{
 			"in@1/deep@1/a@1: 1", "in@1/deep@1: 1", "in@1: 1", "wf: 1"}},
 	} {
@@ -227,19 +326,31 @@ func TestGraphs(t *testing.T) {
 			if tt.want == nil {
 				return
 			}
-			require.Equal(t, tt.want, onOneCore(newStage(t).steps(newGraph(t, tt.edges), message("m")), tt.want))
+			require.Equal(
+				t,
+				tt.want,
+				onOneCore(newStage(t).steps(newGraph(t, tt.edges), message("m")), tt.want),
+			)
 		})
 	}
-	// 2: there is one way to write a graph, and Chain. 13: a function has one output by its type; 24: Go has no
-	// union types, an any takes all; 41: nodes at once share the branch, since an agent in a node has one of its
-	// own; 38: there is no gate, a Join is one. 74: the engine sets the author.
+	// 2: there is one way to write a graph, and Chain. 13: a function has one output by its type;
+	// 24: Go has no union types, an any takes all; 41: nodes at once share the branch, since an
+	// agent in a node has one of its own; 38: there is no gate, a Join is one. 74: the engine sets
+	// the author.
 	refused := append(chain(start, count), workflow.Edge{From: count, To: count, Route: "again"})
-	require.Equal(t, []string{"count@1: 0 route again", "count@2: 1 route again", "count@3: 2"}, newStage(t).steps(newGraph(t, refused), message("m"))[:3])
+	require.Equal(
+		t,
+		[]string{"count@1: 0 route again", "count@2: 1 route again", "count@3: 2"},
+		newStage(t).steps(newGraph(t, refused), message("m"))[:3],
+	)
 }
 
 // onOneCore brings steps of nodes that ran at the same time into the order that is wanted.
 func onOneCore(got, want []string) []string {
-	slices.SortStableFunc(got, func(a, b string) int { return slices.Index(want, a) - slices.Index(want, b) })
+	slices.SortStableFunc(
+		got,
+		func(a, b string) int { return slices.Index(want, a) - slices.Index(want, b) },
+	)
 	return got
 }
 
@@ -255,7 +366,10 @@ func TestRoutes(t *testing.T) {
 	} {
 		a := routes("a", tt.route)
 		end := func(name string) *workflow.Node {
-			return workflow.Func(name, func(_ context.Context, _ *workflow.Run, in struct{}) (*int, error) { return nil, nil })
+			return workflow.Func(
+				name,
+				func(_ context.Context, _ *workflow.Run, in struct{}) (*int, error) { return nil, nil },
+			)
 		}
 		g := newGraph(t, chain(start, a), []workflow.Edge{
 			{From: a, To: end("x"), Route: []string{"x", "y"}},
@@ -278,21 +392,36 @@ func TestRoutes(t *testing.T) {
 	}
 
 	// 36: a route without an output goes on; the input is null.
-	a := workflow.Func("a", func(_ context.Context, r *workflow.Run, _ struct{}) (*int, error) { r.Route("x"); return nil, nil })
+	a := workflow.Func(
+		"a",
+		func(_ context.Context, r *workflow.Run, _ struct{}) (*int, error) { r.Route("x"); return nil, nil },
+	)
 	b := takes("b")
-	require.Equal(t, []string{"a@1: null route x", "b@1: null", "wf: null"},
-		newStage(t).steps(newGraph(t, chain(start, a), []workflow.Edge{{From: a, To: b, Route: "x"}}), message("m")))
+	require.Equal(
+		t,
+		[]string{"a@1: null route x", "b@1: null", "wf: null"},
+		newStage(
+			t,
+		).steps(newGraph(t, chain(start, a), []workflow.Edge{{From: a, To: b, Route: "x"}}), message("m")),
+	)
 
 	// A route that is none fails the node.
 	bad := routes("a", map[string]any{"x": 1})
-	require.Equal(t, []string{"a@1: NODE_FAILED", "wf: NODE_FAILED"}, newStage(t).steps(newGraph(t, chain(start, bad)), message("m")))
+	require.Equal(
+		t,
+		[]string{"a@1: NODE_FAILED", "wf: NODE_FAILED"},
+		newStage(t).steps(newGraph(t, chain(start, bad)), message("m")),
+	)
 }
 
 // 42: two nodes that lead to a plain node run it twice; 13: a workflow has one output.
 func TestTwoTriggers(t *testing.T) {
 	var in []any
 	z := notes("z", &in)
-	end := workflow.Func("end", func(_ context.Context, _ *workflow.Run, _ any) (*int, error) { return nil, nil })
+	end := workflow.Func(
+		"end",
+		func(_ context.Context, _ *workflow.Run, _ any) (*int, error) { return nil, nil },
+	)
 	g := newGraph(t, chain(start, gives("x", 1), z, end), chain(start, gives("y", 2), z))
 	newStage(t).steps(g, message("m"))
 	require.ElementsMatch(t, []any{1.0, 2.0}, in)
@@ -319,8 +448,11 @@ func TestMessages(t *testing.T) {
 	})
 	a.OutputKey = "a"
 	s := newStage(t)
-	require.Equal(t, []string{"a@1: says one", "a@1: says two", `a@1: "out"`, `b@1: "out"`, `wf: "out"`},
-		s.steps(newGraph(t, chain(start, a, notes("b", &said))), message("m")))
+	require.Equal(
+		t,
+		[]string{"a@1: says one", "a@1: says two", `a@1: "out"`, `b@1: "out"`, `wf: "out"`},
+		s.steps(newGraph(t, chain(start, a, notes("b", &said))), message("m")),
+	)
 	require.Equal(t, []any{"out"}, said)
 	state, err := s.svc.Get(t.Context(), key)
 	require.NoError(t, err)
@@ -340,18 +472,30 @@ func TestParameters(t *testing.T) {
 		Other string  // no parameter
 	}
 	sets := func(values map[string]any, out any) *workflow.Node {
-		return workflow.Func("set", func(_ context.Context, r *workflow.Run, _ struct{}) (any, error) {
-			for k, v := range values {
-				r.Set(k, v)
-			}
-			return out, nil
-		})
+		return workflow.Func(
+			"set",
+			func(_ context.Context, r *workflow.Run, _ struct{}) (any, error) {
+				for k, v := range values {
+					r.Set(k, v)
+				}
+				return out, nil
+			},
+		)
 	}
-	take := workflow.Func("take", func(_ context.Context, _ *workflow.Run, in params) (string, error) {
-		return fmt.Sprintf("%+v", in), nil
-	})
-	whole := workflow.Func("whole", func(_ context.Context, _ *workflow.Run, in place) (string, error) { return in.Town, nil })
-	number := workflow.Func("number", func(_ context.Context, _ *workflow.Run, in int) (int, error) { return in, nil })
+	take := workflow.Func(
+		"take",
+		func(_ context.Context, _ *workflow.Run, in params) (string, error) {
+			return fmt.Sprintf("%+v", in), nil
+		},
+	)
+	whole := workflow.Func(
+		"whole",
+		func(_ context.Context, _ *workflow.Run, in place) (string, error) { return in.Town, nil },
+	)
+	number := workflow.Func(
+		"number",
+		func(_ context.Context, _ *workflow.Run, in int) (int, error) { return in, nil },
+	)
 	many := map[string]any{"tone": "kind", "more": []place{{"Oslo"}}}
 	for _, tt := range []struct {
 		name  string
@@ -373,7 +517,9 @@ func TestParameters(t *testing.T) {
 		{"no int of a fraction", nil, 1.5, number, "does not fit"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			events, err := newStage(t).events(newGraph(t, chain(start, sets(tt.state, tt.out), tt.node)), message("m"))
+			events, err := newStage(
+				t,
+			).events(newGraph(t, chain(start, sets(tt.state, tt.out), tt.node)), message("m"))
 			require.NoError(t, err)
 			last := events[len(events)-1]
 			require.Contains(t, fmt.Sprint(last.Output, last.ErrorMessage), tt.want)
@@ -388,14 +534,24 @@ func TestParameters(t *testing.T) {
 
 	// 25: what the workflow begins with.
 	input := session.Message("Hello, ")
-	input.Content.Parts = append(input.Content.Parts, &genai.Part{Text: "you"}, &genai.Part{InlineData: &genai.Blob{MIMEType: "x/y", Data: []byte{1}}})
+	input.Content.Parts = append(
+		input.Content.Parts,
+		&genai.Part{Text: "you"},
+		&genai.Part{InlineData: &genai.Blob{MIMEType: "x/y", Data: []byte{1}}},
+	)
 	var parts int
-	text := workflow.Func("text", func(_ context.Context, r *workflow.Run, in string) (string, error) { return in, nil })
-	content := workflow.Func("content", func(_ context.Context, r *workflow.Run, in *genai.Content) (*int, error) {
-		parts = len(in.Parts)
-		require.Equal(t, in, r.UserContent)
-		return nil, nil
-	})
+	text := workflow.Func(
+		"text",
+		func(_ context.Context, r *workflow.Run, in string) (string, error) { return in, nil },
+	)
+	content := workflow.Func(
+		"content",
+		func(_ context.Context, r *workflow.Run, in *genai.Content) (*int, error) {
+			parts = len(in.Parts)
+			require.Equal(t, in, r.UserContent)
+			return nil, nil
+		},
+	)
 	events, err := newStage(t).events(newGraph(t, chain(start, text), chain(start, content)), input)
 	require.NoError(t, err)
 	require.Equal(t, "Hello, you", events[len(events)-1].Output)
@@ -407,16 +563,30 @@ func TestInputOfANode(t *testing.T) {
 	// It is made of the output before and the state, also where that would not fit the node.
 	words := gives("words", []string{"a", "b"})
 	words.OutputKey = "words"
-	count := workflow.Func("count", func(_ context.Context, _ *workflow.Run, n int) (int, error) { return n, nil })
+	count := workflow.Func(
+		"count",
+		func(_ context.Context, _ *workflow.Run, n int) (int, error) { return n, nil },
+	)
 	count.Input = func(input any, state map[string]any) (any, error) {
 		return len(input.([]any)) + len(state["words"].([]any)), nil
 	}
-	require.Equal(t, "count@1: 4", newStage(t).steps(newGraph(t, chain(start, words, count)), message("m"))[1])
+	require.Equal(
+		t,
+		"count@1: 4",
+		newStage(t).steps(newGraph(t, chain(start, words, count)), message("m"))[1],
+	)
 
 	// Of each item, too.
-	double := workflow.Func("double", func(_ context.Context, _ *workflow.Run, s string) (string, error) { return s, nil })
+	double := workflow.Func(
+		"double",
+		func(_ context.Context, _ *workflow.Run, s string) (string, error) { return s, nil },
+	)
 	double.Input = func(input any, _ map[string]any) (any, error) { return fmt.Sprint(input, input), nil }
-	require.Contains(t, newStage(t).steps(newGraph(t, chain(start, words, workflow.Each(double, 0))), message("m")), `double@1: ["aa","bb"]`)
+	require.Contains(
+		t,
+		newStage(t).steps(newGraph(t, chain(start, words, workflow.Each(double, 0))), message("m")),
+		`double@1: ["aa","bb"]`,
+	)
 
 	// An error, or a panic, fails the run, once.
 	double.Retry.Attempts = 3
@@ -425,22 +595,40 @@ func TestInputOfANode(t *testing.T) {
 		func(any, map[string]any) (any, error) { panic("no") },
 	} {
 		double.Input = input
-		require.Equal(t, []string{"double@1: NODE_INPUT", "wf: NODE_INPUT"}, newStage(t).steps(newGraph(t, chain(start, double)), message("m")))
+		require.Equal(
+			t,
+			[]string{"double@1: NODE_INPUT", "wf: NODE_INPUT"},
+			newStage(t).steps(newGraph(t, chain(start, double)), message("m")),
+		)
 	}
 }
 
 func TestStateOfGraphInGraph(t *testing.T) {
-	in, err := workflow.New(workflow.Graph{Name: "in", Edges: chain(start, workflow.Func("w", func(_ context.Context, r *workflow.Run, _ struct{}) (*int, error) {
-		r.Set("k", "v")
-		return nil, nil
-	}))})
+	in, err := workflow.New(
+		workflow.Graph{
+			Name: "in",
+			Edges: chain(
+				start,
+				workflow.Func(
+					"w",
+					func(_ context.Context, r *workflow.Run, _ struct{}) (*int, error) {
+						r.Set("k", "v")
+						return nil, nil
+					},
+				),
+			),
+		},
+	)
 	require.NoError(t, err)
 	type param struct {
 		K string `state:"k"`
 	}
-	read := workflow.Func("read", func(_ context.Context, r *workflow.Run, in param) (string, error) {
-		return in.K + fmt.Sprint(r.Get("k")), nil
-	})
+	read := workflow.Func(
+		"read",
+		func(_ context.Context, r *workflow.Run, in param) (string, error) {
+			return in.K + fmt.Sprint(r.Get("k")), nil
+		},
+	)
 	require.Equal(t, []string{"in@1/w@1: null", "in@1: null", `read@1: "vv"`, `wf: "vv"`},
 		newStage(t).steps(newGraph(t, chain(start, workflow.Agent(in), read)), message("m")))
 }
@@ -457,8 +645,10 @@ func TestWhatARunKnows(t *testing.T) {
 		require.Equal(t, "m", r.Invocation().ID)
 		return nil, nil
 	})
-	g, err := workflow.New(workflow.Graph{Name: "wf", Artifacts: artifact.NewMemory(), Edges: slices.Concat(
-		chain(start, gives("x", 1), j, z), chain(start, gives("y", 1), j))})
+	g, err := workflow.New(
+		workflow.Graph{Name: "wf", Artifacts: artifact.NewMemory(), Edges: slices.Concat(
+			chain(start, gives("x", 1), j, z), chain(start, gives("y", 1), j))},
+	)
 	require.NoError(t, err)
 	events, err := newStage(t).events(g, message("m"))
 	require.NoError(t, err)
@@ -480,19 +670,30 @@ func TestNodesAtOnce(t *testing.T) {
 		var now, most atomic.Int32
 		var edges [][]workflow.Edge
 		for i := range 4 {
-			edges = append(edges, chain(start, workflow.Func(fmt.Sprint("n", i), func(context.Context, *workflow.Run, struct{}) (*int, error) {
-				n := now.Add(1)
-				for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
-				}
-				for end := time.Now().Add(time.Minute); most.Load() < want && time.Now().Before(end); { // the others come
-					time.Sleep(time.Millisecond)
-				}
-				time.Sleep(20 * time.Millisecond) // and perhaps too many
-				now.Add(-1)
-				return nil, nil
-			})))
+			edges = append(
+				edges,
+				chain(
+					start,
+					workflow.Func(
+						fmt.Sprint("n", i),
+						func(context.Context, *workflow.Run, struct{}) (*int, error) {
+							n := now.Add(1)
+							for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+							}
+							for end := time.Now().Add(time.Minute); most.Load() < want && time.Now().Before(end); { // the others come
+								time.Sleep(time.Millisecond)
+							}
+							time.Sleep(20 * time.Millisecond) // and perhaps too many
+							now.Add(-1)
+							return nil, nil
+						},
+					),
+				),
+			)
 		}
-		g, err := workflow.New(workflow.Graph{Name: "wf", Edges: slices.Concat(edges...), Limit: limit})
+		g, err := workflow.New(
+			workflow.Graph{Name: "wf", Edges: slices.Concat(edges...), Limit: limit},
+		)
 		require.NoError(t, err)
 		newStage(t).steps(g, message("m"))
 		require.Equal(t, want, most.Load(), "limit %d", limit)
@@ -506,7 +707,9 @@ func TestNodesAtOnce(t *testing.T) {
 		now.Add(-1)
 		return 1, nil
 	})
-	newStage(t).steps(newGraph(t, chain(start, gives("a", make([]int, 20)), workflow.Each(w, 3))), message("m"))
+	newStage(
+		t,
+	).steps(newGraph(t, chain(start, gives("a", make([]int, 20)), workflow.Each(w, 3))), message("m"))
 	require.LessOrEqual(t, most.Load(), int32(3))
 }
 
@@ -524,7 +727,11 @@ func TestRetry(t *testing.T) {
 	a := flaky("a", 2)
 	a.Retry.Attempts = 3
 	s := newStage(t)
-	require.Equal(t, []string{"a@1: NODE_FAILED", "a@1: NODE_FAILED", "a@1: 3", "wf: 3"}, s.steps(newGraph(t, chain(start, a)), message("m")))
+	require.Equal(
+		t,
+		[]string{"a@1: NODE_FAILED", "a@1: NODE_FAILED", "a@1: 3", "wf: 3"},
+		s.steps(newGraph(t, chain(start, a)), message("m")),
+	)
 	state, err := s.svc.Get(t.Context(), key)
 	require.NoError(t, err)
 	require.Empty(t, state.State, "a failed attempt sets nothing")
@@ -534,7 +741,11 @@ func TestRetry(t *testing.T) {
 	b.Retry.Attempts = 2
 	s = newStage(t)
 	g := newGraph(t, chain(start, gives("x", 1), b))
-	require.Equal(t, []string{"x@1: 1", "b@1: NODE_FAILED", "b@1: NODE_FAILED", "wf: NODE_FAILED"}, s.steps(g, message("m")))
+	require.Equal(
+		t,
+		[]string{"x@1: 1", "b@1: NODE_FAILED", "b@1: NODE_FAILED", "wf: NODE_FAILED"},
+		s.steps(g, message("m")),
+	)
 	require.Equal(t, []string{"b@1: NODE_FAILED", "b@1: 4", "wf: 4"}, s.steps(g, nil))
 	require.Empty(t, s.steps(g, nil), "it has ended")
 
@@ -554,7 +765,12 @@ func TestRetry(t *testing.T) {
 
 	// 58: the delays.
 	d := flaky("d", 3)
-	d.Retry = workflow.Retry{Attempts: 4, Delay: 10 * time.Millisecond, Factor: 3, Max: 20 * time.Millisecond}
+	d.Retry = workflow.Retry{
+		Attempts: 4,
+		Delay:    10 * time.Millisecond,
+		Factor:   3,
+		Max:      20 * time.Millisecond,
+	}
 	began := time.Now()
 	newStage(t).steps(newGraph(t, chain(start, d)), message("m"))
 	require.GreaterOrEqual(t, time.Since(began), 50*time.Millisecond)
@@ -569,23 +785,46 @@ func TestRetry(t *testing.T) {
 	})
 	e.Timeout = 100 * time.Millisecond
 	e.Retry.Attempts = 2
-	require.Equal(t, []string{"e@1: NODE_TIMEOUT", "e@1: 7", "wf: 7"}, newStage(t).steps(newGraph(t, chain(start, e)), message("m")))
+	require.Equal(
+		t,
+		[]string{"e@1: NODE_TIMEOUT", "e@1: 7", "wf: 7"},
+		newStage(t).steps(newGraph(t, chain(start, e)), message("m")),
+	)
 	e.Retry.Attempts = 0
-	require.Equal(t, []string{"e@1: NODE_TIMEOUT", "wf: NODE_TIMEOUT"}, newStage(t).steps(newGraph(t, chain(start, e)), message("m")))
+	require.Equal(
+		t,
+		[]string{"e@1: NODE_TIMEOUT", "wf: NODE_TIMEOUT"},
+		newStage(t).steps(newGraph(t, chain(start, e)), message("m")),
+	)
 
 	// A graph in a graph is tried again; what ended in it stays.
-	in, err := workflow.New(workflow.Graph{Name: "in", Edges: chain(start, gives("x", 1), flaky("y", 1))})
+	in, err := workflow.New(
+		workflow.Graph{Name: "in", Edges: chain(start, gives("x", 1), flaky("y", 1))},
+	)
 	require.NoError(t, err)
 	n := workflow.Agent(in)
 	n.Retry.Attempts = 2
-	require.Equal(t, []string{"in@1/x@1: 1", "in@1/y@1: NODE_FAILED", "in@1: NODE_FAILED", "in@1/y@1: 2", "in@1: 2", "wf: 2"},
-		newStage(t).steps(newGraph(t, chain(start, n)), message("m")))
+	require.Equal(
+		t,
+		[]string{
+			"in@1/x@1: 1",
+			"in@1/y@1: NODE_FAILED",
+			"in@1: NODE_FAILED",
+			"in@1/y@1: 2",
+			"in@1: 2",
+			"wf: 2",
+		},
+		newStage(t).steps(newGraph(t, chain(start, n)), message("m")),
+	)
 }
 
 // 60, 45: a failure cancels those that run; what ended stays.
 func TestFailureCancels(t *testing.T) {
 	quick := make(chan struct{})
-	fail := workflow.Func("fail", func(context.Context, *workflow.Run, any) (int, error) { <-quick; return 0, errors.New("no") })
+	fail := workflow.Func(
+		"fail",
+		func(context.Context, *workflow.Run, any) (int, error) { <-quick; return 0, errors.New("no") },
+	)
 	slow := workflow.Func("slow", func(ctx context.Context, r *workflow.Run, _ any) (int, error) {
 		if r.Invocation().ID != "m" {
 			return 1, nil
@@ -593,12 +832,19 @@ func TestFailureCancels(t *testing.T) {
 		<-ctx.Done()
 		return 0, ctx.Err()
 	})
-	fast := workflow.Func("fast", func(context.Context, *workflow.Run, any) (*int, error) { defer close(quick); return nil, nil })
+	fast := workflow.Func(
+		"fast",
+		func(context.Context, *workflow.Run, any) (*int, error) { defer close(quick); return nil, nil },
+	)
 	j := workflow.Join("j")
 	g := newGraph(t, chain(start, fail, j), chain(start, slow, j), chain(start, fast, j))
 	s := newStage(t)
 	steps := s.steps(g, message("m"))
-	require.ElementsMatch(t, []string{"fast@1: null", "fail@1: NODE_FAILED", "wf: NODE_FAILED"}, steps)
+	require.ElementsMatch(
+		t,
+		[]string{"fast@1: null", "fail@1: NODE_FAILED", "wf: NODE_FAILED"},
+		steps,
+	)
 	require.NotContains(t, s.steps(g, nil), "fast@1: null", "it has ended")
 
 	w := workflow.Func("w", func(ctx context.Context, r *workflow.Run, in int) (int, error) {
@@ -608,50 +854,80 @@ func TestFailureCancels(t *testing.T) {
 		<-ctx.Done()
 		return 0, ctx.Err()
 	})
-	require.Equal(t, []string{"a@1: [0,1,2]", "w@1/w@2: NODE_FAILED", "w@1: NODE_FAILED", "wf: NODE_FAILED"},
-		newStage(t).steps(newGraph(t, chain(start, gives("a", []int{0, 1, 2}), workflow.Each(w, 0))), message("m")))
+	require.Equal(
+		t,
+		[]string{"a@1: [0,1,2]", "w@1/w@2: NODE_FAILED", "w@1: NODE_FAILED", "wf: NODE_FAILED"},
+		newStage(
+			t,
+		).steps(newGraph(t, chain(start, gives("a", []int{0, 1, 2}), workflow.Each(w, 0))), message("m")),
+	)
 }
 
 // A join whose other way was not taken is an error that names what it waits for.
 func TestStuckJoin(t *testing.T) {
 	a, j := routes("a", "left"), workflow.Join("j")
 	l, r := takes("l"), takes("r")
-	g := newGraph(t, chain(start, a), []workflow.Edge{{From: a, To: l, Route: "left"}, {From: a, To: r, Route: "right"}}, chain(l, j), chain(r, j))
+	g := newGraph(
+		t,
+		chain(start, a),
+		[]workflow.Edge{{From: a, To: l, Route: "left"}, {From: a, To: r, Route: "right"}},
+		chain(l, j),
+		chain(r, j),
+	)
 	events, err := newStage(t).events(g, message("m"))
 	require.NoError(t, err)
 	last := events[len(events)-1]
 	require.Equal(t, workflow.NodeStuck, last.ErrorCode)
-	require.Equal(t, "the join j has the output of l and waits for that of r, which will not run", last.ErrorMessage)
+	require.Equal(
+		t,
+		"the join j has the output of l and waits for that of r, which will not run",
+		last.ErrorMessage,
+	)
 }
 
 func TestLoopWithoutEnd(t *testing.T) {
 	a := routes("a", "again")
-	g, err := workflow.New(workflow.Graph{Name: "wf", Runs: 3, Edges: append(chain(start, a), workflow.Edge{From: a, To: a, Route: "again"})})
+	g, err := workflow.New(
+		workflow.Graph{
+			Name:  "wf",
+			Runs:  3,
+			Edges: append(chain(start, a), workflow.Edge{From: a, To: a, Route: "again"}),
+		},
+	)
 	require.NoError(t, err)
 	steps := newStage(t).steps(g, message("m"))
 	require.Equal(t, "wf: NODE_LIMIT", steps[len(steps)-1])
 	require.Len(t, steps, 4)
 }
 
-// With plugins: what successors get is what plugins left; a withheld end is none; a stop leaves the run.
+// With plugins: what successors get is what plugins left; a withheld end is none; a stop leaves the
+// run.
 func TestPluginsAndEnds(t *testing.T) {
 	on := true
 	at := func(path string, out plugin.Outcome) *plugin.Plugin {
-		return &plugin.Plugin{Name: "p", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-			if !on || e.NodeInfo == nil || e.NodeInfo.Path != "wf@m/"+path || !e.NodeInfo.Ended {
-				return plugin.Outcome{}, nil
-			}
-			if out.Replace != nil {
-				c := e.Clone()
-				c.Output = "replaced"
-				return plugin.Outcome{Replace: c}, nil
-			}
-			return out, nil
-		}}
+		return &plugin.Plugin{
+			Name: "p",
+			OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+				if !on || e.NodeInfo == nil || e.NodeInfo.Path != "wf@m/"+path ||
+					!e.NodeInfo.Ended {
+					return plugin.Outcome{}, nil
+				}
+				if out.Replace != nil {
+					c := e.Clone()
+					c.Output = "replaced"
+					return plugin.Outcome{Replace: c}, nil
+				}
+				return out, nil
+			},
+		}
 	}
 	g := newGraph(t, chain(start, gives("a", "secret"), takes("b")))
 	s := newStage(t, at("a@1", plugin.Outcome{Replace: &session.Event{}}))
-	require.Equal(t, []string{`a@1: "replaced"`, `b@1: "replaced"`, `wf: "replaced"`}, s.steps(g, message("m")))
+	require.Equal(
+		t,
+		[]string{`a@1: "replaced"`, `b@1: "replaced"`, `wf: "replaced"`},
+		s.steps(g, message("m")),
+	)
 
 	s = newStage(t, at("a@1", plugin.Outcome{Withhold: true}))
 	require.Equal(t, []string{"a@1: NODE_WITHHELD", "wf: NODE_WITHHELD"}, s.steps(g, message("m")))
@@ -661,9 +937,12 @@ func TestPluginsAndEnds(t *testing.T) {
 	on = true
 
 	// Who withholds all that a workflow says leaves the run as it is.
-	mute := &plugin.Plugin{Name: "p", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		return plugin.Outcome{Withhold: on && e.NodeInfo != nil}, nil
-	}}
+	mute := &plugin.Plugin{
+		Name: "p",
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			return plugin.Outcome{Withhold: on && e.NodeInfo != nil}, nil
+		},
+	}
 	s = newStage(t, mute)
 	require.Empty(t, s.steps(g, message("m")))
 	require.Empty(t, s.steps(g, nil))

@@ -53,23 +53,27 @@ func openStore(ctx context.Context, where string) (session.Service, error) {
 	return sqlite.Open(ctx, where)
 }
 
-// twenty is a workflow of 20 nodes: a fan-out with a join, a graph in the graph, workers, a child, a loop and
-// a node that fails at first. Each takes up to longest.
+// twenty is a workflow of 20 nodes: a fan-out with a join, a graph in the graph, workers, a child,
+// a loop and a node that fails at first. Each takes up to longest.
 func twenty(longest time.Duration, wrong func(string)) agent.Agent {
 	names := 0
 	step := func() *workflow.Node {
 		names++
-		return workflow.Func(fmt.Sprint("n", names), func(ctx context.Context, r *workflow.Run, in any) (any, error) {
-			if own := session.NewWorkflowRuns(r.Invocation().Live).Run(r.Path); own != nil && own.Ended() {
-				wrong(r.Path + " has ended, and runs again")
-			}
-			select {
-			case <-time.After(rand.N(longest)):
-			case <-ctx.Done():
-				return nil, context.Cause(ctx)
-			}
-			return []any{r.Path, total(in)}, nil
-		})
+		return workflow.Func(
+			fmt.Sprint("n", names),
+			func(ctx context.Context, r *workflow.Run, in any) (any, error) {
+				if own := session.NewWorkflowRuns(r.Invocation().Live).Run(r.Path); own != nil &&
+					own.Ended() {
+					wrong(r.Path + " has ended, and runs again")
+				}
+				select {
+				case <-time.After(rand.N(longest)):
+				case <-ctx.Done():
+					return nil, context.Cause(ctx)
+				}
+				return []any{r.Path, total(in)}, nil
+			},
+		)
 	}
 	must := func(g agent.Agent, err error) agent.Agent {
 		if err != nil {
@@ -77,7 +81,9 @@ func twenty(longest time.Duration, wrong func(string)) agent.Agent {
 		}
 		return g
 	}
-	in := workflow.Agent(must(workflow.New(workflow.Graph{Name: "in", Edges: chain(start, step(), step(), step())})))
+	in := workflow.Agent(
+		must(workflow.New(workflow.Graph{Name: "in", Edges: chain(start, step(), step(), step())})),
+	)
 	split, join := step(), workflow.Join("join")
 	child := step()
 	does := workflow.Func("does", func(ctx context.Context, r *workflow.Run, in any) (any, error) {
@@ -101,21 +107,30 @@ func twenty(longest time.Duration, wrong func(string)) agent.Agent {
 	last := step()
 	edges := slices.Concat(
 		chain(start, step(), split, step(), step(), join),
-		chain(split, step(), join), chain(split, in, join),
+		chain(split, step(), join),
+		chain(split, in, join),
 		chain(join, does, workflow.Each(step(), 2), fails, step(), loop),
-		[]workflow.Edge{{From: loop, To: loop, Route: "again"}, {From: loop, To: last, Route: workflow.Default}},
-		chain(last, step(), step()))
+		[]workflow.Edge{
+			{From: loop, To: loop, Route: "again"},
+			{From: loop, To: last, Route: workflow.Default},
+		},
+		chain(last, step(), step()),
+	)
 	return must(workflow.New(workflow.Graph{Name: "wf", Edges: edges}))
 }
 
-// impatient is a store that does not wait long for a session that another process has: 20 ms, and twice as long each
-// time it was in vain, so that a slow machine gets on, too.
+// impatient is a store that does not wait long for a session that another process has: 20 ms, and
+// twice as long each time it was in vain, so that a slow machine gets on, too.
 type impatient struct {
 	session.Service
 	inVain int // how often, one time after the other
 }
 
-func (s *impatient) Lease(ctx context.Context, key session.Key, holder string) (*session.Lease, error) {
+func (s *impatient) Lease(
+	ctx context.Context,
+	key session.Key,
+	holder string,
+) (*session.Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Millisecond<<min(s.inVain, 7))
 	defer cancel()
 	lease, err := s.Service.Lease(ctx, key, holder)
@@ -168,8 +183,10 @@ func workOn(where string) error {
 					began = true
 					fmt.Println("begin")
 				}
-				if err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) &&
-					!errors.Is(err, session.ErrFenced) && !errors.Is(err, session.ErrConflict) {
+				if err != nil && !errors.Is(err, context.DeadlineExceeded) &&
+					!errors.Is(err, context.Canceled) &&
+					!errors.Is(err, session.ErrFenced) &&
+					!errors.Is(err, session.ErrConflict) {
 					return err
 				}
 			}
@@ -191,7 +208,11 @@ type worker struct {
 }
 
 func startWorker(t *testing.T, where string) *worker {
-	w := &worker{cmd: exec.Command(os.Args[0]), begun: make(chan struct{}), done: make(chan struct{})}
+	w := &worker{
+		cmd:   exec.Command(os.Args[0]),
+		begun: make(chan struct{}),
+		done:  make(chan struct{}),
+	}
 	w.cmd.Env = append(os.Environ(), killed+"="+where)
 	w.cmd.Stderr = os.Stderr
 	in, err := w.cmd.StdinPipe()
@@ -223,7 +244,8 @@ func startWorker(t *testing.T, where string) *worker {
 	return w
 }
 
-// A crash at each append, before and after it is done, leaves what the next invocation goes on with to the same ends.
+// A crash at each append, before and after it is done, leaves what the next invocation goes on with
+// to the same ends.
 func TestACrashAtEachAppend(t *testing.T) {
 	root := twenty(time.Millisecond, func(what string) { t.Error(what) })
 	whole := newStage(t)
@@ -249,8 +271,9 @@ func TestACrashAtEachAppend(t *testing.T) {
 	}
 }
 
-// Two processes compete for the runs of a workflow of 20 nodes and are killed (SIGKILL) in the middle of runs, 4
-// times (see contract.Times). In the end each node has ended once, with what it ends with where nobody is killed.
+// Two processes compete for the runs of a workflow of 20 nodes and are killed (SIGKILL) in the
+// middle of runs, 4 times (see contract.Times). In the end each node has ended once, with what it
+// ends with where nobody is killed.
 func TestKilledProcesses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that are killed take a while: run without -short")
@@ -339,8 +362,13 @@ func killProcesses(t *testing.T, where string) {
 	for _, key := range keys {
 		require.Equal(t, want, nodeEnds(t, logOf(key)), "%s", key.ID)
 	}
-	t.Logf("%d kills in the middle of runs, %d between them; %d runs of a workflow with %d ends each, every end once",
-		kills, others, len(keys), len(want))
+	t.Logf(
+		"%d kills in the middle of runs, %d between them; %d runs of a workflow with %d ends each, every end once",
+		kills,
+		others,
+		len(keys),
+		len(want),
+	)
 }
 
 // nodeEnds returns what the runs in a log have ended with, by path. No run ends twice.
@@ -351,7 +379,9 @@ func nodeEnds(t *testing.T, log []*session.Event) map[string]string {
 			continue
 		}
 		require.NotContains(t, ends, e.NodeInfo.Path, "it ends twice")
-		data, err := json.Marshal([]any{e.Output, e.NodeInfo.OutputOf, e.Actions.Route, e.Actions.StateDelta})
+		data, err := json.Marshal(
+			[]any{e.Output, e.NodeInfo.OutputOf, e.Actions.Route, e.Actions.StateDelta},
+		)
 		require.NoError(t, err)
 		ends[e.NodeInfo.Path] = string(data)
 	}

@@ -30,8 +30,9 @@ import (
 	"github.com/plughook/plughook/session/sqlite"
 )
 
-// A plan makes graphs whose runs lead to one result, whatever disturbs them: each node gets one trigger
-// for each of the block that it is in, and what it does depends on its input and the log alone.
+// A plan makes graphs whose runs lead to one result, whatever disturbs them: each node gets one
+// trigger for each of the block that it is in, and what it does depends on its input and the log
+// alone.
 type plan struct {
 	draw  func(n int, what string) int
 	names int
@@ -45,8 +46,8 @@ func (p *plan) name(kind string) string {
 	return fmt.Sprintf("%s%d", kind, p.names)
 }
 
-// leaf is a node that calculates. It may ask, fail a few times, be too slow at first, or be one of those that must not
-// run twice.
+// leaf is a node that calculates. It may ask, fail a few times, be too slow at first, or be one of
+// those that must not run twice.
 func (p *plan) leaf() *workflow.Node {
 	asks := max(0, p.draw(6, "asks")-3)
 	fails := max(0, p.draw(8, "fails")-5)
@@ -100,10 +101,13 @@ func (p *plan) check(r *workflow.Run) {
 
 // sum is a node that adds up all numbers in its input.
 func (p *plan) sum(kind string) *workflow.Node {
-	return workflow.Func(p.name(kind), func(_ context.Context, r *workflow.Run, in any) (int, error) {
-		p.check(r)
-		return total(in) % 1000, nil
-	})
+	return workflow.Func(
+		p.name(kind),
+		func(_ context.Context, r *workflow.Run, in any) (int, error) {
+			p.check(r)
+			return total(in) % 1000, nil
+		},
+	)
 }
 
 func total(v any) (sum int) {
@@ -145,11 +149,14 @@ func (p *plan) block(from *workflow.Node, route any, depth int) *workflow.Node {
 		return end
 	case 3: // one of two ways
 		name := p.name("choose")
-		choose := workflow.Func(name, func(_ context.Context, r *workflow.Run, in int) (int, error) {
-			p.check(r)
-			r.Route([]any{"odd", true, in % 2}[in%3])
-			return in, nil
-		})
+		choose := workflow.Func(
+			name,
+			func(_ context.Context, r *workflow.Run, in int) (int, error) {
+				p.check(r)
+				r.Route([]any{"odd", true, in % 2}[in%3])
+				return in, nil
+			},
+		)
 		p.link(from, choose, route)
 		end := p.sum("meet")
 		p.link(p.block(choose, []any{"odd", 1}, depth-1), end, nil)
@@ -179,14 +186,17 @@ func (p *plan) block(from *workflow.Node, route any, depth int) *workflow.Node {
 		return end
 	case 5: // workers
 		items := p.draw(4, "items")
-		list := workflow.Func(p.name("list"), func(_ context.Context, r *workflow.Run, in int) ([]int, error) {
-			p.check(r)
-			var list []int
-			for i := range items {
-				list = append(list, in+i)
-			}
-			return list, nil
-		})
+		list := workflow.Func(
+			p.name("list"),
+			func(_ context.Context, r *workflow.Run, in int) ([]int, error) {
+				p.check(r)
+				var list []int
+				for i := range items {
+					list = append(list, in+i)
+				}
+				return list, nil
+			},
+		)
 		p.link(from, list, route)
 		worker := p.leaf()
 		worker.OutputKey = "" // the last one would win
@@ -214,68 +224,90 @@ func (p *plan) block(from *workflow.Node, route any, depth int) *workflow.Node {
 		return end
 	case 7: // a node that runs others
 		one, two := p.leaf(), p.leaf()
-		n := workflow.Func(p.name("calls"), func(ctx context.Context, r *workflow.Run, in int) (int, error) {
-			p.check(r)
-			var a, b int
-			err := r.Together(ctx, func(ctx context.Context) (err error) {
-				a, err = workflow.Do[int](ctx, r, one, "x", in)
-				return err
-			}, func(ctx context.Context) (err error) {
-				b, err = workflow.Do[int](ctx, r, two, "y", in+1)
-				return err
-			})
-			if err != nil {
-				return 0, err
-			}
-			again, err := workflow.Do[int](ctx, r, one, "", a+b)
-			return again, err
-		})
+		n := workflow.Func(
+			p.name("calls"),
+			func(ctx context.Context, r *workflow.Run, in int) (int, error) {
+				p.check(r)
+				var a, b int
+				err := r.Together(ctx, func(ctx context.Context) (err error) {
+					a, err = workflow.Do[int](ctx, r, one, "x", in)
+					return err
+				}, func(ctx context.Context) (err error) {
+					b, err = workflow.Do[int](ctx, r, two, "y", in+1)
+					return err
+				})
+				if err != nil {
+					return 0, err
+				}
+				again, err := workflow.Do[int](ctx, r, one, "", a+b)
+				return again, err
+			},
+		)
 		p.link(from, n, route)
 		return n
 	case 8: // a node whose output is that of another
 		child := p.leaf()
-		n := workflow.Func(p.name("delegates"), func(ctx context.Context, r *workflow.Run, in int) (int, error) {
-			p.check(r)
-			return workflow.Delegate[int](ctx, r, child, "", in)
-		})
+		n := workflow.Func(
+			p.name("delegates"),
+			func(ctx context.Context, r *workflow.Run, in int) (int, error) {
+				p.check(r)
+				return workflow.Delegate[int](ctx, r, child, "", in)
+			},
+		)
 		n.OutputKey = "out_" + n.Name
 		p.link(from, n, route)
 		end := p.sum("own")
 		p.link(n, end, nil)
 		return end
 	case 9: // a node that goes on after the failure of another, and asks
-		bad := workflow.Func(p.name("bad"), func(_ context.Context, r *workflow.Run, _ int) (int, error) {
-			p.check(r)
-			return 0, errors.New("never")
-		})
+		bad := workflow.Func(
+			p.name("bad"),
+			func(_ context.Context, r *workflow.Run, _ int) (int, error) {
+				p.check(r)
+				return 0, errors.New("never")
+			},
+		)
 		worth := p.draw(2, "another attempt") == 0
-		bad.Retry = workflow.Retry{Attempts: 1 + p.draw(3, "attempts of bad"), If: func(error) bool { return worth }}
-		n := workflow.Func(p.name("mends"), func(ctx context.Context, r *workflow.Run, in int) (int, error) {
-			p.check(r)
-			_, err := workflow.Do[int](ctx, r, bad, "", in)
-			var failed *workflow.Error
-			if !errors.As(err, &failed) {
-				return 0, err
-			}
-			answer, err := workflow.Ask[int](ctx, r, "and now", "A number?")
-			return in + answer, err
-		})
+		bad.Retry = workflow.Retry{
+			Attempts: 1 + p.draw(3, "attempts of bad"),
+			If:       func(error) bool { return worth },
+		}
+		n := workflow.Func(
+			p.name("mends"),
+			func(ctx context.Context, r *workflow.Run, in int) (int, error) {
+				p.check(r)
+				_, err := workflow.Do[int](ctx, r, bad, "", in)
+				var failed *workflow.Error
+				if !errors.As(err, &failed) {
+					return 0, err
+				}
+				answer, err := workflow.Ask[int](ctx, r, "and now", "A number?")
+				return in + answer, err
+			},
+		)
 		p.link(from, n, route)
 		return n
 	case 10: // an agent
-		a := agent.New(p.name("agent"), "", func(_ context.Context, h *agent.Host) iter.Seq2[*session.Event, error] {
-			return func(yield func(*session.Event, error) bool) {
-				p.slow()
-				yield(session.Reply(h.Now().Input.Text()+"1"), nil)
-			}
-		})
+		a := agent.New(
+			p.name("agent"),
+			"",
+			func(_ context.Context, h *agent.Host) iter.Seq2[*session.Event, error] {
+				return func(yield func(*session.Event, error) bool) {
+					p.slow()
+					yield(session.Reply(h.Now().Input.Text()+"1"), nil)
+				}
+			},
+		)
 		n := workflow.Agent(a)
 		p.link(from, n, route)
-		end := workflow.Func(p.name("reads"), func(_ context.Context, r *workflow.Run, in string) (int, error) {
-			p.check(r)
-			number, err := strconv.Atoi(in)
-			return number % 1000, err
-		})
+		end := workflow.Func(
+			p.name("reads"),
+			func(_ context.Context, r *workflow.Run, in string) (int, error) {
+				p.check(r)
+				number, err := strconv.Atoi(in)
+				return number % 1000, err
+			},
+		)
 		p.link(n, end, nil)
 		return end
 	}
@@ -289,13 +321,16 @@ func (p *plan) block(from *workflow.Node, route any, depth int) *workflow.Node {
 
 // first is the first node of a graph: it makes a number of what the graph begins with.
 func (p *plan) first() *workflow.Node {
-	return workflow.Func(p.name("first"), func(_ context.Context, r *workflow.Run, in any) (int, error) {
-		p.check(r)
-		if text, ok := in.(string); ok {
-			return len(text), nil
-		}
-		return total(in), nil
-	})
+	return workflow.Func(
+		p.name("first"),
+		func(_ context.Context, r *workflow.Run, in any) (int, error) {
+			p.check(r)
+			if text, ok := in.(string); ok {
+				return len(text), nil
+			}
+			return total(in), nil
+		},
+	)
 }
 
 func (p *plan) graph(limit int) agent.Agent {
@@ -317,7 +352,11 @@ type fragile struct {
 
 var errCrash = errors.New("crash")
 
-func (f *fragile) Append(ctx context.Context, at session.AppendTarget, events ...*session.Event) (int64, error) {
+func (f *fragile) Append(
+	ctx context.Context,
+	at session.AppendTarget,
+	events ...*session.Event,
+) (int64, error) {
 	how := f.fails()
 	if how == 1 {
 		return 0, errCrash
@@ -397,20 +436,40 @@ func (m *machine) result() (outputs map[string]string, state string) {
 		whole = m.once(next)
 
 		// Somebody compacts what was said before the run.
-		if s, err := m.svc.Get(context.Background(), m.key); err == nil && s.Position > 3 && m.disturb(10) {
-			c := &session.Compaction{Through: 2, Frontier: s.Frontier, Content: genai.NewContentFromText("before", genai.RoleUser)}
-			e := &session.Event{Author: "plugin/compaction", Actions: session.Actions{Compaction: c}}
-			_, err := m.svc.Append(context.Background(), session.AppendTarget{Key: m.key, After: s.Position}, e)
+		if s, err := m.svc.Get(context.Background(), m.key); err == nil && s.Position > 3 &&
+			m.disturb(10) {
+			c := &session.Compaction{
+				Through:  2,
+				Frontier: s.Frontier,
+				Content:  genai.NewContentFromText("before", genai.RoleUser),
+			}
+			e := &session.Event{
+				Author:  "plugin/compaction",
+				Actions: session.Actions{Compaction: c},
+			}
+			_, err := m.svc.Append(
+				context.Background(),
+				session.AppendTarget{Key: m.key, After: s.Position},
+				e,
+			)
 			if err != nil {
 				require.ErrorIs(m.t, err, session.ErrInvalid, "there is one already")
 			}
 		}
 
 		// Somebody rewinds to some position after the input.
-		if s, err := m.svc.Get(context.Background(), m.key); err == nil && s.Position > 3 && m.disturb(6) {
+		if s, err := m.svc.Get(context.Background(), m.key); err == nil && s.Position > 3 &&
+			m.disturb(6) {
 			to := 3 + m.rand.Int64N(s.Position-2)
-			back := &session.Event{Author: "plugin/rewind", Actions: session.Actions{Rewind: &session.Rewind{To: to}}}
-			_, err := m.svc.Append(context.Background(), session.AppendTarget{Key: m.key, After: s.Position}, back)
+			back := &session.Event{
+				Author:  "plugin/rewind",
+				Actions: session.Actions{Rewind: &session.Rewind{To: to}},
+			}
+			_, err := m.svc.Append(
+				context.Background(),
+				session.AppendTarget{Key: m.key, After: s.Position},
+				back,
+			)
 			require.NoError(m.t, err)
 			whole = false
 		}
@@ -442,8 +501,8 @@ func (m *machine) result() (outputs map[string]string, state string) {
 	return outputs, string(data)
 }
 
-// answer returns an input with answers to some of the open questions, or nil if there are none. What is
-// answered is the number of the question's name; now and then the answer is wrong.
+// answer returns an input with answers to some of the open questions, or nil if there are none.
+// What is answered is the number of the question's name; now and then the answer is wrong.
 func (m *machine) answer(w *session.WorkflowRun) *session.Event {
 	var input *session.Event
 	for _, n := range w.Nodes {
@@ -473,8 +532,8 @@ func (m *machine) answer(w *session.WorkflowRun) *session.Event {
 	return input
 }
 
-// Whatever cuts a workflow off, whoever rewinds it, in whatever order nodes end and answers come: the
-// result is that of a run that nothing disturbed, and no node that has ended runs again.
+// Whatever cuts a workflow off, whoever rewinds it, in whatever order nodes end and answers come:
+// the result is that of a run that nothing disturbed, and no node that has ended runs again.
 func TestDisturbedRunsEndAlike(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) { disturbed(rt, memory.New()) })
 }
@@ -526,10 +585,21 @@ func disturbed(rt *rapid.T, svc session.Service) {
 			wrong: func(what string) { rt.Errorf("%s", what) },
 		}
 		key := session.Key{App: "app", User: "ada", ID: session.NewID()}
-		m := &machine{t: rt, root: p.graph(limit), svc: svc, key: key, rand: rand.New(rand.NewPCG(seed, 7))}
+		m := &machine{
+			t:    rt,
+			root: p.graph(limit),
+			svc:  svc,
+			key:  key,
+			rand: rand.New(rand.NewPCG(seed, 7)),
+		}
 		_, err := svc.Create(context.Background(), key, nil)
 		require.NoError(rt, err)
-		_, err = svc.Append(context.Background(), session.AppendTarget{Key: key}, session.Message("before"), &session.Event{Author: "wf", Content: session.Reply("yes").Content})
+		_, err = svc.Append(
+			context.Background(),
+			session.AppendTarget{Key: key},
+			session.Message("before"),
+			&session.Event{Author: "wf", Content: session.Reply("yes").Content},
+		)
 		require.NoError(rt, err)
 		left := disturbances
 		m.disturb = func(n int) bool {

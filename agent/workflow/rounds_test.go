@@ -15,8 +15,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Each round of a loop is a run of its own whose input is the output before it, and a join in the loop takes the
-// ends of its round.
+// Each round of a loop is a run of its own whose input is the output before it, and a join in the
+// loop takes the ends of its round.
 func TestRoundsOfALoop(t *testing.T) {
 	head := workflow.Func("head", func(_ context.Context, _ *workflow.Run, in any) (string, error) {
 		if both, ok := in.(map[string]any); ok {
@@ -25,7 +25,10 @@ func TestRoundsOfALoop(t *testing.T) {
 		return "hello.", nil
 	})
 	side := func(name string) *workflow.Node {
-		return workflow.Func(name, func(_ context.Context, _ *workflow.Run, in string) (string, error) { return name + in, nil })
+		return workflow.Func(
+			name,
+			func(_ context.Context, _ *workflow.Run, in string) (string, error) { return name + in, nil },
+		)
 	}
 	l, r, j := side("l"), side("r"), workflow.Join("j")
 	j2 := workflow.Func("tail", func(_ context.Context, r *workflow.Run, in any) (any, error) {
@@ -34,7 +37,12 @@ func TestRoundsOfALoop(t *testing.T) {
 		}
 		return in, nil
 	})
-	g := newGraph(t, chain(start, head, l, j, j2), chain(head, r, j), []workflow.Edge{{From: j2, To: head, Route: "again"}})
+	g := newGraph(
+		t,
+		chain(start, head, l, j, j2),
+		chain(head, r, j),
+		[]workflow.Edge{{From: j2, To: head, Route: "again"}},
+	)
 	want := []string{
 		`head@1: "hello."`, `l@1: "lhello."`, `r@1: "rhello."`, `j@1: {"l":"lhello.","r":"rhello."}`,
 		`tail@1: {"l":"lhello.","r":"rhello."} route again`,
@@ -56,14 +64,17 @@ func TestBranchesDoNotWaitForEachOther(t *testing.T) {
 			return nil, context.Cause(ctx)
 		}
 	})
-	last := workflow.Func("last", func(context.Context, *workflow.Run, any) (*int, error) { close(over); return nil, nil })
+	last := workflow.Func(
+		"last",
+		func(context.Context, *workflow.Run, any) (*int, error) { close(over); return nil, nil },
+	)
 	g := newGraph(t, chain(start, slow), chain(start, takes("a"), takes("b"), last))
 	steps := newStage(t).steps(g, message("m"))
 	require.Equal(t, []string{"last@1: null", "slow@1: null", "wf: null"}, steps[2:])
 }
 
-// As many workers run at once as may, also when the run goes on in another process; those that wait for a person
-// do not count.
+// As many workers run at once as may, also when the run goes on in another process; those that wait
+// for a person do not count.
 func TestLimitOfWorkersAfterAResume(t *testing.T) {
 	var now, most atomic.Int32
 	w := workflow.Func("w", func(ctx context.Context, r *workflow.Run, in int) (int, error) {
@@ -95,19 +106,34 @@ func TestLimitOfWorkersAfterAResume(t *testing.T) {
 
 // Children of one name under two parents are two runs.
 func TestOneChildOfTwoParents(t *testing.T) {
-	child := workflow.Func("child", func(_ context.Context, _ *workflow.Run, in string) (string, error) { return "child of " + in, nil })
+	child := workflow.Func(
+		"child",
+		func(_ context.Context, _ *workflow.Run, in string) (string, error) { return "child of " + in, nil },
+	)
 	parent := func(name string) *workflow.Node {
-		return workflow.Func(name, func(ctx context.Context, r *workflow.Run, _ any) (string, error) {
-			return workflow.Do[string](ctx, r, child, "c", name)
-		})
+		return workflow.Func(
+			name,
+			func(ctx context.Context, r *workflow.Run, _ any) (string, error) {
+				return workflow.Do[string](ctx, r, child, "c", name)
+			},
+		)
 	}
 	g := newGraph(t, chain(start, parent("a"), parent("b")))
-	require.Equal(t, []string{`a@1/child@c: "child of a"`, `a@1: "child of a"`, `b@1/child@c: "child of b"`, `b@1: "child of b"`, `wf: "child of b"`},
-		newStage(t).steps(g, message("m")))
+	require.Equal(
+		t,
+		[]string{
+			`a@1/child@c: "child of a"`,
+			`a@1: "child of a"`,
+			`b@1/child@c: "child of b"`,
+			`b@1: "child of b"`,
+			`wf: "child of b"`,
+		},
+		newStage(t).steps(g, message("m")),
+	)
 }
 
-// A run is the same after its answer, after a failure and in another process: its path, its input, who
-// began it.
+// A run is the same after its answer, after a failure and in another process: its path, its input,
+// who began it.
 func TestARunIsTheSameAfterAResume(t *testing.T) {
 	type seen struct {
 		Path, By, Text string
@@ -116,7 +142,10 @@ func TestARunIsTheSameAfterAResume(t *testing.T) {
 	}
 	var all []seen
 	a := workflow.Func("a", func(ctx context.Context, r *workflow.Run, in any) (string, error) {
-		all = append(all, seen{r.Path, r.TriggeredBy, r.UserContent.Parts[0].Text, in, r.Predecessors})
+		all = append(
+			all,
+			seen{r.Path, r.TriggeredBy, r.UserContent.Parts[0].Text, in, r.Predecessors},
+		)
 		word, err := workflow.Ask[string](ctx, r, "q", "?")
 		if err == nil && r.Attempt == 1 {
 			err = errors.New("not yet")
@@ -134,14 +163,18 @@ func TestARunIsTheSameAfterAResume(t *testing.T) {
 	require.Equal(t, all[0], all[2])
 }
 
-// What an agent in a node says while it speaks reaches the caller, and is not stored, nor is its state.
+// What an agent in a node says while it speaks reaches the caller, and is not stored, nor is its
+// state.
 func TestPartialEvents(t *testing.T) {
-	speaks := does("speaks", func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
-		part := session.Reply("he")
-		part.Partial = true
-		part.Actions.StateDelta = map[string]any{"k": 1}
-		_ = yield(part, nil) && yield(session.Reply("hello"), nil)
-	})
+	speaks := does(
+		"speaks",
+		func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+			part := session.Reply("he")
+			part.Partial = true
+			part.Actions.StateDelta = map[string]any{"k": 1}
+			_ = yield(part, nil) && yield(session.Reply("hello"), nil)
+		},
+	)
 	s := newStage(t)
 	r := s.runner(newGraph(t, chain(start, workflow.Agent(speaks))))
 	var said []string
@@ -154,7 +187,13 @@ func TestPartialEvents(t *testing.T) {
 	}
 	require.NoError(t, r.Close(context.Background()))
 	require.Equal(t, []string{"he", "hello"}, said)
-	require.False(t, slices.ContainsFunc(s.live(), func(e *session.Event) bool { return e.Partial || e.Text() == "he" }))
+	require.False(
+		t,
+		slices.ContainsFunc(
+			s.live(),
+			func(e *session.Event) bool { return e.Partial || e.Text() == "he" },
+		),
+	)
 	state, err := s.svc.Get(t.Context(), key)
 	require.NoError(t, err)
 	require.Empty(t, state.State)
@@ -164,9 +203,19 @@ func TestPartialEvents(t *testing.T) {
 func TestOneRouteToSeveralNodes(t *testing.T) {
 	a, j := routes("a", "x"), workflow.Join("j")
 	b, c := takes("b"), takes("c")
-	g := newGraph(t, chain(start, a), []workflow.Edge{{From: a, To: b, Route: "x"}, {From: a, To: c, Route: "x"}}, chain(b, j), chain(c, j))
+	g := newGraph(
+		t,
+		chain(start, a),
+		[]workflow.Edge{{From: a, To: b, Route: "x"}, {From: a, To: c, Route: "x"}},
+		chain(b, j),
+		chain(c, j),
+	)
 	steps := newStage(t).steps(g, message("m"))
-	require.Equal(t, []string{`j@1: {"b":"hello","c":"hello"}`, `wf: {"b":"hello","c":"hello"}`}, steps[3:])
+	require.Equal(
+		t,
+		[]string{`j@1: {"b":"hello","c":"hello"}`, `wf: {"b":"hello","c":"hello"}`},
+		steps[3:],
+	)
 }
 
 // The type of a function behind a join says what each of the nodes before it must hand over.
@@ -176,11 +225,16 @@ func TestInputBehindAJoin(t *testing.T) {
 		X int    `json:"x"`
 		Y string `json:"y"`
 	}
-	sum := workflow.Func("sum", func(_ context.Context, _ *workflow.Run, in inputs) (string, error) {
-		return fmt.Sprint(in.X, in.Y), nil
-	})
+	sum := workflow.Func(
+		"sum",
+		func(_ context.Context, _ *workflow.Run, in inputs) (string, error) {
+			return fmt.Sprint(in.X, in.Y), nil
+		},
+	)
 	for want, y := range map[string]any{"wf: \"1two\"": "two", "wf: NODE_INPUT": 2} {
-		steps := newStage(t).steps(newGraph(t, chain(start, gives("x", 1), j, sum), chain(start, gives("y", y), j)), message("m"))
+		steps := newStage(
+			t,
+		).steps(newGraph(t, chain(start, gives("x", 1), j, sum), chain(start, gives("y", y), j)), message("m"))
 		require.Equal(t, want, steps[len(steps)-1])
 	}
 }

@@ -23,7 +23,8 @@ func sets(name, key string, value any) *workflow.Node {
 	})
 }
 
-// What a node may set: the keys of the graph's state with values of their types, and those with a ':'.
+// What a node may set: the keys of the graph's state with values of their types, and those with a
+// ':'.
 func TestStateOfAGraph(t *testing.T) {
 	state := workflow.StateOf[letterState]()
 	for _, tt := range []struct {
@@ -42,7 +43,13 @@ func TestStateOfAGraph(t *testing.T) {
 		{"count", 1.5, "the state does not fit: /count: "},
 		{"tags", []int{1}, "the state does not fit: /tags/0: "},
 	} {
-		g, err := workflow.New(workflow.Graph{Name: "wf", State: state, Edges: chain(start, sets("a", tt.key, tt.value))})
+		g, err := workflow.New(
+			workflow.Graph{
+				Name:  "wf",
+				State: state,
+				Edges: chain(start, sets("a", tt.key, tt.value)),
+			},
+		)
 		require.NoError(t, err)
 		events, err := newStage(t).events(g, message("m"))
 		require.NoError(t, err)
@@ -57,7 +64,9 @@ func TestStateIsInherited(t *testing.T) {
 	own := sets("own", "Other", "x")
 	own.State = workflow.StateOf[other]()
 	inner := func(state *workflow.State) *workflow.Node {
-		g, err := workflow.New(workflow.Graph{Name: "in", State: state, Edges: chain(start, sets("a", "Other", "x"))})
+		g, err := workflow.New(
+			workflow.Graph{Name: "in", State: state, Edges: chain(start, sets("a", "Other", "x"))},
+		)
 		require.NoError(t, err)
 		return workflow.Agent(g)
 	}
@@ -78,7 +87,13 @@ func TestStateIsInherited(t *testing.T) {
 		"that around a worker":        {workflow.Each(worker, 0), false},
 		"that around a child":         {child, false},
 	} {
-		g, err := workflow.New(workflow.Graph{Name: "wf", State: workflow.StateOf[letterState](), Edges: chain(start, tt.node)})
+		g, err := workflow.New(
+			workflow.Graph{
+				Name:  "wf",
+				State: workflow.StateOf[letterState](),
+				Edges: chain(start, tt.node),
+			},
+		)
 		require.NoError(t, err, name)
 		steps := newStage(t).steps(g, message("m"))
 		require.Equal(t, tt.fits, steps[len(steps)-1] != "wf: NODE_FAILED", "%s: %v", name, steps)
@@ -105,9 +120,16 @@ func TestStateIsCheckedWhenAGraphIsBuilt(t *testing.T) {
 	require.NoError(t, err)
 	listed := reads("listed")
 	_, err = workflow.New(workflow.Graph{
-		Name:     "wf",
-		State:    workflow.StateOf[letterState](),
-		Edges:    chain(start, reads("a"), keyed, lost, workflow.Each(called("w", reads("w")), 0), workflow.Agent(in)),
+		Name:  "wf",
+		State: workflow.StateOf[letterState](),
+		Edges: chain(
+			start,
+			reads("a"),
+			keyed,
+			lost,
+			workflow.Each(called("w", reads("w")), 0),
+			workflow.Agent(in),
+		),
 		Children: []*workflow.Node{listed},
 	})
 	for _, want := range []string{
@@ -124,7 +146,9 @@ func TestStateIsCheckedWhenAGraphIsBuilt(t *testing.T) {
 	require.NotContains(t, err.Error(), "app:x")
 	require.NotContains(t, err.Error(), "node_input")
 
-	_, err = workflow.New(workflow.Graph{Name: "wf", State: workflow.StateOf[[]string](), Edges: chain(start, keyed)})
+	_, err = workflow.New(
+		workflow.Graph{Name: "wf", State: workflow.StateOf[[]string](), Edges: chain(start, keyed)},
+	)
 	require.ErrorContains(t, err, "the state of type []string: it is no struct")
 	bad := gives("bad", 1)
 	bad.State = workflow.StateOf[int]()

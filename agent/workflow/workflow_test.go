@@ -23,51 +23,80 @@ import (
 var key = session.Key{App: "app", User: "ada", ID: "s"}
 
 // does is an agent that does something.
-func does(name string, f func(ctx context.Context, h *agent.Host, yield func(*session.Event, error) bool)) agent.Agent {
-	return agent.New(name, "", func(ctx context.Context, h *agent.Host) iter.Seq2[*session.Event, error] {
-		return func(yield func(*session.Event, error) bool) { f(ctx, h, yield) }
-	})
+func does(
+	name string,
+	f func(ctx context.Context, h *agent.Host, yield func(*session.Event, error) bool),
+) agent.Agent {
+	return agent.New(
+		name,
+		"",
+		func(ctx context.Context, h *agent.Host) iter.Seq2[*session.Event, error] {
+			return func(yield func(*session.Event, error) bool) { f(ctx, h, yield) }
+		},
+	)
 }
 
-// says is an agent that says its texts: one each time it runs, the last one again and again. "!" before
-// one makes it a failure, "^" an escalation, "=" a state delta that no content goes with.
+// says is an agent that says its texts: one each time it runs, the last one again and again. "!"
+// before one makes it a failure, "^" an escalation, "=" a state delta that no content goes with.
 func says(name string, texts ...string) agent.Agent {
 	n := 0
-	return does(name, func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
-		text := texts[min(n, len(texts)-1)]
-		n++
-		e := session.Reply(text[1:])
-		switch text[0] {
-		case '!':
-			e.ErrorCode = "BROKEN"
-		case '^':
-			e.Actions.Escalate = true
-		case '=':
-			e.Content, e.Actions.StateDelta = nil, map[string]any{"k": text[1:]}
-		default:
-			e = session.Reply(text)
-		}
-		yield(e, nil)
-	})
+	return does(
+		name,
+		func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+			text := texts[min(n, len(texts)-1)]
+			n++
+			e := session.Reply(text[1:])
+			switch text[0] {
+			case '!':
+				e.ErrorCode = "BROKEN"
+			case '^':
+				e.Actions.Escalate = true
+			case '=':
+				e.Content, e.Actions.StateDelta = nil, map[string]any{"k": text[1:]}
+			default:
+				e = session.Reply(text)
+			}
+			yield(e, nil)
+		},
+	)
 }
 
 // asks is an agent that calls a function and waits for a human, and answers when the human has.
 func asks(name string) agent.Agent {
-	return does(name, func(_ context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
-		for _, c := range h.Answered() {
-			if c.Event.Author == name && c.Response == nil {
-				_ = yield(session.Respond(c.FunctionCall, map[string]any{"yes": c.Approved()}), nil) && yield(session.Reply("done"), nil)
-				return
+	return does(
+		name,
+		func(_ context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
+			for _, c := range h.Answered() {
+				if c.Event.Author == name && c.Response == nil {
+					_ = yield(
+						session.Respond(c.FunctionCall, map[string]any{"yes": c.Approved()}),
+						nil,
+					) &&
+						yield(session.Reply("done"), nil)
+					return
+				}
 			}
-		}
-		call := &session.Event{Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: name, Name: "f"}}}}}
-		ask := &session.Event{Actions: session.Actions{RequestedToolConfirmations: map[string]session.Confirmation{name: {}}}}
-		_ = yield(call, nil) && yield(ask, nil)
-	})
+			call := &session.Event{
+				Content: &genai.Content{
+					Role:  genai.RoleModel,
+					Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: name, Name: "f"}}},
+				},
+			}
+			ask := &session.Event{
+				Actions: session.Actions{
+					RequestedToolConfirmations: map[string]session.Confirmation{name: {}},
+				},
+			}
+			_ = yield(call, nil) && yield(ask, nil)
+		},
+	)
 }
 
 func yes(ids ...string) *session.Event {
-	e := &session.Event{Author: session.User, Actions: session.Actions{RequestedToolConfirmations: map[string]session.Confirmation{}}}
+	e := &session.Event{
+		Author:  session.User,
+		Actions: session.Actions{RequestedToolConfirmations: map[string]session.Confirmation{}},
+	}
 	for _, id := range ids {
 		e.Actions.RequestedToolConfirmations[id] = session.Confirmation{Confirmed: true}
 	}
@@ -175,26 +204,46 @@ func mute(name string) agent.Agent {
 
 // twice is an agent that says two things each time.
 func twice(name, first, second string) agent.Agent {
-	return does(name, func(ctx context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
-		_ = agent.Run(ctx, says(name, first), h, yield) && agent.Run(ctx, says(name, second), h, yield)
-	})
+	return does(
+		name,
+		func(ctx context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
+			_ = agent.Run(ctx, says(name, first), h, yield) &&
+				agent.Run(ctx, says(name, second), h, yield)
+		},
+	)
 }
 
 func TestAParallelBranchWaits(t *testing.T) {
 	s := newStage(t)
 	root := func() agent.Agent {
-		return workflow.Sequential("s", "", says("first", "1"), workflow.Parallel("p", "", asks("a"), says("b", "2")), says("after", "3"))
+		return workflow.Sequential(
+			"s",
+			"",
+			says("first", "1"),
+			workflow.Parallel("p", "", asks("a"), says("b", "2")),
+			says("after", "3"),
+		)
 	}
 	got, err := s.run(root(), session.Message("go"))
 	require.NoError(t, err)
 	require.Equal(t, "first: 1", got[0])
-	require.ElementsMatch(t, []string{"a|p.a: call a", "a|p.a: confirm 1", "b|p.b: 2"}, got[1:], "what comes after waits too")
+	require.ElementsMatch(
+		t,
+		[]string{"a|p.a: call a", "a|p.a: confirm 1", "b|p.b: 2"},
+		got[1:],
+		"what comes after waits too",
+	)
 	s.says(root(), yes("a"), "a|p.a: answer", "a|p.a: done", "after: 3")
 }
 
 func TestTwoParallelBranchesWait(t *testing.T) {
 	root := func() agent.Agent {
-		return workflow.Sequential("s", "", workflow.Parallel("p", "", asks("a"), asks("b")), says("after", "3"))
+		return workflow.Sequential(
+			"s",
+			"",
+			workflow.Parallel("p", "", asks("a"), asks("b")),
+			says("after", "3"),
+		)
 	}
 	t.Run("answered at once", func(t *testing.T) {
 		s := newStage(t)
@@ -202,7 +251,11 @@ func TestTwoParallelBranchesWait(t *testing.T) {
 		require.NoError(t, err)
 		got, err := s.run(root(), yes("a", "b"))
 		require.NoError(t, err)
-		require.ElementsMatch(t, []string{"a|p.a: answer", "a|p.a: done", "b|p.b: answer", "b|p.b: done"}, got[:len(got)-1])
+		require.ElementsMatch(
+			t,
+			[]string{"a|p.a: answer", "a|p.a: done", "b|p.b: answer", "b|p.b: done"},
+			got[:len(got)-1],
+		)
 		require.Equal(t, "after: 3", got[len(got)-1])
 	})
 	t.Run("one after the other", func(t *testing.T) {
@@ -218,7 +271,17 @@ func TestTwoParallelBranchesWait(t *testing.T) {
 func TestABranchAsksAgainWhileAnotherWaits(t *testing.T) {
 	s := newStage(t)
 	root := func() agent.Agent {
-		return workflow.Sequential("s", "", workflow.Parallel("p", "", asks("a"), workflow.Sequential("q", "", asks("b"), asks("c"))), says("after", "3"))
+		return workflow.Sequential(
+			"s",
+			"",
+			workflow.Parallel(
+				"p",
+				"",
+				asks("a"),
+				workflow.Sequential("q", "", asks("b"), asks("c")),
+			),
+			says("after", "3"),
+		)
 	}
 	_, err := s.run(root(), session.Message("go"))
 	require.NoError(t, err)
@@ -241,7 +304,12 @@ func TestEarlierRunsDoNotCount(t *testing.T) {
 	s.says(loop, session.Message("go"), "a: 1")
 	s.says(loop, session.Message("again"), "a: 2", "a: 3")
 	s.says(workflow.Sequential("s", "", says("b", "!4")), session.Message("go"), "b: 4BROKEN")
-	s.says(workflow.Sequential("s", "", says("a", "=5"), says("b", "6")), session.Message("go"), "a: ", "b: 6")
+	s.says(
+		workflow.Sequential("s", "", says("a", "=5"), says("b", "6")),
+		session.Message("go"),
+		"a: ",
+		"b: 6",
+	)
 }
 
 func TestAMessageInPlaceOfAnAnswerBeginsAnew(t *testing.T) {
@@ -253,23 +321,32 @@ func TestAMessageInPlaceOfAnAnswerBeginsAnew(t *testing.T) {
 
 // untilCancelled is an agent that waits until its context is done, and says so too late.
 func untilCancelled(name string) agent.Agent {
-	return does(name, func(ctx context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
-		<-ctx.Done()
-		yield(session.Reply("too late"), nil)
-	})
+	return does(
+		name,
+		func(ctx context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+			<-ctx.Done()
+			yield(session.Reply("too late"), nil)
+		},
+	)
 }
 
 func TestOneBranchEndsAll(t *testing.T) {
 	fails := func(how func(yield func(*session.Event, error) bool)) agent.Agent {
-		return does("fails", func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
-			if yield(session.Reply("last"), nil) {
-				how(yield)
-			}
-		})
+		return does(
+			"fails",
+			func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+				if yield(session.Reply("last"), nil) {
+					how(yield)
+				}
+			},
+		)
 	}
-	stop := &plugin.Plugin{Name: "stop", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		return plugin.Outcome{Stop: e.Text() == "last"}, nil
-	}}
+	stop := &plugin.Plugin{
+		Name: "stop",
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			return plugin.Outcome{Stop: e.Text() == "last"}, nil
+		},
+	}
 	broken := errors.New("broken")
 	for name, c := range map[string]struct {
 		how     func(yield func(*session.Event, error) bool)
@@ -286,13 +363,31 @@ func TestOneBranchEndsAll(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var ends []plugin.End
-			note := &plugin.Plugin{Name: "note", AfterRun: func(_ context.Context, _ *session.Invocation, end plugin.End) (plugin.Outcome, error) {
-				ends = append(ends, end)
-				return plugin.Outcome{}, nil
-			}}
-			root := workflow.Sequential("s", "", workflow.Loop("l", "", 0,
-				workflow.Parallel("p", "", untilCancelled("a"), workflow.Parallel("q", "", untilCancelled("b"), fails(c.how)))), says("after", "1"))
-			r, err := runner.New(runner.Options{Agent: root, Sessions: memory.New(), Plugins: append(c.plugins, note)})
+			note := &plugin.Plugin{
+				Name: "note",
+				AfterRun: func(_ context.Context, _ *session.Invocation, end plugin.End) (plugin.Outcome, error) {
+					ends = append(ends, end)
+					return plugin.Outcome{}, nil
+				},
+			}
+			root := workflow.Sequential("s", "", workflow.Loop(
+				"l",
+				"",
+				0,
+				workflow.Parallel(
+					"p",
+					"",
+					untilCancelled("a"),
+					workflow.Parallel("q", "", untilCancelled("b"), fails(c.how)),
+				),
+			), says("after", "1"))
+			r, err := runner.New(
+				runner.Options{
+					Agent:    root,
+					Sessions: memory.New(),
+					Plugins:  append(c.plugins, note),
+				},
+			)
 			require.NoError(t, err)
 			var lines []string
 			var failed error
@@ -317,7 +412,15 @@ func TestOneBranchEndsAll(t *testing.T) {
 
 func TestACancelledRunEndsItsBranches(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	root := workflow.Parallel("p", "", untilCancelled("a"), does("b", func(context.Context, *agent.Host, func(*session.Event, error) bool) { cancel() }))
+	root := workflow.Parallel(
+		"p",
+		"",
+		untilCancelled("a"),
+		does(
+			"b",
+			func(context.Context, *agent.Host, func(*session.Event, error) bool) { cancel() },
+		),
+	)
 	r, err := runner.New(runner.Options{Agent: root, Sessions: memory.New()})
 	require.NoError(t, err)
 	var failed error

@@ -11,8 +11,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// What is kept goes when there is too much, the one used longest ago first, when nobody uses it, and when the
-// runner is closed.
+// What is kept goes when there is too much, the one used longest ago first, when nobody uses it,
+// and when the runner is closed.
 func TestWhichKeptViewsGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := Views{limit: 350}
