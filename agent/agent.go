@@ -7,8 +7,9 @@
 // the live view, Host.Now().Live, executes it only if it has no response yet, and yields the
 // response.
 //
-// A new kind of agent is a type with the methods of Agent, in a package below this one; New makes an agent of a function.
-// What agents of all kinds need to know of a run goes into Host, and the runner fills it in (run.loop).
+// A new kind of agent is a type with the methods of Agent, in a package below this one; New makes an agent of
+// a function. What agents of all kinds need to know of a run goes into Host, and the runner fills it in
+// (run.loop).
 package agent
 
 import (
@@ -78,8 +79,8 @@ func (h *Host) At(element string) *Host {
 	return &below
 }
 
-// WithInput returns a copy of the host whose invocation has e as its input. It is for an agent that gets its task from
-// another agent, and not from the caller of the run.
+// WithInput returns a copy of the host whose invocation has e as its input. It is for an agent that gets its
+// task from another agent, and not from the caller of the run.
 func (h *Host) WithInput(e *session.Event) *Host {
 	of := func(inv *session.Invocation) *session.Invocation {
 		mine := *inv

@@ -101,9 +101,10 @@ func Owner(e *session.Event) string {
 	return e.Author
 }
 
-// LastAnswer returns the last event after a position that is an answer in a branch, or in a branch below it that an agent
-// in the branch sees; nil if there is none. Text and an error are answers. Responses of functions are only if they are
-// to be the answer (SkipSummarization), and of a workflow's nodes only the output of the workflow itself.
+// LastAnswer returns the last event after a position that is an answer in a branch, or in a branch below it
+// that an agent in the branch sees; nil if there is none. Text and an error are answers. Responses of
+// functions are only if they are to be the answer (SkipSummarization), and of a workflow's nodes only the
+// output of the workflow itself.
 func LastAnswer(live []*session.Event, branch string, after int64) *session.Event {
 	for i := len(live) - 1; i >= 0 && live[i].Seq > after; i-- {
 		e := live[i]

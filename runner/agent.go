@@ -118,8 +118,8 @@ func (x *run) fromAgent(e *session.Event) (*session.Event, error) {
 	return c, nil
 }
 
-// streamID returns an ID for an event without one. Partial events and the whole event that they are parts of get the
-// same ID.
+// streamID returns an ID for an event without one. Partial events and the whole event that they are parts of
+// get the same ID.
 func (x *run) streamID(e *session.Event) string {
 	if !e.Partial && len(x.streams) == 0 {
 		return session.NewID()

@@ -47,9 +47,9 @@ func (x *run) emission(m *session.Event, i int, hook plugin.Hook, branch, agent,
 	return &pending{event: e, notes: notes}, nil
 }
 
-// replace puts a plugin's replacement in the event's place, and notes the plugin. The event keeps what a plugin does not
-// change: its identity, the node run of a workflow that it belongs to or ends, what its compaction covers, and what other
-// plugins have written into their own state keys.
+// replace puts a plugin's replacement in the event's place, and notes the plugin. The event keeps what a
+// plugin does not change: its identity, the node run of a workflow that it belongs to or ends, what its
+// compaction covers, and what other plugins have written into their own state keys.
 func (p *pending) replace(by *session.Event, name, reason string, owners plugin.StateOwners) error {
 	before := p.event
 	refuse := func(what string) error { return fmt.Errorf("%w: the replacement %s", plugin.ErrOutcome, what) }
@@ -99,7 +99,8 @@ func (p *pending) replace(by *session.Event, name, reason string, owners plugin.
 	return nil
 }
 
-// sameNode returns what a replacement says of its node: what the event before says, with the replacement's unknown keys.
+// sameNode returns what a replacement says of its node: what the event before says, with the replacement's
+// unknown keys.
 func sameNode(before, by *session.NodeInfo) *session.NodeInfo {
 	if before == nil {
 		return nil
@@ -120,8 +121,8 @@ func partCount(c *genai.Content) int {
 	return len(c.Parts)
 }
 
-// keepKeys takes over into now, the keys of a replacement by plugin name, those that the event had before and that are
-// another plugin's. It returns an error if the replacement has something else in such a key.
+// keepKeys takes over into now, the keys of a replacement by plugin name, those that the event had before and
+// that are another plugin's. It returns an error if the replacement has something else in such a key.
 func keepKeys[V any](before map[string]V, now *map[string]V, name string, owners plugin.StateOwners) error {
 	others := func(key string) bool {
 		of, owned := owners.Of(key)

@@ -159,7 +159,8 @@ func (b *batch) noteStop() {
 	}
 }
 
-// noteInput notes the run's input, if the log does not get it, on the first event that the log gets of the run.
+// noteInput notes the run's input, if the log does not get it, on the first event that the log gets of the
+// run.
 func (x *run) noteInput(b *batch) {
 	i := slices.IndexFunc(b.pending, (*pending).inLiveView)
 	if x.unlogged == nil || i < 0 {

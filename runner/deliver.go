@@ -84,16 +84,16 @@ func (x *run) forgetShown(e *session.Event) {
 }
 
 // brokeOff reports whether the invocation ended before its agent had: the caller was gone, the runner was
-// closed, or the agent failed. It is not so if a plugin has stopped the run, or has failed: then no further event may be
-// offered. Nor if the store has failed, which could not append one.
+// closed, or the agent failed. It is not so if a plugin has stopped the run, or has failed: then no further
+// event may be offered. Nor if the store has failed, which could not append one.
 func (x *run) brokeOff() bool {
 	var failed *AgentError
 	return x.end.Kind == plugin.EndCancelled || x.end.Kind == plugin.EndLeft ||
 		x.end.Kind == plugin.EndFailed && (errors.As(x.end.Err, &failed) || errors.Is(x.end.Err, session.ErrClosed))
 }
 
-// afterTheEnd returns a context to append with after the end of the run, whose own context is done. It reads the
-// session again if it is not known whether the last append has failed.
+// afterTheEnd returns a context to append with after the end of the run, whose own context is done. It reads
+// the session again if it is not known whether the last append has failed.
 func (x *run) afterTheEnd(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	limit := x.opt.AfterRunTimeout
 	if x.tasks.ctx.Err() != nil {
@@ -106,8 +106,9 @@ func (x *run) afterTheEnd(ctx context.Context) (context.Context, context.CancelF
 	return ctx, cancel, x.load(ctx)
 }
 
-// noteCancelled puts an event into the log which says that somebody has cancelled the run. If the input is sent again, the
-// run does not go on. It does go on after a run whose caller has left, or whose server was shut down.
+// noteCancelled puts an event into the log which says that somebody has cancelled the run. If the input is
+// sent again, the run does not go on. It does go on after a run whose caller has left, or whose server was
+// shut down.
 func (x *run) noteCancelled(ctx context.Context) error {
 	if x.inputID == "" || x.repeated || x.end.Kind != plugin.EndCancelled || !errors.Is(x.end.Err, session.ErrCancelled) {
 		return nil

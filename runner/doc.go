@@ -52,9 +52,10 @@
 //	finish.go      calls AfterRun
 //	observers.go   calls observers on goroutines of their own
 //
-// internal/lent finds changes in place, and keeps live views between runs. docs/sessions.md follows one event.
+// internal/lent finds changes in place, and keeps live views between runs. docs/sessions.md follows one
+// event.
 //
-// A new stage of a run is a method that run.stages calls. A new rule gets a sentence above, a test with its number and a
-// paragraph in docs/design.md. What is to be checked of every event before it is appended goes into run.commit; what a
-// replacement must not change, into pending.replace.
+// A new stage of a run is a method that run.stages calls. A new rule gets a sentence above, a test with its
+// number and a paragraph in docs/design.md. What is to be checked of every event before it is appended goes
+// into run.commit; what a replacement must not change, into pending.replace.
 package runner

@@ -9,9 +9,9 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// finish ends the run: it appends what was shown of an answer that broke off, and a note if the run was cancelled. Then it
-// calls AfterRun. It returns the run's error. It also runs while the caller's loop body is panicking; then it yields
-// nothing.
+// finish ends the run: it appends what was shown of an answer that broke off, and a note if the run was
+// cancelled. Then it calls AfterRun. It returns the run's error. It also runs while the caller's loop body is
+// panicking; then it yields nothing.
 func (x *run) finish(ctx context.Context) error {
 	if !x.ended {
 		x.ended = true // a panic, or runtime.Goexit, in the caller's loop body
@@ -34,8 +34,8 @@ func (x *run) finish(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// lastWords keeps what was shown of an answer that broke off, and notes that the run was cancelled. Then it calls
-// AfterRun, even if the caller's loop body panics on what was kept.
+// lastWords keeps what was shown of an answer that broke off, and notes that the run was cancelled. Then it
+// calls AfterRun, even if the caller's loop body panics on what was kept.
 func (x *run) lastWords(ctx, detached context.Context, errs *[]error) {
 	defer x.afterRun(detached, 0, errs)
 	if err := x.keepShown(ctx); err != nil {
@@ -104,7 +104,8 @@ func (x *run) background(ctx context.Context) {
 				return
 			}
 
-			// A compaction of a view that is no longer the live one is made anew at the next run: nothing is wrong.
+			// A compaction of a view that is no longer the live one is made anew at the next run: nothing is
+			// wrong.
 			level := slog.LevelWarn
 			what := "background work was lost"
 			if errors.Is(err, session.ErrConflict) || errors.Is(err, session.ErrIDReused) {

@@ -14,8 +14,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// call calls one hook. A panic, an answer that the hook cannot give and a change in place are errors,
-// and each error is a *plugin.Error. print is the fingerprint of the event in args, 0 if that is the hook's own.
+// call calls one hook. A panic, an answer that the hook cannot give and a change in place are errors, and
+// each error is a *plugin.Error. print is the fingerprint of the event in args, 0 if that is the hook's own.
 func (x *run) call(ctx context.Context, i int, args plugin.Args, print lent.Fingerprint) (plugin.Outcome, error) {
 	p := x.opt.Plugins[i]
 	hook := args.Hook
@@ -99,10 +99,10 @@ func (x *run) noteUnchecked(name string, hook plugin.Hook, unchecked string) {
 	x.unchecked[note] = true
 }
 
-// ask calls a hook that is not OnEvent, and appends what it emits. The emissions get the branch and the agent. The store
-// refuses an append that would take a shared state value beyond its bound, because another session has changed it
-// meanwhile. Then BeforeRun is called again. For BeforeModel the request has to be built anew first: errRefused says so.
-// AfterRun is called once.
+// ask calls a hook that is not OnEvent, and appends what it emits. The emissions get the branch and the
+// agent. The store refuses an append that would take a shared state value beyond its bound, because another
+// session has changed it meanwhile. Then BeforeRun is called again. For BeforeModel the request has to be
+// built anew first: errRefused says so. AfterRun is called once.
 func (x *run) ask(ctx context.Context, i int, args plugin.Args, branch, agent string) (plugin.Outcome, *batch, error) {
 	p := x.opt.Plugins[i]
 	for offers := 1; ; offers++ {
@@ -152,7 +152,8 @@ func (x *run) emit(ctx context.Context, i int, hook plugin.Hook, out plugin.Outc
 	return b, x.commit(ctx, b)
 }
 
-// errRefused says that the store has refused what BeforeModel emitted, because a state value would pass its bound.
+// errRefused says that the store has refused what BeforeModel emitted, because a state value would pass its
+// bound.
 var errRefused = errors.New("a bound refused what the hook emitted")
 
 // beforeRun asks every plugin, and stops the run afterwards if one of them wants that.

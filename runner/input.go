@@ -77,9 +77,9 @@ func empty(in *session.Event) bool {
 	return in.Content != nil || len(in.CustomMetadata) == 0 && reflect.ValueOf(in.Actions).IsZero()
 }
 
-// checkDecisions returns an error if the input does nothing but approve or decline calls that are not awaiting
-// confirmation: there is nothing to go on with. It also does if the input has the response to a call that is: whoever
-// may say yes or no cannot say what a tool has answered that never ran.
+// checkDecisions returns an error if the input does nothing but approve or decline calls that are not
+// awaiting confirmation: there is nothing to go on with. It also does if the input has the response to a call
+// that is: whoever may say yes or no cannot say what a tool has answered that never ran.
 func (x *run) checkDecisions(input *session.Event) error {
 	if responses := input.FunctionResponses(); len(responses) > 0 && !x.opt.Restore {
 		for _, c := range session.Calls(x.view.Live()) {

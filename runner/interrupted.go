@@ -7,8 +7,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// answerInterrupted answers the calls that an earlier invocation has left open: a crash, a stop or a caller who
-// left came before their responses. Nobody knows how far they came, so they are not executed again. Calls
+// answerInterrupted answers the calls that an earlier invocation has left open: a crash, a stop or a caller
+// who left came before their responses. Nobody knows how far they came, so they are not executed again. Calls
 // that wait for a human or for what they have started are not among them, unless their agent is gone.
 func (x *run) answerInterrupted(ctx context.Context) {
 	if x.opt.Restore {

@@ -10,8 +10,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// queueLimit is how many calls of one observer may wait for it on one session, and queueBytes how large their events may
-// be together. Beyond that, calls are dropped.
+// queueLimit is how many calls of one observer may wait for it on one session, and queueBytes how large their
+// events may be together. Beyond that, calls are dropped.
 const (
 	queueLimit = 4096
 	queueBytes = 64 << 20

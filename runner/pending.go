@@ -13,15 +13,17 @@ import (
 	"github.com/plughook/plughook/session/store"
 )
 
-// pending is an event on its way into the log. It begins as a copy of the run's own, stamped for whom it is of
-// (prepare for the input, fromAgent, emission). Then it is offered to one plugin after the other, and what a plugin makes
-// of it takes its place. A hook must not change it in place: the fingerprint tells whether one has.
+// pending is an event on its way into the log. It begins as a copy of the run's own, stamped for whom it is
+// of (prepare for the input, fromAgent, emission). Then it is offered to one plugin after the other, and what
+// a plugin makes of it takes its place. A hook must not change it in place: the fingerprint tells whether one
+// has.
 type pending struct {
 	event *session.Event
-	// print is the event's fingerprint from before hooks have seen it. It is 0 until then: nobody else holds the event.
+	// print is the event's fingerprint from before hooks have seen it. It is 0 until then: nobody else holds
+	// the event.
 	print lent.Fingerprint
-	// notes are the runner's notes on the event. What changes them while plugins are asked writes them into the event,
-	// too. After that only newNotes says so, and entry writes them.
+	// notes are the runner's notes on the event. What changes them while plugins are asked writes them into
+	// the event, too. After that only newNotes says so, and entry writes them.
 	notes    plugin.Notes
 	newNotes bool
 }
@@ -33,7 +35,8 @@ func newPending(e *session.Event) *pending {
 	return &pending{event: e, notes: plugin.NotesOf(e)}
 }
 
-// valuesAsStored makes an event's state delta, output and route what they are once they were written and read.
+// valuesAsStored makes an event's state delta, output and route what they are once they were written and
+// read.
 func valuesAsStored(e *session.Event) {
 	e.Actions.StateDelta = store.AsStored(e.Actions.StateDelta)
 	e.Actions.Route = store.ValueAsStored(e.Actions.Route)
@@ -48,8 +51,8 @@ func (p *pending) lend() *session.Event {
 	return p.event
 }
 
-// noteUnchecked notes on the event that a plugin let it pass unchecked. The event with the note shares what it points to
-// with the event before, which hooks may hold.
+// noteUnchecked notes on the event that a plugin let it pass unchecked. The event with the note shares what
+// it points to with the event before, which hooks may hold.
 func (p *pending) noteUnchecked(note plugin.Note) {
 	if slices.Contains(p.notes.Unchecked, note) {
 		return

@@ -16,9 +16,9 @@ import (
 	"github.com/plughook/plughook/session/store"
 )
 
-// yieldIfRepeated reports whether the live view has the input already, or an event that names it because the input
-// is not in the log: a caller that did not get the answer asks again. Then what the invocation has is yielded, and the
-// run ends unless there is something to go on with.
+// yieldIfRepeated reports whether the live view has the input already, or an event that names it because the
+// input is not in the log: a caller that did not get the answer asks again. Then what the invocation has is
+// yielded, and the run ends unless there is something to go on with.
 func (x *run) yieldIfRepeated(input *session.Event) bool {
 	if x.given == nil {
 		return false // its ID was made for this run
@@ -70,13 +70,13 @@ const (
 	wasCancelled                    // somebody has cancelled it
 )
 
-// outcomeOf returns what became of the invocation whose input has an ID. first is the index in the live view of that
-// input or, if the input is not in the log, of the event that names it.
+// outcomeOf returns what became of the invocation whose input has an ID. first is the index in the live view
+// of that input or, if the input is not in the log, of the event that names it.
 //
-// The invocation is finished if the input was withheld, or a plugin has stopped the run, or an agent has answered, or a
-// plugin in its place, and nothing is left to do: no answer has broken off, each call has a response of which something
-// was made, and no workflow's run is open that the invocation had a part in. A workflow that only waits is open, too: to
-// go on with it does no node again.
+// The invocation is finished if the input was withheld, or a plugin has stopped the run, or an agent has
+// answered, or a plugin in its place, and nothing is left to do: no answer has broken off, each call has a
+// response of which something was made, and no workflow's run is open that the invocation had a part in. A
+// workflow that only waits is open, too: to go on with it does no node again.
 func outcomeOf(live []*session.Event, first int, inputID string) outcome {
 	input := live[first]
 	own := func(e *session.Event) bool { return e.InvocationID == input.InvocationID }
@@ -124,9 +124,9 @@ func outcomeOf(live []*session.Event, first int, inputID string) outcome {
 	return o
 }
 
-// leavingOpen returns the events after which there is something to do: an invocation's events with a call that nobody
-// has answered, and other invocations' events with a response to one of its calls. A run that came in between has made
-// such a response, since the call was interrupted.
+// leavingOpen returns the events after which there is something to do: an invocation's events with a call
+// that nobody has answered, and other invocations' events with a response to one of its calls. A run that
+// came in between has made such a response, since the call was interrupted.
 func leavingOpen(live []*session.Event, own func(*session.Event) bool) map[*session.Event]bool {
 	leftOpen := map[*session.Event]bool{}
 	for _, c := range session.Calls(live) {
@@ -165,9 +165,9 @@ func within(branch, top string) bool {
 	return top == "" || branch == top || strings.HasPrefix(branch, top+".")
 }
 
-// repeats reports whether an input says the same as one before, of which the log has an event: the input itself, or an
-// event that names it. What says the same is content, command and actions, in whatever Go types. A plugin may have
-// changed what is in the log: then every input with the ID does.
+// repeats reports whether an input says the same as one before, of which the log has an event: the input
+// itself, or an event that names it. What says the same is content, command and actions, in whatever Go
+// types. A plugin may have changed what is in the log: then every input with the ID does.
 func (x *run) repeats(was, input *session.Event) bool {
 	notes := plugin.NotesOf(was)
 	switch {
@@ -184,8 +184,8 @@ func (x *run) repeats(was, input *session.Event) bool {
 	return err == nil && now.Same(before.Data)
 }
 
-// recordOf returns, as the log would have it, an event with what an input says, and with the ID and the time of another
-// event.
+// recordOf returns, as the log would have it, an event with what an input says, and with the ID and the time
+// of another event.
 func (x *run) recordOf(input, of *session.Event) (*store.Record, error) {
 	e := &session.Event{}
 	if c, ok := input.Command(); ok {
@@ -202,8 +202,8 @@ func (x *run) recordOf(input, of *session.Event) (*store.Record, error) {
 	return records[0], nil
 }
 
-// digest returns the digest of an input in a note: of what it says, in whatever Go types. The digest of an input
-// that cannot be stored is empty.
+// digest returns the digest of an input in a note: of what it says, in whatever Go types. The digest of an
+// input that cannot be stored is empty.
 func (x *run) digest(input *session.Event) string {
 	record, err := x.recordOf(input, &session.Event{ID: input.ID, Timestamp: time.Unix(0, 0).UTC()})
 	if err != nil {
@@ -221,8 +221,8 @@ func (x *run) digest(input *session.Event) string {
 // A live session's turn that the user has cut short is complete.
 func cutShort(e *session.Event) bool { return e.Interrupted && !e.TurnComplete && e.ErrorCode == "" }
 
-// isResponse reports whether an event has responses of calls, and the agent is to make something of them: not where
-// they end a workflow's node.
+// isResponse reports whether an event has responses of calls, and the agent is to make something of them: not
+// where they end a workflow's node.
 func isResponse(e *session.Event) bool {
 	ends := e.NodeInfo != nil && e.NodeInfo.Ended
 	return !ends && e.Author != session.User && len(e.FunctionResponses()) > 0 && e.Text() == "" && e.ErrorCode == "" &&
@@ -230,8 +230,8 @@ func isResponse(e *session.Event) bool {
 }
 
 // isAnswer reports whether an event is a step of an answer: an agent's event, or what a plugin says in its
-// place. What a plugin notes or counts is no answer, nor is a response alone. The end of a workflow's node is one, with
-// or without content.
+// place. What a plugin notes or counts is no answer, nor is a response alone. The end of a workflow's node is
+// one, with or without content.
 func isAnswer(e *session.Event) bool {
 	switch {
 	case e.ErrorCode != "":

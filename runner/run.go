@@ -25,8 +25,8 @@ type run struct {
 	// what is in the log. inputID is its ID from the beginning.
 	input   *session.Event
 	inputID string
-	// given is the input as its caller gave it, nil if it had no ID: then nobody can send it again. unlogged is
-	// that input, too, from when a plugin has withheld it until an event in the log has a note of it.
+	// given is the input as its caller gave it, nil if it had no ID: then nobody can send it again. unlogged
+	// is that input, too, from when a plugin has withheld it until an event in the log has a note of it.
 	given, unlogged *session.Event
 	repeated        bool // the log had the input before the run, and the run has only told what became of it
 
@@ -222,8 +222,8 @@ func (x *run) takeInput(ctx context.Context) {
 	}
 }
 
-// checkSnapshot returns an error if somebody has assigned to the fields of the snapshot, and gives them back what they
-// had.
+// checkSnapshot returns an error if somebody has assigned to the fields of the snapshot, and gives them back
+// what they had.
 func (x *run) checkSnapshot() error {
 	if !x.snapshot.Restore() {
 		return nil

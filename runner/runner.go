@@ -25,11 +25,11 @@ type Options struct {
 	Sessions session.Service
 	// Plugins steer the runs, in this order (see package plugin). The Runner closes them.
 	Plugins []*plugin.Plugin
-	// Log takes a record of each hook call at debug level, and warnings about what does not reach the
-	// caller: failures of observers, in the background, and of a run whose caller has left its loop. At the first run
-	// that is to be streamed, it takes a warning for each plugin that does not let partial events through. A run
-	// that has waited half a second because another run has the session says so at info level. nil logs nothing.
-	// No record has content.
+	// Log takes a record of each hook call at debug level, and warnings about what does not reach the caller:
+	// failures of observers, in the background, and of a run whose caller has left its loop. At the first run
+	// that is to be streamed, it takes a warning for each plugin that does not let partial events through. A
+	// run that has waited half a second because another run has the session says so at info level. nil logs
+	// nothing. No record has content.
 	Log *slog.Logger
 	// Trace is told of each hook call once it has returned. It must be safe for concurrent use; a panic
 	// in it is logged and changes nothing. It may be nil.
@@ -41,9 +41,9 @@ type Options struct {
 	// BackgroundTimeout that of each one in the background, and of each call of an observer, 60 s if it
 	// is 0.
 	AfterRunTimeout, BackgroundTimeout time.Duration
-	// KeptViews is how many bytes of memory the Runner may use to keep the live views of sessions between runs:
-	// the next run on a session then reads only what is new. Those used longest ago are dropped first, and each
-	// after ten minutes without a run. 0 is 64 MiB; a negative number keeps none.
+	// KeptViews is how many bytes of memory the Runner may use to keep the live views of sessions between
+	// runs: the next run on a session then reads only what is new. Those used longest ago are dropped first,
+	// and each after ten minutes without a run. 0 is 64 MiB; a negative number keeps none.
 	KeptViews int64
 }
 
@@ -62,9 +62,9 @@ func (e *AgentError) Unwrap() error { return e.Err }
 // ErrCommand is a command that no plugin has taken.
 var ErrCommand = errors.New("unknown command")
 
-// ErrNotWaiting says that the input answers calls with what they do not wait for. It responds to a call that waits for a
-// yes or no, or it approves or declines calls that are not awaiting confirmation: they were decided before, or were
-// rewound, or never were.
+// ErrNotWaiting says that the input answers calls with what they do not wait for. It responds to a call that
+// waits for a yes or no, or it approves or declines calls that are not awaiting confirmation: they were
+// decided before, or were rewound, or never were.
 var ErrNotWaiting = errors.New("no such call waits for this answer")
 
 // A Runner runs an agent on sessions. It may be used by many goroutines.
@@ -134,14 +134,15 @@ func (r *Runner) Plugins() []*plugin.Plugin { return slices.Clone(r.opt.Plugins)
 // if it has them; its state delta is applied. It may be nil: the agent goes on with what is in the log.
 // The caller's event is not changed. The events yielded are shared: treat them as read only.
 //
-// An input with an ID may be run again, by a caller who did not see how it ended: if the live view has
-// it, or an event in its place because a plugin has withheld it, what there is of its invocation is yielded. If an agent, or
-// a plugin in its place, has said something in it that did not break off, and no call or response is left without an
-// answer, or if a plugin has stopped there, no agent runs. If somebody has cancelled the run (session.Service.Cancel, or a
-// context whose cause is session.ErrCancelled), its event with session.Cancelled is yielded, and session.ErrCancelled; a nil
-// input goes on with it. Else the invocation goes on. Another input with the ID is session.ErrIDReused. A command without
-// content that no plugin withholds or stops at is ErrCommand; an input that does
-// nothing but approve or decline calls, none of which waits for that, is ErrNotWaiting, and is not in the log.
+// An input with an ID may be run again, by a caller who did not see how it ended: if the live view has it, or
+// an event in its place because a plugin has withheld it, what there is of its invocation is yielded. If an
+// agent, or a plugin in its place, has said something in it that did not break off, and no call or response
+// is left without an answer, or if a plugin has stopped there, no agent runs. If somebody has cancelled the
+// run (session.Service.Cancel, or a context whose cause is session.ErrCancelled), its event with
+// session.Cancelled is yielded, and session.ErrCancelled; a nil input goes on with it. Else the invocation
+// goes on. Another input with the ID is session.ErrIDReused. A command without content that no plugin
+// withholds or stops at is ErrCommand; an input that does nothing but approve or decline calls, none of which
+// waits for that, is ErrNotWaiting, and is not in the log.
 //
 // If the run fails, the last pair yielded is a nil event and the error; it is a *plugin.Error if a
 // plugin failed, an *AgentError if the agent did, wraps a session error if the store did, and is the
@@ -153,16 +154,16 @@ func (r *Runner) Plugins() []*plugin.Plugin { return slices.Clone(r.opt.Plugins)
 // like any other event: plugins may change or withhold it. The next run's model has it as its own turn, so
 // that a user can say "go on". Thoughts, and what was not shown, are not kept.
 //
-// Nothing happens until the loop begins. Do not run a session within a hook or the loop body of a run on the same
-// session: the inner run waits for the lease that the outer one holds, until its context is done.
+// Nothing happens until the loop begins. Do not run a session within a hook or the loop body of a run on the
+// same session: the inner run waits for the lease that the outer one holds, until its context is done.
 func (r *Runner) Run(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig) iter.Seq2[*session.Event, error] {
 	return r.RunWithFinal(ctx, key, input, cfg, nil)
 }
 
-// RunWithFinal is Run. At the end, after AfterRun and while the session is still the run's alone, it calls then with the
-// session as the run leaves it: so nobody has to read it again to know, say, which calls wait. What then is given is
-// shared: treat it as read only. then is not called if the run did not get as far as the session, or if the log is
-// not known after an append that failed. It may be nil.
+// RunWithFinal is Run. At the end, after AfterRun and while the session is still the run's alone, it calls
+// then with the session as the run leaves it: so nobody has to read it again to know, say, which calls wait.
+// What then is given is shared: treat it as read only. then is not called if the run did not get as far as
+// the session, or if the log is not known after an append that failed. It may be nil.
 func (r *Runner) RunWithFinal(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig, then func(*session.Invocation)) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		task := "run of " + key.String()

@@ -1,12 +1,12 @@
 // Package a2a has an agent that runs elsewhere, in any language, and is reached by the Agent2Agent protocol,
-// A2A 1.0 (https://a2a-protocol.org). The runner's plugins stand before it: they see, change and refuse what is
-// sent to it, as the user's input and other agents' events, and what it answers.
+// A2A 1.0 (https://a2a-protocol.org). The runner's plugins stand before it: they see, change and refuse what
+// is sent to it, as the user's input and other agents' events, and what it answers.
 //
 // What the agent sends is what was said since it spoke last: the user's messages as they are, and what other
 // agents said with their names. Calls and responses of other agents stay here. The remote agent keeps the
-// conversation in a context of its own; which one is kept in the session's state, under "a2a." and the agent's
-// name. A context is left, and a new one is told everything that can be seen, when the session was rewound,
-// since the remote agent cannot forget, and in a fork.
+// conversation in a context of its own; which one is kept in the session's state, under "a2a." and the
+// agent's name. A context is left, and a new one is told everything that can be seen, when the session was
+// rewound, since the remote agent cannot forget, and in a fork.
 //
 // What comes back becomes events:
 //
@@ -22,8 +22,9 @@
 //
 // A run that is cancelled cancels the task. What an agent says of its progress meanwhile is not shown.
 //
-// A new state of a task, or a new kind of result, goes into exchange.accept and exchange.finish. What else a remote agent
-// is to be sent goes into exchange.news, and what is to be remembered from one run to the next, into memory.
+// A new state of a task, or a new kind of result, goes into exchange.accept and exchange.finish. What else a
+// remote agent is to be sent goes into exchange.news, and what is to be remembered from one run to the next,
+// into memory.
 package a2a
 
 import (
@@ -62,8 +63,8 @@ type Options struct {
 	MaxBytes int64
 }
 
-// New returns an agent that lets the agent at a URL work. The URL is that of its JSON-RPC interface, which its
-// agent card names. The error says what is wrong with the URL, without repeating it.
+// New returns an agent that lets the agent at a URL work. The URL is that of its JSON-RPC interface, which
+// its agent card names. The error says what is wrong with the URL, without repeating it.
 func New(name, description, rawURL string, o Options) (agent.Agent, error) {
 	u, err := url.Parse(rawURL)
 	switch {

@@ -80,8 +80,8 @@ func (a *remote) call(ctx context.Context, method string, params any, accept fun
 	return accept(r)
 }
 
-// cause returns why a call has failed: not that its context is done, but why it is; and without the URL, which
-// may have a key in it.
+// cause returns why a call has failed: not that its context is done, but why it is; and without the URL,
+// which may have a key in it.
 func cause(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil && !errors.Is(err, errEnough) {
 		return context.Cause(ctx)

@@ -84,7 +84,8 @@ func (x *exchange) converse() error {
 		return err
 	}
 
-	// The connection has ended before the task has, or tells nothing: the task is asked for until it has ended.
+	// The connection has ended before the task has, or tells nothing: the task is asked for until it has
+	// ended.
 	if err = x.poll(); err != nil || x.left {
 		return err
 	}

@@ -80,7 +80,8 @@ func (x *exchange) delta() map[string]any {
 }
 
 // prepare makes the message to send: the answers that the remote agent waits for, and what was said since it
-// spoke. It reports whether there is one. It ends calls that the user has answered with a yes, a no or a text.
+// spoke. It reports whether there is one. It ends calls that the user has answered with a yes, a no or a
+// text.
 func (x *exchange) prepare() bool {
 	x.message = wire.Message{
 		MessageID: fmt.Sprintf("%s/%s/%d", x.inv.ID, x.name, x.inv.Position),

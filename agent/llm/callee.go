@@ -48,8 +48,8 @@ func (lp *loop) waitsBelow(calls []session.Call, c session.Call) bool {
 	})
 }
 
-// goesOnBelow reports whether the run's input has answered a call that was made in the conversation in which an agent
-// answers c.
+// goesOnBelow reports whether the run's input has answered a call that was made in the conversation in which
+// an agent answers c.
 func goesOnBelow(answered []session.Call, c session.Call) bool {
 	return slices.ContainsFunc(answered, func(other session.Call) bool {
 		return c.Conversation(other.Event.Branch)

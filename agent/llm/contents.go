@@ -106,8 +106,8 @@ func (b *builder) summary(c *session.Compaction) {
 	}
 }
 
-// pair finds the responses to the agent's own calls: a prompt has them next to the calls. If a long-running tool has
-// answered a call twice, the other response stands in the prompt where it stands in the log.
+// pair finds the responses to the agent's own calls: a prompt has them next to the calls. If a long-running
+// tool has answered a call twice, the other response stands in the prompt where it stands in the log.
 func (b *builder) pair(inv *session.Invocation) {
 	// in all branches, since a user answers outside of them
 	for _, c := range session.Calls(inv.Live) {

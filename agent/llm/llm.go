@@ -18,9 +18,9 @@
 // tool fails, does not exist, panics, or gets arguments that do not fit its schema, the model gets
 // the response {"error": …}.
 //
-// What decides how the loop goes on is in loop.loop and loop.progress. A function that the agent adds itself, beside its
-// tools, goes into loop.setFunctions; what a model is shown of a new kind of event, into builder.add; what a request
-// has besides, into loop.request.
+// What decides how the loop goes on is in loop.loop and loop.progress. A function that the agent adds itself,
+// beside its tools, goes into loop.setFunctions; what a model is shown of a new kind of event, into
+// builder.add; what a request has besides, into loop.request.
 package llm
 
 import (

@@ -139,8 +139,8 @@ func (lp *loop) open() (open []session.Call, waits bool) {
 	return open, lp.waitsFor(waiting)
 }
 
-// waitsFor reports whether the loop must wait for one of these calls. If the input says something new, or answers a call,
-// the loop does not wait for the calls of earlier runs.
+// waitsFor reports whether the loop must wait for one of these calls. If the input says something new, or
+// answers a call, the loop does not wait for the calls of earlier runs.
 func (lp *loop) waitsFor(waiting []session.Call) bool {
 	if len(waiting) == 0 {
 		return false
@@ -243,9 +243,9 @@ func (lp *loop) expired() bool {
 	return false
 }
 
-// put yields an event and reports whether the loop goes on. It does not if a plugin withheld the event and put nothing in its
-// place. If a plugin put a compaction in the place of an error (as plugin compaction does for a prompt that is too long), the
-// model is asked again.
+// put yields an event and reports whether the loop goes on. It does not if a plugin withheld the event and
+// put nothing in its place. If a plugin put a compaction in the place of an error (as plugin compaction does
+// for a prompt that is too long), the model is asked again.
 func (lp *loop) put(e *session.Event) bool {
 	before := lp.host.Now().Position
 	lp.again = false

@@ -115,8 +115,8 @@ func (a *llmAgent) OutputSchema() any { return a.Config.Output }
 // Agents implements agent.Parent.
 func (a *llmAgent) Agents() []agent.Agent { return slices.Concat(a.SubAgents, a.AgentTools) }
 
-// Functions returns the declarations of the agent's tools, for who shows what an agent can do. The agents that it
-// can call are in Agents.
+// Functions returns the declarations of the agent's tools, for who shows what an agent can do. The agents
+// that it can call are in Agents.
 func (a *llmAgent) Functions() []*genai.FunctionDeclaration {
 	var list []*genai.FunctionDeclaration
 	for _, t := range a.Tools {

@@ -102,8 +102,8 @@ func (a *llmAgent) parentOf(m agent.Agent) *llmAgent {
 	return nil
 }
 
-// staysOn reports whether the next invocation may begin with a, and not with root. It may if a, and each agent between a
-// and root, can hand the conversation back to its parent.
+// staysOn reports whether the next invocation may begin with a, and not with root. It may if a, and each
+// agent between a and root, can hand the conversation back to its parent.
 func (a *llmAgent) staysOn(root *llmAgent) bool {
 	for l := a; l != nil && l != root; l = l.parent {
 		if l.NoParent {

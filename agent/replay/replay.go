@@ -3,7 +3,8 @@
 // that the events of plugins and of other invocations come back unchanged. Without plugins the log
 // equals the recording.
 //
-// A new field of an event that names other events, by their positions or ids, has to be translated in Agent.adapt.
+// A new field of an event that names other events, by their positions or ids, has to be translated in
+// Agent.adapt.
 package replay
 
 import (

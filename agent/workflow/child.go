@@ -128,8 +128,8 @@ func (r *Run) checkDo(n *Node, name string, delegate bool) error {
 	return nil
 }
 
-// child returns the child with that name, and the site where it is run. first says that this call of Do is the one that runs
-// it. It is an error to delegate to a second child.
+// child returns the child with that name, and the site where it is run. first says that this call of Do is
+// the one that runs it. It is an error to delegate to a second child.
 func (r *Run) child(n *Node, name string, input any, delegate bool) (t *task, c *child, first bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,9 +8,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A ledger is what the live view says of workflows' runs: the fold session.NewWorkflowRuns, with what running a
-// graph asks of it. It follows the log: update takes in what is new. It may be used by several
-// goroutines.
+// A ledger is what the live view says of workflows' runs: the fold session.NewWorkflowRuns, with what running
+// a graph asks of it. It follows the log: update takes in what is new. It may be used by several goroutines.
 type ledger struct {
 	mu       sync.Mutex
 	position int64

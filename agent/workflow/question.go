@@ -90,8 +90,8 @@ func (r *Run) ask(name, message string, schema any, read func(any) error) error 
 	return r.task.ask(r.Path+"#"+name, message, schema, read)
 }
 
-// ask is Run.ask for a question whose call has the ID base. After an answer that read refuses, the question is asked again
-// with another call, whose ID is base with a number behind it.
+// ask is Run.ask for a question whose call has the ID base. After an answer that read refuses, the question
+// is asked again with another call, whose ID is base with a number behind it.
 func (t *task) ask(base, message string, schema any, read func(any) error) error {
 	id := base
 	said := message
@@ -138,8 +138,8 @@ func (t *task) ask(base, message string, schema any, read func(any) error) error
 // errWithheld says that a plugin has withheld a question.
 var errWithheld = errors.New("workflow: a plugin has withheld the question")
 
-// answers returns the values that a response may mean, the likeliest first: of {"result": v} it is v, then, if v is a text,
-// the JSON value in it, and then the whole object.
+// answers returns the values that a response may mean, the likeliest first: of {"result": v} it is v, then,
+// if v is a text, the JSON value in it, and then the whole object.
 func answers(response map[string]any) []any {
 	var values []any
 	for _, name := range []string{"result", "response", "payload"} {

@@ -19,7 +19,7 @@
 // answers its question, or that has no input. A new message begins another run; the old one stays. Abandon
 // ends one.
 //
-// A new kind of node is a type with the methods of kind (node.go) and a function that makes its Node, in a file of its own;
-// join in each.go is the smallest one. What is wrong with a graph before it runs is found in graph.go. What else the
-// scheduler has to ask the log goes into the fold, ledger.go.
+// A new kind of node is a type with the methods of kind (node.go) and a function that makes its Node, in a
+// file of its own; join in each.go is the smallest one. What is wrong with a graph before it runs is found in
+// graph.go. What else the scheduler has to ask the log goes into the fold, ledger.go.
 package workflow

@@ -1,4 +1,5 @@
-// Package debuglog lowers the level of what a plugin logs. To lower another level, too, add it to the function lower.
+// Package debuglog lowers the level of what a plugin logs. To lower another level, too, add it to the
+// function lower.
 package debuglog
 
 import (
@@ -6,8 +7,8 @@ import (
 	"log/slog"
 )
 
-// New returns the log with records of the level Info written as records of the level Debug. It is for plugins whose work a
-// person sees already, on events or in answers: their records are for those who look for more.
+// New returns the log with records of the level Info written as records of the level Debug. It is for plugins
+// whose work a person sees already, on events or in answers: their records are for those who look for more.
 func New(log *slog.Logger) *slog.Logger { return slog.New(lowered{log.Handler()}) }
 
 type lowered struct{ slog.Handler }

@@ -1,5 +1,5 @@
-// Package inflight counts work that is running, so that whoever closes something can wait until
-// the work is done. Who has to be waited for in another way, such as for one piece alone, needs a method of Counter here.
+// Package inflight counts work that is running, so that whoever closes something can wait until the work is
+// done. Who has to be waited for in another way, such as for one piece alone, needs a method of Counter here.
 package inflight
 
 import (
@@ -29,8 +29,8 @@ func (c *Counter) Begin(name string) bool {
 	return true
 }
 
-// BeginPart is Begin for work that belongs to other work which is running. It counts after Close, too, since that work
-// may finish.
+// BeginPart is Begin for work that belongs to other work which is running. It counts after Close, too, since
+// that work may finish.
 func (c *Counter) BeginPart(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

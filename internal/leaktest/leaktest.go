@@ -1,9 +1,9 @@
 // Package leaktest fails tests that leave goroutines behind.
 //
-// A goroutine that has been told to end needs a moment until it has ended: longer than a moment if the machine
-// stalls just then. goleak by itself waits for less than half a second. The functions here wait for up to a
-// minute; where nothing is left behind they return at once. A goroutine that no test can end, of a library, is named with
-// an option of goleak where the test calls None or Find.
+// A goroutine that has been told to end needs a moment until it has ended: longer than a moment if the
+// machine stalls just then. goleak by itself waits for less than half a second. The functions here wait for
+// up to a minute; where nothing is left behind they return at once. A goroutine that no test can end, of a
+// library, is named with an option of goleak where the test calls None or Find.
 package leaktest
 
 import (
@@ -38,8 +38,8 @@ func None(t testing.TB, options ...goleak.Option) {
 	}
 }
 
-// Find waits until no goroutines are left but the caller's and those that options name. Its error says which ones
-// are left after a minute.
+// Find waits until no goroutines are left but the caller's and those that options name. Its error says which
+// ones are left after a minute.
 func Find(options ...goleak.Option) error {
 	for began := time.Now(); ; {
 		err := goleak.Find(options...)

@@ -11,8 +11,9 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A Fingerprint is a hash over all that an event has and points to, from before somebody was lent the event. Two
-// equal fingerprints mean, for all that anybody will meet, the same event. The zero Fingerprint is of no event.
+// A Fingerprint is a hash over all that an event has and points to, from before somebody was lent the event.
+// Two equal fingerprints mean, for all that anybody will meet, the same event. The zero Fingerprint is of no
+// event.
 //
 // Which fields there are is read from the types, once, by reflection: a field that a later version of
 // genai adds is part of the fingerprint without a change here.
@@ -115,7 +116,8 @@ func compileWalk(t reflect.Type) walk {
 	case 8:
 		return func(hash uint64, address unsafe.Pointer, _ int) uint64 { return mixed(hash, *(*uint64)(address)) }
 	}
-	// Of a time, a func, a channel or an interface with methods, which one it is counts, and not what it holds.
+	// Of a time, a func, a channel or an interface with methods, which one it is counts, and not what it
+	// holds.
 	words := t.Size() / unsafe.Sizeof(uintptr(0))
 	return func(hash uint64, address unsafe.Pointer, _ int) uint64 {
 		for i := range words {

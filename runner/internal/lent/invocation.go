@@ -7,7 +7,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// An Invocation lends a session.Invocation, and finds out who assigns to its fields. The zero Invocation lends none.
+// An Invocation lends a session.Invocation, and finds out who assigns to its fields. The zero Invocation
+// lends none.
 type Invocation struct {
 	lent   *session.Invocation
 	before session.Invocation
@@ -24,7 +25,8 @@ func (i *Invocation) Lend(inv *session.Invocation) {
 // Lent returns what is lent, nil if nothing is.
 func (i *Invocation) Lent() *session.Invocation { return i.lent }
 
-// Restore reports whether somebody has assigned to the fields of what is lent, and gives them back what they had.
+// Restore reports whether somebody has assigned to the fields of what is lent, and gives them back what they
+// had.
 func (i *Invocation) Restore() (changed bool) {
 	if i.lent == nil || !changedFields(&i.before, i.lent) {
 		return false

@@ -8,17 +8,17 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A Loan is the live view and the state that one run lends. It finds out whether somebody has changed them in place.
-// The runner asks it before each model request, since a request is made from them.
+// A Loan is the live view and the state that one run lends. It finds out whether somebody has changed them in
+// place. The runner asks it before each model request, since a request is made from them.
 //
-// Of the events that the run began with a sample is compared at the first request: the last sampleSize, and as many
-// others, others in each run. An event that the run appended is compared at the first request after that. Then
-// sampleSize of all these are compared for each request, in turn.
+// Of the events that the run began with a sample is compared at the first request: the last sampleSize, and
+// as many others, others in each run. An event that the run appended is compared at the first request after
+// that. Then sampleSize of all these are compared for each request, in turn.
 //
 // The state is compared whole, then and before an event changes it.
 type Loan struct {
-	// Discarded is an event that somebody has changed in place in the view that was kept, nil if there is none. So
-	// that view was discarded, and the session read anew.
+	// Discarded is an event that somebody has changed in place in the view that was kept, nil if there is
+	// none. So that view was discarded, and the session read anew.
 	Discarded *session.Event
 
 	began    printedEvents // what the run began with
@@ -40,8 +40,8 @@ const sampleSize = 64
 // Events returns the live view that the run began with.
 func (l *Loan) Events() []*session.Event { return l.began.events }
 
-// InputIndex returns the index, in Events, of the input with an ID, or else of the event that names that input in its
-// notes. It is -1 if there is neither.
+// InputIndex returns the index, in Events, of the input with an ID, or else of the event that names that
+// input in its notes. It is -1 if there is neither.
 func (l *Loan) InputIndex(id string) int { return l.began.inputIndex(id) }
 
 // Append takes in an event that was just appended. live is the view with it.
@@ -86,8 +86,8 @@ func (l *Loan) CheckState() error {
 		" it is changed by the StateDelta of an event. What is run next reads it from the store", plugin.ErrInPlace)
 }
 
-// Check returns an error if the live view or the state was changed in place, as far as this comparison goes. live is
-// the view now.
+// Check returns an error if the live view or the state was changed in place, as far as this comparison goes.
+// live is the view now.
 func (l *Loan) Check(live []*session.Event) error {
 	if err := l.CheckState(); err != nil {
 		return err
@@ -100,7 +100,8 @@ func (l *Loan) Check(live []*session.Event) error {
 	return nil
 }
 
-// findChanged returns an event of the live view that was changed, or replaced by another one; nil if it finds none.
+// findChanged returns an event of the live view that was changed, or replaced by another one; nil if it finds
+// none.
 func (l *Loan) findChanged(live []*session.Event) *session.Event {
 	// Does another event stand where one stood?
 	for i, e := range l.began.events {

@@ -50,7 +50,8 @@ func (p *printedEvents) firstChanged(from, to int) *session.Event {
 	return nil
 }
 
-// inputIndex returns the index of the input with an ID, or else of the event that names it, -1 if there is neither.
+// inputIndex returns the index of the input with an ID, or else of the event that names it, -1 if there is
+// neither.
 func (p *printedEvents) inputIndex(id string) int {
 	hash := hashOfID(id)
 	for i, other := range p.ids {

@@ -14,8 +14,8 @@ func Size(e *session.Event) int64 {
 	return allocated(int64(unsafe.Sizeof(*e))) + eventSize(unsafe.Pointer(e), 0)
 }
 
-// A sizer returns how many bytes the memory takes that a value of one type points to. It is nil for a type without
-// pointers.
+// A sizer returns how many bytes the memory takes that a value of one type points to. It is nil for a type
+// without pointers.
 type sizer func(address unsafe.Pointer, depth int) int64
 
 var (
@@ -28,7 +28,8 @@ func init() {
 	eventSize = sizers.of(reflect.TypeFor[session.Event]())
 }
 
-// allocated returns what an allocation of n bytes takes, about: sizes are rounded up, large ones to whole pages.
+// allocated returns what an allocation of n bytes takes, about: sizes are rounded up, large ones to whole
+// pages.
 func allocated(n int64) int64 {
 	if n == 0 {
 		return 0
@@ -89,7 +90,8 @@ func compileSizer(t reflect.Type) sizer {
 	return nil
 }
 
-// compileStructSizer returns a sizer that looks at the fields with pointers, also those that are not exported.
+// compileStructSizer returns a sizer that looks at the fields with pointers, also those that are not
+// exported.
 func compileStructSizer(t reflect.Type) sizer {
 	type field struct {
 		offset uintptr
@@ -118,7 +120,8 @@ func compileStructSizer(t reflect.Type) sizer {
 	}
 }
 
-// sizeOfMap returns what a map takes: its entries, with the room that a map keeps free, and what they point to.
+// sizeOfMap returns what a map takes: its entries, with the room that a map keeps free, and what they point
+// to.
 func sizeOfMap(m reflect.Value, depth int) int64 {
 	if m.Len() == 0 || depth > deepest {
 		return 0

@@ -15,7 +15,8 @@ type view struct {
 	key                session.Key
 	number             int64 // the session's: another one may have got its key
 	position, frontier int64
-	// lastID is the ID of the event at position, "" if the view does not have it. Another ID there is another log.
+	// lastID is the ID of the event at position, "" if the view does not have it. Another ID there is another
+	// log.
 	lastID string
 	live   printedEvents
 	bytes  int64     // about what live takes
@@ -55,8 +56,8 @@ func (v *view) readTo(s *session.Session) {
 	}
 }
 
-// mayBecome reports whether the view can become the session's by what was appended since: it is the same session, and
-// nothing has changed its live view otherwise.
+// mayBecome reports whether the view can become the session's by what was appended since: it is the same
+// session, and nothing has changed its live view otherwise.
 func (v *view) mayBecome(s *session.Session) bool {
 	same := v.number == s.Number && v.frontier == s.Frontier
 	n := len(v.live.events)
@@ -64,8 +65,8 @@ func (v *view) mayBecome(s *session.Session) bool {
 	return same && whole && v.position <= s.Position
 }
 
-// readNew adds what was appended to the session since, and reports whether the view is the session's live view
-// then. If not, it must be thrown away.
+// readNew adds what was appended to the session since, and reports whether the view is the session's live
+// view then. If not, it must be thrown away.
 func (v *view) readNew(ctx context.Context, sessions session.Service, s *session.Session) (bool, error) {
 	// The last event that the view has is read once more: another one there is another log.
 	next := v.position + 1
@@ -94,8 +95,8 @@ func (v *view) readNew(ctx context.Context, sessions session.Service, s *session
 	return true, nil
 }
 
-// findChanged returns an event that somebody has changed, nil if none is found: all of them are compared, or of a
-// large view the last ones, and others in turn.
+// findChanged returns an event that somebody has changed, nil if none is found: all of them are compared, or
+// of a large view the last ones, and others in turn.
 func (v *view) findChanged() *session.Event {
 	if v.background != nil && v.background.ended() && v.background.found != nil {
 		return v.background.found

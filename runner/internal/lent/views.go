@@ -14,11 +14,11 @@ import (
 // Views keeps in memory what runs have read of their sessions, so that the next run on a session reads only
 // what is new. What is kept was read from the store: what a run appended is read by the next one.
 //
-// Hooks, tools, agents and callers were lent these events, and one of them may have changed some in place. So each
-// event has a fingerprint from before anybody was lent it. A view of up to wholeCompare events is compared whole
-// each time it is served, and one with a difference is thrown away: the session is read anew. A larger one is
-// compared in part when it is served, and whole after each run, on a goroutine in the background. No model request is
-// made from it before that has ended.
+// Hooks, tools, agents and callers were lent these events, and one of them may have changed some in place. So
+// each event has a fingerprint from before anybody was lent it. A view of up to wholeCompare events is
+// compared whole each time it is served, and one with a difference is thrown away: the session is read anew.
+// A larger one is compared in part when it is served, and whole after each run, on a goroutine in the
+// background. No model request is made from it before that has ended.
 type Views struct {
 	tasks *inflight.Counter // who waits for it waits for the comparisons
 
@@ -30,8 +30,8 @@ type Views struct {
 	clock *time.Timer                   // drops what nobody uses; nil if nothing is kept
 }
 
-// idleTime is how long a view is kept that nobody uses. The runner is not told that a session was deleted: then
-// this is how long its events stay in memory.
+// idleTime is how long a view is kept that nobody uses. The runner is not told that a session was deleted:
+// then this is how long its events stay in memory.
 const idleTime = 10 * time.Minute
 
 // A comparison is one of a whole view, in the background.
@@ -57,8 +57,8 @@ func NewViews(limit int64, tasks *inflight.Counter) *Views {
 	return &Views{limit: limit, tasks: tasks}
 }
 
-// Read returns the live view of a session for one run: the kept one with what was appended since, if that can be,
-// else all of it from the store. It keeps what it has read.
+// Read returns the live view of a session for one run: the kept one with what was appended since, if that can
+// be, else all of it from the store. It keeps what it has read.
 func (k *Views) Read(ctx context.Context, sessions session.Service, s *session.Session) (Loan, error) {
 	v, changed, err := k.refresh(ctx, sessions, s)
 	if err == nil && v == nil {
@@ -71,8 +71,8 @@ func (k *Views) Read(ctx context.Context, sessions session.Service, s *session.S
 	return Loan{Discarded: changed, began: v.live, background: v.background}, nil
 }
 
-// refresh returns the kept view of a session with what was appended since, nil if that cannot be: also if an event of
-// it was changed in place.
+// refresh returns the kept view of a session with what was appended since, nil if that cannot be: also if an
+// event of it was changed in place.
 func (k *Views) refresh(
 	ctx context.Context, sessions session.Service, s *session.Session,
 ) (v *view, changed *session.Event, err error) {
@@ -150,9 +150,9 @@ func (k *Views) dropIdle() {
 	k.clock = nil
 }
 
-// RunEnded compares the session's view whole, on a goroutine that is one of the tasks. It is for the end of a run, whose
-// hooks may have changed something. If a comparison of the view goes on, it is made once more. A view that is compared
-// whole each time it is served is not compared here.
+// RunEnded compares the session's view whole, on a goroutine that is one of the tasks. It is for the end of a
+// run, whose hooks may have changed something. If a comparison of the view goes on, it is made once more. A
+// view that is compared whole each time it is served is not compared here.
 func (k *Views) RunEnded(key session.Key) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
