@@ -44,7 +44,7 @@ func (x *run) emission(m *session.Event, i int, hook plugin.Hook, branch, agent,
 		return nil, &plugin.Error{Plugin: name, Hook: hook, Err: fmt.Errorf("%w: %w", plugin.ErrOutcome, err)}
 	}
 	valuesAsStored(e)
-	return &pending{event: e, notes: notes}, nil
+	return &pending{event: e, notes: &notes}, nil
 }
 
 // replace puts a plugin's replacement in the event's place, and notes the plugin. The event keeps what a
@@ -53,8 +53,9 @@ func (x *run) emission(m *session.Event, i int, hook plugin.Hook, branch, agent,
 func (p *pending) replace(by *session.Event, name, reason string, owners plugin.StateOwners) error {
 	before := p.event
 	refuse := func(what string) error { return fmt.Errorf("%w: the replacement %s", plugin.ErrOutcome, what) }
-	p.notes.Changed = append(slices.Clone(p.notes.Changed), plugin.Note{Plugin: name, Reason: reason})
-	e := p.notes.With(by.Clone())
+	notes := p.changeNotes()
+	notes.Changed = append(slices.Clone(notes.Changed), plugin.Note{Plugin: name, Reason: reason})
+	e := notes.With(by.Clone())
 
 	// The identity is that of the event before.
 	e.KeepIdentity(before)

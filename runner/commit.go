@@ -74,7 +74,7 @@ func (x *run) entries(b *batch) []*session.Event {
 		b.events = append(b.events, yielded)
 		if appended != nil {
 			log = append(log, appended)
-			b.namesInput = b.namesInput || p.notes.Input != nil && p.notes.Input.ID == x.inputID
+			b.namesInput = b.namesInput || p.notes != nil && p.notes.Input != nil && p.notes.Input.ID == x.inputID
 		}
 		if temp != nil {
 			b.temps = append(b.temps, temp)
@@ -152,7 +152,7 @@ func (b *batch) noteStop() {
 	}
 	for _, p := range slices.Backward(b.pending) {
 		if p.inLiveView() {
-			p.notes.Stopped = b.stop.Plugin
+			p.changeNotes().Stopped = b.stop.Plugin
 			p.newNotes = true
 			return
 		}
@@ -166,7 +166,7 @@ func (x *run) noteInput(b *batch) {
 	if x.unlogged == nil || i < 0 {
 		return
 	}
-	b.pending[i].notes.Input = &plugin.InputNote{ID: x.inputID, Digest: x.digest(x.unlogged)}
+	b.pending[i].changeNotes().Input = &plugin.InputNote{ID: x.inputID, Digest: x.digest(x.unlogged)}
 	b.pending[i].newNotes = true
 }
 
@@ -222,8 +222,9 @@ func (b *batch) leaveOutSuperseded(inputID string) {
 			}
 			name, _ := last[answeredCall(part)].event.Plugin()
 			note := plugin.Note{Plugin: name, Reason: "it answered the call"}
-			if !slices.Contains(p.notes.Changed, note) {
-				p.notes.Changed = append(slices.Clone(p.notes.Changed), note)
+			notes := p.changeNotes()
+			if !slices.Contains(notes.Changed, note) {
+				notes.Changed = append(slices.Clone(notes.Changed), note)
 				p.newNotes = true
 			}
 		}

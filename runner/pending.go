@@ -24,7 +24,7 @@ type pending struct {
 	print lent.Fingerprint
 	// notes are the runner's notes on the event. What changes them while plugins are asked writes them into
 	// the event, too. After that only newNotes says so, and entry writes them.
-	notes    plugin.Notes
+	notes    *plugin.Notes // nil if there are none; to change them, see changeNotes
 	newNotes bool
 }
 
@@ -32,7 +32,22 @@ type pending struct {
 // free values become what plugins find in the log, in process and out of it: numbers are float64.
 func newPending(e *session.Event) *pending {
 	valuesAsStored(e)
-	return &pending{event: e, notes: plugin.NotesOf(e)}
+	p := &pending{event: e}
+	if e.CustomMetadata[session.NotesKey] != nil {
+		notes := plugin.NotesOf(e)
+		p.notes = &notes
+	}
+	return p
+}
+
+// changeNotes returns a copy of the notes, which is theirs from now on: another pending event may have the old ones.
+func (p *pending) changeNotes() *plugin.Notes {
+	notes := plugin.Notes{}
+	if p.notes != nil {
+		notes = *p.notes
+	}
+	p.notes = &notes
+	return p.notes
 }
 
 // valuesAsStored makes an event's state delta, output and route what they are once they were written and
@@ -54,11 +69,12 @@ func (p *pending) lend() *session.Event {
 // noteUnchecked notes on the event that a plugin let it pass unchecked. The event with the note shares what
 // it points to with the event before, which hooks may hold.
 func (p *pending) noteUnchecked(note plugin.Note) {
-	if slices.Contains(p.notes.Unchecked, note) {
+	if p.notes != nil && slices.Contains(p.notes.Unchecked, note) {
 		return
 	}
-	p.notes.Unchecked = append(slices.Clone(p.notes.Unchecked), note)
-	p.event = p.notes.With(p.event)
+	notes := p.changeNotes()
+	notes.Unchecked = append(slices.Clone(notes.Unchecked), note)
+	p.event = notes.With(p.event)
 	if p.print != 0 {
 		p.print = lent.FingerprintOf(p.event)
 	}
@@ -113,6 +129,9 @@ func (p *pending) entry(media bool) (appended, yielded *session.Event, temp map[
 func (p *pending) agent() string {
 	if p.event.FromAgent() {
 		return p.event.Author
+	}
+	if p.notes == nil {
+		return ""
 	}
 	return p.notes.Agent
 }
