@@ -11,8 +11,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// save saves the results that are still to be saved as artifacts, and notes their versions in the event that says what is
-// cleared. It only warns of a result that cannot be saved, since the log has it anyway.
+// save saves the results that are still to be saved as artifacts, and notes their versions in the event that
+// says what is cleared. It only warns of a result that cannot be saved, since the log has it anyway.
 func (k *compactor) save(ctx context.Context, inv *session.Invocation, c meter.Cleared, e *session.Event) {
 	for _, event := range inv.Live {
 		if event.Content == nil {
@@ -29,7 +29,16 @@ func (k *compactor) save(ctx context.Context, inv *session.Invocation, c meter.C
 			version, err := k.Artifacts.Save(ctx, inv.Key, part.ArtifactName(), blob)
 			if err != nil {
 				delete(c.Saved, part)
-				k.Log.WarnContext(ctx, "a result of a tool was not saved as an artifact", "session", inv.Key, "position", part.Seq, "error", err)
+				k.Log.WarnContext(
+					ctx,
+					"a result of a tool was not saved as an artifact",
+					"session",
+					inv.Key,
+					"position",
+					part.Seq,
+					"error",
+					err,
+				)
 				continue
 			}
 			c.Saved[part] = true
@@ -42,7 +51,12 @@ func (k *compactor) save(ctx context.Context, inv *session.Invocation, c meter.C
 }
 
 // clearEvent returns the event that says what is cleared.
-func (k *compactor) clearEvent(ctx context.Context, m meter.Meter, inv *session.Invocation, p *Plan) *session.Event {
+func (k *compactor) clearEvent(
+	ctx context.Context,
+	m meter.Meter,
+	inv *session.Invocation,
+	p *Plan,
+) *session.Event {
 	e := &session.Event{ID: fmt.Sprintf("%s:clear:%d", Name, inv.Position)}
 	k.save(ctx, inv, m.Cleared, e)
 	n := &meter.Note{Trigger: p.Trigger, By: "offline", Before: p.Before, After: p.After}

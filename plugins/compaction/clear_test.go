@@ -24,16 +24,25 @@ import (
 	"github.com/plughook/plughook/tool"
 )
 
-// Old results become lines in the prompt, without a summary; the latest ones, those of excepted tools and small ones stay.
-// The tool recall reads them whole.
+// Old results become lines in the prompt, without a summary; the latest ones, those of excepted tools
+// and small ones stay. The tool recall reads them whole.
 func TestOldResultsAreCleared(t *testing.T) {
 	type page struct {
 		Page int `json:"page"`
 	}
 	returns := func(name string, words int) *tool.Tool {
-		f, err := tool.New(name, "reads", func(_ context.Context, _ *tool.Call, p page) (string, error) {
-			return fmt.Sprintf("%s %d begins %s ends", name, p.Page, strings.Repeat("word ", words)), nil
-		})
+		f, err := tool.New(
+			name,
+			"reads",
+			func(_ context.Context, _ *tool.Call, p page) (string, error) {
+				return fmt.Sprintf(
+					"%s %d begins %s ends",
+					name,
+					p.Page,
+					strings.Repeat("word ", words),
+				), nil
+			},
+		)
 		require.NoError(t, err)
 		return f
 	}
@@ -44,7 +53,11 @@ func TestOldResultsAreCleared(t *testing.T) {
 		}
 		return called(fmt.Sprint("c", n), names[n/2%3], map[string]any{"page": n}), nil
 	}}
-	c := compaction.Config{Window: 20_000, Foreground: true, Clear: compaction.Clear{Trigger: 4000, Keep: 2, Except: []string{"policy"}}}
+	c := compaction.Config{
+		Window:     20_000,
+		Foreground: true,
+		Clear:      compaction.Clear{Trigger: 4000, Keep: 2, Except: []string{"policy"}},
+	}
 	s := stage(t, c, m, returns("read", 600), returns("policy", 600), returns("short", 3))
 	for i := range 15 {
 		s.say("go on %d", i)
@@ -91,9 +104,13 @@ func TestOldResultsAreCleared(t *testing.T) {
 
 // A long loop of one run, whose caller waits for summaries, needs none as long as clearing is enough.
 func TestALoopIsClearedBeforeItIsSummarized(t *testing.T) {
-	read, err := tool.New("read", "reads", func(_ context.Context, _ *tool.Call, _ struct{}) (string, error) {
-		return strings.Repeat("word ", 600), nil
-	})
+	read, err := tool.New(
+		"read",
+		"reads",
+		func(_ context.Context, _ *tool.Call, _ struct{}) (string, error) {
+			return strings.Repeat("word ", 600), nil
+		},
+	)
 	require.NoError(t, err)
 	m := &speaker{answer: func(n int, _ *model.Request) (*model.Response, error) {
 		if n > 30 {
@@ -101,7 +118,12 @@ func TestALoopIsClearedBeforeItIsSummarized(t *testing.T) {
 		}
 		return called(fmt.Sprint("c", n), "read", nil), nil
 	}}
-	c := compaction.Config{Window: 20_000, Trigger: 8000, Foreground: true, Clear: compaction.Clear{Trigger: 4000, Keep: 2}}
+	c := compaction.Config{
+		Window:     20_000,
+		Trigger:    8000,
+		Foreground: true,
+		Clear:      compaction.Clear{Trigger: 4000, Keep: 2},
+	}
 	s := stage(t, c, m, read)
 	s.say("read the book")
 	require.Len(t, m.asked, 31)
@@ -113,9 +135,13 @@ func TestALoopIsClearedBeforeItIsSummarized(t *testing.T) {
 
 // What waits for the session's turn to be cleared is not cleared a second time by runs that follow quickly.
 func TestResultsAreClearedOnce(t *testing.T) {
-	read, err := tool.New("read", "reads", func(_ context.Context, _ *tool.Call, _ struct{}) (string, error) {
-		return strings.Repeat("word ", 600), nil
-	})
+	read, err := tool.New(
+		"read",
+		"reads",
+		func(_ context.Context, _ *tool.Call, _ struct{}) (string, error) {
+			return strings.Repeat("word ", 600), nil
+		},
+	)
 	require.NoError(t, err)
 	m := &speaker{answer: func(n int, _ *model.Request) (*model.Response, error) {
 		if n%2 == 0 {
@@ -153,28 +179,41 @@ func TestResultsAreClearedOnce(t *testing.T) {
 	require.Len(t, out.Emit, 1)
 }
 
-// Large results that are cleared are artifacts too, as they are in the log: without what a later plugin has taken out. Smaller
-// ones are not, and neither is what cannot be saved.
+// Large results that are cleared are artifacts too, as they are in the log: without what a later plugin
+// has taken out. Smaller ones are not, and neither is what cannot be saved.
 func TestLargeResultsAreArtifacts(t *testing.T) {
 	long := tool.Tool{
-		Declaration: &genai.FunctionDeclaration{Name: "read", ParametersJsonSchema: map[string]any{"type": "object"}},
+		Declaration: &genai.FunctionDeclaration{
+			Name:                 "read",
+			ParametersJsonSchema: map[string]any{"type": "object"},
+		},
 		Run: func(_ context.Context, c *tool.Call) (map[string]any, error) {
 			n := c.Args["words"].(int)
-			return map[string]any{"text": fmt.Sprintf("SECRET begins %s ends", strings.Repeat("word ", n))}, nil
+			return map[string]any{
+				"text": fmt.Sprintf("SECRET begins %s ends", strings.Repeat("word ", n)),
+			}, nil
 		},
 	}
-	redact := &plugin.Plugin{Name: "redact", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		if len(e.FunctionResponses()) == 0 {
-			return plugin.Outcome{}, nil
-		}
-		changed := e.Clone()
-		clean(changed.Content)
-		return plugin.Outcome{Replace: changed}, nil
-	}}
+	redact := &plugin.Plugin{
+		Name: "redact",
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			if len(e.FunctionResponses()) == 0 {
+				return plugin.Outcome{}, nil
+			}
+			changed := e.Clone()
+			clean(changed.Content)
+			return plugin.Outcome{Replace: changed}, nil
+		},
+	}
 	for _, broken := range []bool{false, true} {
 		t.Run(fmt.Sprint("broken store ", broken), func(t *testing.T) {
 			files := artifact.NewMemory()
-			c := compaction.Config{Window: 20_000, Foreground: true, Artifacts: files, Clear: compaction.Clear{Trigger: 2000, Keep: 1, Artifacts: 500}}
+			c := compaction.Config{
+				Window:     20_000,
+				Foreground: true,
+				Artifacts:  files,
+				Clear:      compaction.Clear{Trigger: 2000, Keep: 1, Artifacts: 500},
+			}
 			if broken {
 				c.Artifacts = full{files}
 			}
@@ -182,7 +221,11 @@ func TestLargeResultsAreArtifacts(t *testing.T) {
 				if n%2 == 0 {
 					return said("done"), nil
 				}
-				return called(fmt.Sprint("c", n), "read", map[string]any{"words": 300 + 600*(n/2%2)}), nil
+				return called(
+					fmt.Sprint("c", n),
+					"read",
+					map[string]any{"words": 300 + 600*(n/2%2)},
+				), nil
 			}}
 			a, err := llm.New(llm.Config{Name: "agent", Model: m, Tools: []*tool.Tool{&long}})
 			require.NoError(t, err)
@@ -219,14 +262,18 @@ func TestLargeResultsAreArtifacts(t *testing.T) {
 				require.Equal(t, "application/json", part.InlineData.MIMEType)
 				var got map[string]string
 				require.NoError(t, json.Unmarshal(part.InlineData.Data, &got))
-				require.Equal(t, fmt.Sprintf("[gone] begins %s ends", strings.Repeat("word ", 900)), got["text"])
+				require.Equal(
+					t,
+					fmt.Sprintf("[gone] begins %s ends", strings.Repeat("word ", 900)),
+					got["text"],
+				)
 			}
 		})
 	}
 }
 
-// What a model has reported of a prompt in which a result was whole does not count the result once it is cleared: the view is
-// counted as the model would.
+// What a model has reported of a prompt in which a result was whole does not count the result once it is
+// cleared: the view is counted as the model would.
 func TestReportsFromBeforeAClearing(t *testing.T) {
 	m := &speaker{}
 	m.answer = func(n int, req *model.Request) (*model.Response, error) {
@@ -242,12 +289,19 @@ func TestReportsFromBeforeAClearing(t *testing.T) {
 		return r, nil
 	}
 	read := &tool.Tool{
-		Declaration: &genai.FunctionDeclaration{Name: "read", ParametersJsonSchema: map[string]any{"type": "object"}},
+		Declaration: &genai.FunctionDeclaration{
+			Name:                 "read",
+			ParametersJsonSchema: map[string]any{"type": "object"},
+		},
 		Run: func(context.Context, *tool.Call) (map[string]any, error) {
 			return map[string]any{"text": strings.Repeat("word ", 1000)}, nil
 		},
 	}
-	c := compaction.Config{Window: 100_000, Foreground: true, Clear: compaction.Clear{Trigger: 4500, Keep: 1}}
+	c := compaction.Config{
+		Window:     100_000,
+		Foreground: true,
+		Clear:      compaction.Clear{Trigger: 4500, Keep: 1},
+	}
 	s := stage(t, c, m, read)
 	for range 12 {
 		s.say("go on")
@@ -269,11 +323,18 @@ func TestReportsFromBeforeAClearing(t *testing.T) {
 func TestManyOpenCallsLeaveRoom(t *testing.T) {
 	var log []*session.Event
 	for i := range 600 {
-		call := &genai.FunctionCall{ID: fmt.Sprint("c", i), Name: "pay", Args: map[string]any{"amount": i}}
+		call := &genai.FunctionCall{
+			ID:   fmt.Sprint("c", i),
+			Name: "pay",
+			Args: map[string]any{"amount": i},
+		}
 		log = append(log, &session.Event{
-			Author:             "agent",
-			InvocationID:       fmt.Sprint("i", i),
-			Content:            &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: call}}},
+			Author:       "agent",
+			InvocationID: fmt.Sprint("i", i),
+			Content: &genai.Content{
+				Role:  genai.RoleModel,
+				Parts: []*genai.Part{{FunctionCall: call}},
+			},
 			LongRunningToolIDs: []string{call.ID},
 		})
 	}
@@ -306,7 +367,8 @@ func TestArtifactsNeedAPlace(t *testing.T) {
 	require.ErrorContains(t, err, "Config.Artifacts")
 }
 
-// What Config.Keep names stays up to Keep.Tokens. Of the rest, the oldest, the summary has the first lines and the positions.
+// What Config.Keep names stays up to Keep.Tokens. Of the rest, the oldest, the summary has the first
+// lines and the positions.
 func TestPinsAreBounded(t *testing.T) {
 	c := small()
 	c.Summary = 200

@@ -18,14 +18,18 @@ import (
 )
 
 // make returns the event with the compaction that a task asks for, nil if it is declined.
-func (k *compactor) make(ctx context.Context, inv *session.Invocation, t plan.Task) (*session.Event, *Plan, error) {
+func (k *compactor) make(
+	ctx context.Context,
+	inv *session.Invocation,
+	t plan.Task,
+) (*session.Event, *Plan, error) {
 	p := plan.Make(k.settings, k.meter(inv.Live), inv, t)
 	if p.Declined != "" {
 		return nil, &p, nil
 	}
 
-	// One compaction of a session at a time. A prompt that is too long cannot wait for another one, so its summary is
-	// written offline, which is fast; the other one will find that the log has moved on.
+	// One compaction of a session at a time. A prompt that is too long cannot wait for another one, so its
+	// summary is written offline, which is fast; the other one will find that the log has moved on.
 	if k.begin(inv.Key) {
 		defer k.end(inv.Key)
 	} else if t.Limit > 0 {
@@ -56,8 +60,8 @@ func (k *compactor) make(ctx context.Context, inv *session.Invocation, t plan.Ta
 		Frontier: inv.Frontier,
 		Content:  &genai.Content{Role: genai.RoleUser},
 	}
-	// Its ID is that of the work: who makes the same summary at the same time appends nothing new. The agent who spoke
-	// last goes on, although its words may be behind the summary now.
+	// Its ID is that of the work: who makes the same summary at the same time appends nothing new. The agent
+	// who spoke last goes on, although its words may be behind the summary now.
 	e := &session.Event{
 		ID:      fmt.Sprintf("%s:%d:%d", Name, inv.Frontier, p.Through),
 		Actions: session.Actions{Compaction: c, TransferToAgent: lastSpeaker(inv.Live, p.Through)},
@@ -72,7 +76,10 @@ func (k *compactor) make(ctx context.Context, inv *session.Invocation, t plan.Ta
 	if before := meter.HeadNote(inv.Live); before != nil {
 		n.Generation = before.Generation + 1
 	}
-	maps.DeleteFunc(m.Cleared.Saved, func(part meter.Part, _ bool) bool { return p.Fates[part.Seq].Stays == "" })
+	maps.DeleteFunc(
+		m.Cleared.Saved,
+		func(part meter.Part, _ bool) bool { return p.Fates[part.Seq].Stays == "" },
+	)
 	err := k.writeSections(ctx, m, inv, t, &p, e, n)
 	if err != nil {
 		p.Decline(plan.DeclineFailed, "%v", err)
@@ -84,7 +91,13 @@ func (k *compactor) make(ctx context.Context, inv *session.Invocation, t plan.Ta
 	n.After = p.Kept + summary
 	saved := min(p.Before-n.After, p.Replaced-summary)
 	if saved <= 0 || t.Limit == 0 && saved < p.MinGain {
-		p.Decline(plan.DeclineGain, "the summary would leave %d of %d tokens; it must save %d (min_gain)", n.After, p.Before, p.MinGain)
+		p.Decline(
+			plan.DeclineGain,
+			"the summary would leave %d of %d tokens; it must save %d (min_gain)",
+			n.After,
+			p.Before,
+			p.MinGain,
+		)
 		return nil, &p, nil
 	}
 	k.save(ctx, inv, m.Cleared, e)
@@ -97,9 +110,17 @@ func (k *compactor) make(ctx context.Context, inv *session.Invocation, t plan.Ta
 	return e, &p, nil
 }
 
-// writeSections writes the summary of each branch into an event and its note. Each gets a share of Plan.Summary, in
-// proportion to what it summarizes.
-func (k *compactor) writeSections(ctx context.Context, m meter.Meter, inv *session.Invocation, t plan.Task, p *Plan, e *session.Event, n *meter.Note) error {
+// writeSections writes the summary of each branch into an event and its note. Each gets a share of
+// Plan.Summary, in proportion to what it summarizes.
+func (k *compactor) writeSections(
+	ctx context.Context,
+	m meter.Meter,
+	inv *session.Invocation,
+	t plan.Task,
+	p *Plan,
+	e *session.Event,
+	n *meter.Note,
+) error {
 	// One deadline for the Summarizer's work on all sections.
 	asking := ctx
 	if k.Summarizer == nil {
@@ -162,9 +183,9 @@ type section struct {
 	size   int // in tokens
 }
 
-// sectionsOf sorts what is covered by branch. It leaves out branches without summary and events, which would pile up
-// otherwise, since runs can give their branches new names. It also leaves out the branches of agents that were called
-// as tools: the caller has their answer, and nobody else sees them.
+// sectionsOf sorts what is covered by branch. It leaves out branches without summary and events, which would
+// pile up otherwise, since runs can give their branches new names. It also leaves out the branches of agents
+// that were called as tools: the caller has their answer, and nobody else sees them.
 func sectionsOf(live, covered []*session.Event) map[string]*section {
 	all := map[string]*section{}
 	of := func(branch string) *section {
@@ -229,9 +250,16 @@ const apart = "\n\n"
 // ledgerShare is the divisor for the part of a Summarizer's budget that is reserved for the ledger.
 const ledgerShare = 4
 
-// write writes the summary of a section, within a budget. It asks the Summarizer until the context asking is done, and
-// then writes the summary offline.
-func (k *compactor) write(ctx, asking context.Context, m meter.Meter, s *section, budget int, t plan.Task, key session.Key) (written, error) {
+// write writes the summary of a section, within a budget. It asks the Summarizer until the context asking is
+// done, and then writes the summary offline.
+func (k *compactor) write(
+	ctx, asking context.Context,
+	m meter.Meter,
+	s *section,
+	budget int,
+	t plan.Task,
+	key session.Key,
+) (written, error) {
 	// The state of the offline summary goes on in any case, since it has the ledger too.
 	stored, _ := json.Marshal(s.state) // it was read from JSON
 	state := extract.Resume(stored, s.prior)
@@ -277,23 +305,23 @@ func partsOf(c *genai.Content) []*genai.Part {
 	return slices.DeleteFunc(slices.Clone(c.Parts), func(p *genai.Part) bool { return p == nil })
 }
 
-// lastSpeaker returns the agent that spoke last in the main branch up to a position, or that the conversation was
-// transferred to; "" if there is none.
+// lastSpeaker returns the agent that spoke last in the main branch up to a position, or that the conversation
+// was transferred to; "" if there is none.
 func lastSpeaker(live []*session.Event, through int64) (agent string) {
-	at := int64(0) // the position of the event that says so
+	known := int64(0) // the position of the event that says so
 	for i, e := range live {
 		_, fromPlugin := e.Plugin()
 		switch {
 		case i == 0 && e.Marker():
 			agent = e.Actions.TransferToAgent
-			at = e.Actions.Compaction.Through
-		case e.Branch != "" || e.Seq > through || e.Seq <= at:
+			known = e.Actions.Compaction.Through
+		case e.Branch != "" || e.Seq > through || e.Seq <= known:
 		case e.Actions.TransferToAgent != "":
 			agent = e.Actions.TransferToAgent
-			at = e.Seq
+			known = e.Seq
 		case e.Author != session.User && !fromPlugin:
 			agent = e.Author
-			at = e.Seq
+			known = e.Seq
 		}
 	}
 	return agent

@@ -1,6 +1,7 @@
-// Package compaction is a plugin that keeps long sessions affordable. When the live view of a session has become
-// large, the plugin appends an event with a summary that stands in for the older part of the view. The log keeps
-// everything: a rewind to a position before the summary brings the originals back, and the tool Recall reads them.
+// Package compaction is a plugin that keeps long sessions affordable. When the live view of a session has
+// become large, the plugin appends an event with a summary that stands in for the older part of the view. The
+// log keeps everything: a rewind to a position before the summary brings the originals back, and the tool
+// Recall reads them.
 //
 // # When
 //
@@ -19,20 +20,22 @@
 //
 // # What
 //
-// A compaction covers all events up to a position, except those that stay. The type Plan says which do, and what gives way
-// if the prompt has no room. An event is covered as a whole, so a signed part is never changed.
+// A compaction covers all events up to a position, except those that stay. The type Plan says which do, and
+// what gives way if the prompt has no room. An event is covered as a whole, so a signed part is never
+// changed.
 //
 // Branches that do not see each other have separate summaries (session.Compaction.Branches).
 //
 // # Who writes it
 //
-// Without a Summarizer, nothing leaves the process: words and lines are taken from the events, and a ledger keeps
-// exact values (ids, amounts, dates, names) that later calls may need. With a Summarizer, such as a Model, its prose is
-// followed by the same ledger. If the Summarizer fails Config.Attempts times, the summary is written without it.
+// Without a Summarizer, nothing leaves the process: words and lines are taken from the events, and a ledger
+// keeps exact values (ids, amounts, dates, names) that later calls may need. With a Summarizer, such as a
+// Model, its prose is followed by the same ledger. If the Summarizer fails Config.Attempts times, the summary
+// is written without it.
 //
-// A compaction that would save less than Config.MinGain tokens does not happen. The reason is in the outcome, in a log
-// record, and in the counter plughook.compaction.declined of OpenTelemetry's global meter provider. The other counters
-// are plughook.compaction.made, tokens_saved, cost and summarizer_failures.
+// A compaction that would save less than Config.MinGain tokens does not happen. The reason is in the outcome,
+// in a log record, and in the counter plughook.compaction.declined of OpenTelemetry's global meter provider.
+// The other counters are plughook.compaction.made, tokens_saved, cost and summarizer_failures.
 package compaction
 
 import (
@@ -61,9 +64,9 @@ const (
 // nowCommand is the name of the command Now.
 const nowCommand = Name + ".now"
 
-// New returns the plugin, or an error if the configuration is invalid. Put the plugin before plugins that redact, so
-// that they are offered its summaries, and before plugins that record. The command Now is carried out before the
-// agent runs, after all plugins have seen it, wherever they are in the list.
+// New returns the plugin, or an error if the configuration is invalid. Put the plugin before plugins that
+// redact, so that they are offered its summaries, and before plugins that record. The command Now is carried
+// out before the agent runs, after all plugins have seen it, wherever they are in the list.
 func New(given Config) (*plugin.Plugin, error) {
 	c, err := given.complete()
 	if err != nil {
@@ -86,9 +89,9 @@ func New(given Config) (*plugin.Plugin, error) {
 	}, nil
 }
 
-// Now returns the command to compact now. Instructions, unless they are "", say what the summary should not leave
-// out. Send the command as an input without content: then no agent runs, and the run yields the compaction, or an event
-// with an ErrorCode that says why there is none.
+// Now returns the command to compact now. Instructions, unless they are "", say what the summary should not
+// leave out. Send the command as an input without content: then no agent runs, and the run yields the
+// compaction, or an event with an ErrorCode that says why there is none.
 func Now(instructions string) session.Command {
 	c := session.Command{Name: nowCommand}
 	if instructions != "" {
@@ -97,8 +100,8 @@ func Now(instructions string) session.Command {
 	return c
 }
 
-// A compactor is the plugin. Everything that it must know of a session is in the log. Its fields only save work, so
-// that losing them is harmless.
+// A compactor is the plugin. Everything that it must know of a session is in the log. Its fields only save
+// work, so that losing them is harmless.
 type compactor struct {
 	Config
 	metrics *metrics
@@ -126,11 +129,12 @@ func newCompactor(c Config) *compactor {
 	}
 }
 
-// maxOverflows is how often in one invocation the plugin compacts because the provider says that the prompt is too long.
+// maxOverflows is how often in one invocation the plugin compacts because the provider says that the prompt
+// is too long.
 const maxOverflows = 3
 
-// beforeRun carries out the command Now, and compacts a session after a pause of Config.Idle: the provider's cache of
-// its prompt has expired by then, so that a new prompt costs nothing more.
+// beforeRun carries out the command Now, and compacts a session after a pause of Config.Idle: the provider's
+// cache of its prompt has expired by then, so that a new prompt costs nothing more.
 func (k *compactor) beforeRun(ctx context.Context, inv *session.Invocation) (plugin.Outcome, error) {
 	if inv.Input != nil {
 		if c, ok := inv.Input.Command(); ok && c.Name == nowCommand {
@@ -145,7 +149,11 @@ func (k *compactor) beforeRun(ctx context.Context, inv *session.Invocation) (plu
 }
 
 // now carries out the command Now. If the input has a message too, the agent answers that afterwards.
-func (k *compactor) now(ctx context.Context, inv *session.Invocation, c session.Command) (plugin.Outcome, error) {
+func (k *compactor) now(
+	ctx context.Context,
+	inv *session.Invocation,
+	c session.Command,
+) (plugin.Outcome, error) {
 	hasMessage := inv.Input.Content != nil
 	refuse := func(code, message, reason string) plugin.Outcome {
 		refusal := &session.Event{ErrorCode: code, ErrorMessage: message}
@@ -170,7 +178,11 @@ func (k *compactor) now(ctx context.Context, inv *session.Invocation, c session.
 }
 
 // beforeModel keeps the prompt within the budget.
-func (k *compactor) beforeModel(ctx context.Context, inv *session.Invocation, req *model.Request) (plugin.Outcome, error) {
+func (k *compactor) beforeModel(
+	ctx context.Context,
+	inv *session.Invocation,
+	req *model.Request,
+) (plugin.Outcome, error) {
 	m := k.meter(inv.Live)
 	m.Cleared.Apply(req, inv.Live)
 	contents, fixed := m.Request(req)
@@ -216,20 +228,30 @@ func (k *compactor) beforeModel(ctx context.Context, inv *session.Invocation, re
 
 // tooLong says what to do about a prompt that does not fit.
 func (k *compactor) tooLong(contents, fixed int, why string) string {
-	return fmt.Sprintf("The prompt is too long: %d tokens of conversation and %d of instruction and tools, and the budget is %d (not compacted: %s). "+
-		"Send less at once, keep less (keep), limit what tools return, or raise budget and window to what the model takes.",
-		contents, fixed, k.Budget, why)
+	return fmt.Sprintf(
+		"The prompt is too long: %d tokens of conversation and %d of instruction and tools, and the budget is %d (not compacted: %s). "+
+			"Send less at once, keep less (keep), limit what tools return, or raise budget and window to what the model takes.",
+		contents,
+		fixed,
+		k.Budget,
+		why,
+	)
 }
 
-// onEvent compacts when the provider says that the prompt is too long. The event with the error is withheld then, and
-// the agent asks the model again: package agent/llm does so when the new head of the live view is a compaction.
-func (k *compactor) onEvent(ctx context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+// onEvent compacts when the provider says that the prompt is too long. The event with the error is withheld
+// then, and the agent asks the model again: package agent/llm does so when the new head of the live view is a
+// compaction.
+func (k *compactor) onEvent(
+	ctx context.Context,
+	inv *session.Invocation,
+	e *session.Event,
+) (plugin.Outcome, error) {
 	if e.Partial || !overflow(e) || !k.mayRetry(inv.ID) {
 		return plugin.Outcome{}, nil
 	}
 
-	// The provider counts tokens differently. So the limit is half of the view that it refused; or, if too much of
-	// the view must stay for that, nine tenths.
+	// The provider counts tokens differently. So the limit is half of the view that it refused; or, if too
+	// much of the view must stay for that, nine tenths.
 	m := k.meter(inv.Live)
 	size := m.View(inv.Live, e.Branch)
 	k.mu.Lock()
@@ -268,7 +290,8 @@ func (k *compactor) meter(live []*session.Event) meter.Meter {
 	return meter.New(o, live)
 }
 
-// mayRetry reports whether the plugin compacts once more because the provider says that the prompt is too long.
+// mayRetry reports whether the plugin compacts once more because the provider says that the prompt is too
+// long.
 func (k *compactor) mayRetry(invocation string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -277,7 +300,11 @@ func (k *compactor) mayRetry(invocation string) bool {
 }
 
 // afterRun compacts a session that a trigger asks for.
-func (k *compactor) afterRun(ctx context.Context, inv *session.Invocation, _ plugin.End) (plugin.Outcome, error) {
+func (k *compactor) afterRun(
+	ctx context.Context,
+	inv *session.Invocation,
+	_ plugin.End,
+) (plugin.Outcome, error) {
 	k.mu.Lock()
 	delete(k.overflows, inv.ID)
 	maps.DeleteFunc(k.sent, func(by sentBy, _ int) bool { return by.invocation == inv.ID })
@@ -292,20 +319,27 @@ func (k *compactor) afterRun(ctx context.Context, inv *session.Invocation, _ plu
 	t.Background = !k.Foreground
 	out, _, err := k.compact(ctx, inv, t)
 	if err != nil && !errors.Is(err, context.Canceled) {
-		return plugin.Outcome{Reason: err.Error()}, nil // the caller has the answer already, so nothing may fail
+		return plugin.Outcome{
+			Reason: err.Error(),
+		}, nil // the caller has the answer already, so nothing may fail
 	}
 	return out, err
 }
 
-// justRewound reports whether nothing was said since the session was rewound. What counts again then stays as it is until
-// something is said.
+// justRewound reports whether nothing was said since the session was rewound. What counts again then stays as
+// it is until something is said.
 func justRewound(inv *session.Invocation) bool {
-	return inv.Frontier > 0 && !slices.ContainsFunc(inv.Live, func(e *session.Event) bool { return e.Seq >= inv.Frontier })
+	return inv.Frontier > 0 &&
+		!slices.ContainsFunc(inv.Live, func(e *session.Event) bool { return e.Seq >= inv.Frontier })
 }
 
-// compact returns the outcome with the compaction that a task asks for, or with the reason why there is none. The Plan
-// is not nil.
-func (k *compactor) compact(ctx context.Context, inv *session.Invocation, t plan.Task) (plugin.Outcome, *Plan, error) {
+// compact returns the outcome with the compaction that a task asks for, or with the reason why there is none.
+// The Plan is not nil.
+func (k *compactor) compact(
+	ctx context.Context,
+	inv *session.Invocation,
+	t plan.Task,
+) (plugin.Outcome, *Plan, error) {
 	e, p, err := k.make(ctx, inv, t)
 	if err == nil && e == nil && t.Trigger == plan.TriggerClear {
 		return plugin.Outcome{}, p, nil // it is asked for after each invocation, so this is no news

@@ -47,7 +47,14 @@ func TestALongToolLoopStaysUnderTheBudget(t *testing.T) {
 	require.Len(t, m.asked, 61)
 	for i, req := range m.asked {
 		require.LessOrEqual(t, total(req), 500, "model call %d", i)
-		require.Contains(t, req.Contents[len(req.Contents)-1].Parts[0].Text+req.Contents[0].Parts[0].Text+texts(req), "Ishmael", "the question stays")
+		require.Contains(
+			t,
+			req.Contents[len(req.Contents)-1].Parts[0].Text+req.Contents[0].Parts[0].Text+texts(
+				req,
+			),
+			"Ishmael",
+			"the question stays",
+		)
 	}
 	require.Equal(t, "done", s.live()[len(s.live())-1].Text())
 }
@@ -61,7 +68,11 @@ func TestWhatCannotFitIsNotSent(t *testing.T) {
 	require.Len(t, yielded, 3)
 	require.Equal(t, compaction.TooLong, yielded[1].ErrorCode)
 	require.Contains(t, yielded[1].ErrorMessage, "budget is 500")
-	require.NotNil(t, yielded[2].Actions.Compaction, "once nobody waits for its answer, the message is covered")
+	require.NotNil(
+		t,
+		yielded[2].Actions.Compaction,
+		"once nobody waits for its answer, the message is covered",
+	)
 	require.Len(t, m.asked, 1)
 	s.say("and now?")
 	require.Len(t, m.asked, 2)
@@ -73,7 +84,13 @@ func TestTheProvidersTooLongCompactsAndTriesAgain(t *testing.T) {
 	m.answer = func(n int, req *model.Request) (*model.Response, error) {
 		if total(req) > 150 {
 			failed++
-			return nil, &model.Error{Code: "INVALID_ARGUMENT", Status: 400, Err: errors.New("The input token count (3000) exceeds the maximum number of tokens allowed (150).")}
+			return nil, &model.Error{
+				Code:   "INVALID_ARGUMENT",
+				Status: 400,
+				Err: errors.New(
+					"The input token count (3000) exceeds the maximum number of tokens allowed (150).",
+				),
+			}
 		}
 		return said("answer %d %s", n, strings.Repeat("word ", 20)), nil
 	}
@@ -100,7 +117,10 @@ func TestTheCommandCompactsNow(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, yielded, 2)
 	require.Equal(t, "FAILED_PRECONDITION", yielded[1].ErrorCode)
-	wrong := session.Command{Name: compaction.Now("").Name, Args: map[string]any{"instructions": 5.0}}
+	wrong := session.Command{
+		Name: compaction.Now("").Name,
+		Args: map[string]any{"instructions": 5.0},
+	}
 	yielded, err = s.run(wrong.Event())
 	require.NoError(t, err)
 	require.Equal(t, "INVALID_ARGUMENT", yielded[1].ErrorCode)
@@ -122,12 +142,15 @@ func TestAMessageWithTheCommandIsAnswered(t *testing.T) {
 
 // What a person asks of the summary may have to be redacted, or denied, like all that he says.
 func TestPluginsSeeTheCommandFirst(t *testing.T) {
-	deny := &plugin.Plugin{Name: "deny", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		if _, ok := e.Command(); ok && e.Author == session.User {
-			return plugin.Deny("no", "no commands"), nil
-		}
-		return plugin.Outcome{}, nil
-	}}
+	deny := &plugin.Plugin{
+		Name: "deny",
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			if _, ok := e.Command(); ok && e.Author == session.User {
+				return plugin.Deny("no", "no commands"), nil
+			}
+			return plugin.Outcome{}, nil
+		},
+	}
 	a, err := llm.New(llm.Config{Name: "agent", Model: echo(20)})
 	require.NoError(t, err)
 	s := stageAgent(t, small(), a, deny)

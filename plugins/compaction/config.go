@@ -16,8 +16,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Config says when to compact, what stays, and who writes the summaries. The zero Config is valid. Sizes are tokens, as
-// Count counts them.
+// Config says when to compact, what stays, and who writes the summaries. The zero Config is valid. Sizes are
+// tokens, as Count counts them.
 type Config struct {
 	Window int `yaml:"window" json:"window,omitempty" jsonschema:"tokens that the model takes; 128000 if not set"`
 	Budget int `yaml:"budget" json:"budget,omitempty" jsonschema:"tokens that a prompt may have, with summary, system instruction and tools; a longer prompt is never sent; four fifths of window if not set"`
@@ -42,13 +42,13 @@ type Config struct {
 
 	// Summarizer writes the prose of a summary; if it is nil, summaries are written offline.
 	Summarizer Summarizer `yaml:"-" json:"-"`
-	// Count counts the tokens of a content. If it is nil, Tokens counts them, corrected by what the model has reported
-	// in the same session (usageMetadata).
+	// Count counts the tokens of a content. If it is nil, Tokens counts them, corrected by what the model has
+	// reported in the same session (usageMetadata).
 	Count func(*genai.Content) int `yaml:"-" json:"-"`
 	// Artifacts stores results of tools that are cleared; see Clear.Artifacts.
 	Artifacts artifact.Service `yaml:"-" json:"-"`
-	// Log takes a record for each compaction, and for each that was declined; slog.Default if nil. No record quotes
-	// the conversation.
+	// Log takes a record for each compaction, and for each that was declined; slog.Default if nil. No record
+	// quotes the conversation.
 	Log *slog.Logger `yaml:"-" json:"-"`
 
 	// settings are what plans follow; complete sets them.
@@ -88,7 +88,10 @@ func (c Config) complete() (Config, error) {
 	}
 	validFraction := c.Fraction >= 0 && c.Fraction < 1 // false for NaN too
 	if !validFraction {
-		return c, fmt.Errorf("compaction: fraction is %v; it must be a share of the window, above 0 and below 1", c.Fraction)
+		return c, fmt.Errorf(
+			"compaction: fraction is %v; it must be a share of the window, above 0 and below 1",
+			c.Fraction,
+		)
 	}
 	c.Window = cmp.Or(c.Window, max(128_000, c.Budget))
 	c.Budget = cmp.Or(c.Budget, c.Window*4/5)
@@ -126,22 +129,50 @@ func (c Config) complete() (Config, error) {
 // check returns an error, with the calculation, if a compaction could not bring the view below its trigger.
 func (c Config) check() error {
 	if c.Trigger < plan.Smallest {
-		return fmt.Errorf("compaction: trigger is %d tokens; it must be at least %d", c.Trigger, plan.Smallest)
+		return fmt.Errorf(
+			"compaction: trigger is %d tokens; it must be at least %d",
+			c.Trigger,
+			plan.Smallest,
+		)
 	}
 	var errs []error
 	if c.Budget > c.Window {
 		errs = append(errs, fmt.Errorf("compaction: budget %d is more than window %d", c.Budget, c.Window))
 	}
 	if c.Trigger > c.Budget {
-		errs = append(errs, fmt.Errorf("compaction: trigger %d is more than budget %d, so every compaction would come too late", c.Trigger, c.Budget))
+		errs = append(
+			errs,
+			fmt.Errorf(
+				"compaction: trigger %d is more than budget %d, so every compaction would come too late",
+				c.Trigger,
+				c.Budget,
+			),
+		)
 	}
 	if c.Clear.Trigger > c.Trigger {
-		errs = append(errs, fmt.Errorf("compaction: clear.trigger %d is more than trigger %d, so every summary would come before it", c.Clear.Trigger, c.Trigger))
+		errs = append(
+			errs,
+			fmt.Errorf(
+				"compaction: clear.trigger %d is more than trigger %d, so every summary would come before it",
+				c.Clear.Trigger,
+				c.Trigger,
+			),
+		)
 	}
 	sum := c.Summary + c.Tail + c.Keep.Tokens + c.MinGain
 	if sum > c.Trigger {
-		errs = append(errs, fmt.Errorf("compaction: summary %d + tail %d + keep.tokens %d + min_gain %d = %d tokens, which is more than trigger %d: each compaction would start the next one; make them smaller or trigger larger",
-			c.Summary, c.Tail, c.Keep.Tokens, c.MinGain, sum, c.Trigger))
+		errs = append(
+			errs,
+			fmt.Errorf(
+				"compaction: summary %d + tail %d + keep.tokens %d + min_gain %d = %d tokens, which is more than trigger %d: each compaction would start the next one; make them smaller or trigger larger",
+				c.Summary,
+				c.Tail,
+				c.Keep.Tokens,
+				c.MinGain,
+				sum,
+				c.Trigger,
+			),
+		)
 	}
 	if m, ok := c.Summarizer.(*Model); ok {
 		errs = append(errs, m.checkFor(c))
@@ -155,8 +186,8 @@ const (
 	usualInvocation = 1000
 )
 
-// Warnings returns what is allowed in a valid configuration and may not be meant: triggers that never ask for a compaction,
-// or whose compactions never happen, and keys that do nothing without another one.
+// Warnings returns what is allowed in a valid configuration and may not be meant: triggers that never ask for
+// a compaction, or whose compactions never happen, and keys that do nothing without another one.
 func (c Config) Warnings() (warnings []string) {
 	set := c
 	c, err := c.complete()
@@ -171,12 +202,26 @@ func (c Config) Warnings() (warnings []string) {
 	share := int(set.Fraction * float64(c.Window))
 	switch {
 	case set.Trigger > 0 && share > set.Trigger:
-		say("fraction %v never asks for a compaction: it is %d tokens, and trigger is %d, which is reached first", set.Fraction, share, set.Trigger)
+		say(
+			"fraction %v never asks for a compaction: it is %d tokens, and trigger is %d, which is reached first",
+			set.Fraction,
+			share,
+			set.Trigger,
+		)
 	case share > 0 && set.Trigger > share:
-		say("trigger %d never asks for a compaction: fraction %v is %d tokens, which are reached first", set.Trigger, set.Fraction, share)
+		say(
+			"trigger %d never asks for a compaction: fraction %v is %d tokens, which are reached first",
+			set.Trigger,
+			set.Fraction,
+			share,
+		)
 	}
 	if c.Events > 0 && c.Events <= 2*c.Invocations {
-		say("invocations %d never asks for a compaction: an invocation has at least two events, so events %d is reached first", c.Invocations, c.Events)
+		say(
+			"invocations %d never asks for a compaction: an invocation has at least two events, so events %d is reached first",
+			c.Invocations,
+			c.Events,
+		)
 	}
 
 	// Keys that need another one.
@@ -204,8 +249,14 @@ func (c Config) Warnings() (warnings []string) {
 		}
 		p := plan.Make(k.settings, k.meter(inv.Live), inv, plan.Task{Trigger: by.name})
 		if by.n > 0 && p.Declined != "" {
-			say("%s %d starts no compaction yet if each of the %s has %d tokens: %s; sizes that are not set scale with the view",
-				by.name, by.n, by.name, by.usual, p.Why)
+			say(
+				"%s %d starts no compaction yet if each of the %s has %d tokens: %s; sizes that are not set scale with the view",
+				by.name,
+				by.n,
+				by.name,
+				by.usual,
+				p.Why,
+			)
 		}
 	}
 	return warnings

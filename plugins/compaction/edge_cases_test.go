@@ -39,7 +39,13 @@ func TestAnInstructionThatGrowsIsNotMeasuredAsText(t *testing.T) {
 	beside := 10
 	instruction := "short"
 	m := reporting(&beside)
-	a, err := llm.New(llm.Config{Name: "a", Model: m, InstructionFunc: func(context.Context, *session.Invocation) (string, error) { return instruction, nil }})
+	a, err := llm.New(
+		llm.Config{
+			Name:            "a",
+			Model:           m,
+			InstructionFunc: func(context.Context, *session.Invocation) (string, error) { return instruction, nil },
+		},
+	)
 	require.NoError(t, err)
 	s := stageAgent(t, compaction.Config{Window: 20000, Foreground: true}, a)
 	for i := range 30 {
@@ -56,7 +62,11 @@ func TestAnInstructionThatGrowsIsNotMeasuredAsText(t *testing.T) {
 
 // What a compaction keeps is older than the last word that it stands for.
 func TestTheAgentThatSpokeLastGoesOn(t *testing.T) {
-	pin, err := tool.New("pin", "pins", func(context.Context, *tool.Call, struct{}) (string, error) { return "ok", nil })
+	pin, err := tool.New(
+		"pin",
+		"pins",
+		func(context.Context, *tool.Call, struct{}) (string, error) { return "ok", nil },
+	)
 	require.NoError(t, err)
 	b, err := llm.New(llm.Config{Name: "b", Model: echo(160)})
 	require.NoError(t, err)
@@ -66,7 +76,9 @@ func TestTheAgentThatSpokeLastGoesOn(t *testing.T) {
 		}
 		return called("x", "transfer_to_agent", map[string]any{"agent_name": "b"}), nil
 	}}
-	a, err := llm.New(llm.Config{Name: "a", Model: am, SubAgents: []agent.Agent{b}, Tools: []*tool.Tool{pin}})
+	a, err := llm.New(
+		llm.Config{Name: "a", Model: am, SubAgents: []agent.Agent{b}, Tools: []*tool.Tool{pin}},
+	)
 	require.NoError(t, err)
 	c := small()
 	c.Keep.Tools = []string{"pin"}
@@ -84,12 +96,21 @@ func TestARefusalIsNotTooLong(t *testing.T) {
 	require.NoError(t, err)
 	p, err := compaction.New(small())
 	require.NoError(t, err)
-	guard := &plugin.Plugin{Name: "guard", OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		if e.Author != session.User || len(inv.Live) < 8 {
-			return plugin.Outcome{}, nil
-		}
-		return plugin.Outcome{Emit: []*session.Event{{ErrorCode: "POLICY", ErrorMessage: "the input is too long for this desk"}}, Withhold: true, Stop: true}, nil
-	}}
+	guard := &plugin.Plugin{
+		Name: "guard",
+		OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			if e.Author != session.User || len(inv.Live) < 8 {
+				return plugin.Outcome{}, nil
+			}
+			return plugin.Outcome{
+				Emit: []*session.Event{
+					{ErrorCode: "POLICY", ErrorMessage: "the input is too long for this desk"},
+				},
+				Withhold: true,
+				Stop:     true,
+			}, nil
+		},
+	}
 	s := stagePlugins(t, a, guard, p)
 	for range 4 {
 		s.say("question %s", strings.Repeat("w ", 20))
@@ -138,7 +159,11 @@ func TestASummaryIsPaidOnce(t *testing.T) {
 	})
 	p, err := compaction.New(c)
 	require.NoError(t, err)
-	s := stage(t, func() compaction.Config { big := small(); big.Trigger = 500; return big }(), echo(20))
+	s := stage(
+		t,
+		func() compaction.Config { big := small(); big.Trigger = 500; return big }(),
+		echo(20),
+	)
 	for range 12 {
 		s.say("question %s", strings.Repeat("why ", 15))
 	}
@@ -161,16 +186,33 @@ func TestASummaryIsPaidOnce(t *testing.T) {
 // A branch that each run names anew leaves nothing behind once nothing of it is left.
 func TestBranchesThatSaidNothingDoNotPileUp(t *testing.T) {
 	n := 0
-	a := agent.New("a", "", func(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
-		return func(yield func(*session.Event, error) bool) {
-			n++
-			part := host.At(fmt.Sprint("part", n))
-			quiet := &session.Event{Author: "a", Branch: part.Branch, Actions: session.Actions{StateDelta: map[string]any{"n": n}}}
-			if yield(quiet, nil) {
-				yield(&session.Event{Author: "a", Content: genai.NewContentFromText(fmt.Sprintf("answer %d ", n)+strings.Repeat("word ", 40), genai.RoleModel)}, nil)
+	a := agent.New(
+		"a",
+		"",
+		func(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
+			return func(yield func(*session.Event, error) bool) {
+				n++
+				part := host.At(fmt.Sprint("part", n))
+				quiet := &session.Event{
+					Author:  "a",
+					Branch:  part.Branch,
+					Actions: session.Actions{StateDelta: map[string]any{"n": n}},
+				}
+				if yield(quiet, nil) {
+					yield(
+						&session.Event{
+							Author: "a",
+							Content: genai.NewContentFromText(
+								fmt.Sprintf("answer %d ", n)+strings.Repeat("word ", 40),
+								genai.RoleModel,
+							),
+						},
+						nil,
+					)
+				}
 			}
-		}
-	})
+		},
+	)
 	s := stageAgent(t, small(), a)
 	for i := range 120 {
 		s.say("question %d", i)

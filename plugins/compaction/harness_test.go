@@ -40,7 +40,10 @@ type speaker struct {
 	answer func(n int, req *model.Request) (*model.Response, error) // n counts from 1
 }
 
-func (s *speaker) Generate(_ context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+func (s *speaker) Generate(
+	_ context.Context,
+	req *model.Request,
+) iter.Seq2[*model.Response, error] {
 	return func(yield func(*model.Response, error) bool) {
 		s.mu.Lock()
 		s.asked = append(s.asked, req)
@@ -57,11 +60,21 @@ func (s *speaker) last() *model.Request {
 }
 
 func said(format string, args ...any) *model.Response {
-	return &model.Response{Content: genai.NewContentFromText(fmt.Sprintf(format, args...), genai.RoleModel), FinishReason: genai.FinishReasonStop}
+	return &model.Response{
+		Content:      genai.NewContentFromText(fmt.Sprintf(format, args...), genai.RoleModel),
+		FinishReason: genai.FinishReasonStop,
+	}
 }
 
 func called(id, name string, args map[string]any) *model.Response {
-	return &model.Response{Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: id, Name: name, Args: args}}}}}
+	return &model.Response{
+		Content: &genai.Content{
+			Role: genai.RoleModel,
+			Parts: []*genai.Part{
+				{FunctionCall: &genai.FunctionCall{ID: id, Name: name, Args: args}},
+			},
+		},
+	}
 }
 
 // viewTokens returns the tokens of a live view, as the plugin counts them.
@@ -149,7 +162,9 @@ func newScene(t *testing.T) *scene {
 
 func (s *scene) start(a agent.Agent, plugins ...*plugin.Plugin) *scene {
 	var err error
-	s.runner, err = runner.New(runner.Options{Agent: a, Sessions: s.sessions, Plugins: plugins, Log: slog.New(s.records)})
+	s.runner, err = runner.New(
+		runner.Options{Agent: a, Sessions: s.sessions, Plugins: plugins, Log: slog.New(s.records)},
+	)
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { require.NoError(s.t, s.runner.Close(context.Background())) })
 	return s
@@ -187,7 +202,10 @@ func (s *scene) live() []*session.Event { return s.events(session.Selection{Live
 
 // compactions are those in the log.
 func (s *scene) compactions() []*session.Event {
-	return slices.DeleteFunc(s.events(session.Selection{}), func(e *session.Event) bool { return e.Actions.Compaction == nil })
+	return slices.DeleteFunc(
+		s.events(session.Selection{}),
+		func(e *session.Event) bool { return e.Actions.Compaction == nil },
+	)
 }
 
 // echo is a model that answers each question with some words.
@@ -199,5 +217,14 @@ func echo(n int) *speaker {
 
 // small is a configuration that counts words.
 func small() compaction.Config {
-	return compaction.Config{Window: 1000, Budget: 500, Trigger: 400, Summary: 100, Tail: 60, MinGain: 50, Foreground: true, Count: words}
+	return compaction.Config{
+		Window:     1000,
+		Budget:     500,
+		Trigger:    400,
+		Summary:    100,
+		Tail:       60,
+		MinGain:    50,
+		Foreground: true,
+		Count:      words,
+	}
 }

@@ -31,8 +31,9 @@ type act struct {
 	Wrong  string // warnings that were logged
 }
 
-// A process that is killed at any moment breaks no law: the next one goes on with what is in the store. It goes on with a
-// copy of the session, since the lease of the process that was killed ends only after a time.
+// A process that is killed at any moment breaks no law: the next one goes on with what is in the store.
+// It goes on with a copy of the session, since the lease of the process that was killed ends only after
+// a time.
 func TestAKilledProcessBreaksNoLaw(t *testing.T) {
 	if text := os.Getenv(killedScript); text != "" {
 		var a act
@@ -79,12 +80,16 @@ func (a *act) play(t *testing.T) {
 	p.end()
 }
 
-// perform plays an act in a process of its own, and kills it some turns later, if it has not ended. It takes over what the
-// process has said last.
+// perform plays an act in a process of its own, and kills it some turns later, if it has not ended. It
+// takes over what the process has said last.
 func (a *act) perform(t *testing.T) (killed bool) {
 	data, err := json.Marshal(a)
 	require.NoError(t, err)
-	cmd := exec.Command(os.Args[0], "-test.run=^TestAKilledProcessBreaksNoLaw$", "-test.timeout=10m")
+	cmd := exec.Command(
+		os.Args[0],
+		"-test.run=^TestAKilledProcessBreaksNoLaw$",
+		"-test.timeout=10m",
+	)
 	cmd.Env = append(os.Environ(), killedScript+"="+string(data))
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)

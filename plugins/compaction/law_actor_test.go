@@ -51,9 +51,19 @@ func (a *actor) answer(req *model.Request) (*model.Response, error) {
 	}
 	switch next.kind {
 	case "fail":
-		return nil, &model.Error{Code: "UNAVAILABLE", Status: 503, Err: errors.New("come back later")}
+		return nil, &model.Error{
+			Code:   "UNAVAILABLE",
+			Status: 503,
+			Err:    errors.New("come back later"),
+		}
 	case "too long":
-		return nil, &model.Error{Code: "INVALID_ARGUMENT", Status: 400, Err: errors.New("The input token count (9) exceeds the maximum number of tokens allowed (8).")}
+		return nil, &model.Error{
+			Code:   "INVALID_ARGUMENT",
+			Status: 400,
+			Err: errors.New(
+				"The input token count (9) exceeds the maximum number of tokens allowed (8).",
+			),
+		}
 	case "calls":
 		c := &genai.Content{Role: genai.RoleModel}
 		for i, name := range next.calls {
@@ -69,7 +79,13 @@ func (a *actor) answer(req *model.Request) (*model.Response, error) {
 	if strings.Contains(req.Branch, "@") { // its last words are the answer of who is called
 		text = fmt.Sprintf("said%d %s", a.asked, filler(next.n))
 	}
-	return &model.Response{Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{a.sign(&genai.Part{Text: text})}}, FinishReason: genai.FinishReasonStop}, nil
+	return &model.Response{
+		Content: &genai.Content{
+			Role:  genai.RoleModel,
+			Parts: []*genai.Part{a.sign(&genai.Part{Text: text})},
+		},
+		FinishReason: genai.FinishReasonStop,
+	}, nil
 }
 
 // sign signs a part, every other time.
@@ -107,7 +123,9 @@ func place(branch string) string { return "in:" + branch }
 func cast(shape string, m model.Model) (agent.Agent, []string) {
 	tools := toolbox()
 	one := func(name string, callees ...agent.Agent) agent.Agent {
-		a, err := llm.New(llm.Config{Name: name, Model: m, Tools: tools, AgentTools: callees, MaxModelCalls: 12})
+		a, err := llm.New(
+			llm.Config{Name: name, Model: m, Tools: tools, AgentTools: callees, MaxModelCalls: 12},
+		)
 		if err != nil {
 			panic(err)
 		}
@@ -115,7 +133,16 @@ func cast(shape string, m model.Model) (agent.Agent, []string) {
 	}
 	switch shape {
 	case "parallel":
-		return workflow.Sequential("all", "", workflow.Parallel("both", "", one("ann"), one("bob")), one("closer")), []string{"ann", "bob", "closer"}
+		return workflow.Sequential(
+				"all",
+				"",
+				workflow.Parallel("both", "", one("ann"), one("bob")),
+				one("closer"),
+			), []string{
+				"ann",
+				"bob",
+				"closer",
+			}
 	case "callee":
 		return one("boss", one("helper")), []string{"boss", "helper"}
 	}
@@ -128,17 +155,39 @@ func toolbox() []*tool.Tool {
 		return map[string]any{"result": place(c.Branch) + " " + fmt.Sprint(c.Args["request"])}, nil
 	}
 	return []*tool.Tool{
-		{Declaration: &genai.FunctionDeclaration{Name: "read", ParametersJsonSchema: parameters}, Run: func(_ context.Context, c *tool.Call) (map[string]any, error) { return answer(c) }},
-		{Declaration: &genai.FunctionDeclaration{Name: "pin", ParametersJsonSchema: parameters}, Run: func(_ context.Context, c *tool.Call) (map[string]any, error) {
-			return map[string]any{"result": "ok"}, nil
-		}},
-		{Declaration: &genai.FunctionDeclaration{Name: "later", ParametersJsonSchema: parameters}, LongRunning: true, Run: func(context.Context, *tool.Call) (map[string]any, error) { return nil, nil }},
-		{Declaration: &genai.FunctionDeclaration{Name: "ask", ParametersJsonSchema: parameters}, Run: func(_ context.Context, c *tool.Call) (map[string]any, error) {
-			if c.Confirmation == nil {
-				return nil, &tool.Ask{Hint: "may it?"}
-			}
-			return answer(c)
-		}},
-		{Declaration: &genai.FunctionDeclaration{Name: "broken", ParametersJsonSchema: parameters}, Run: func(context.Context, *tool.Call) (map[string]any, error) { return nil, errors.New("broken") }},
+		{
+			Declaration: &genai.FunctionDeclaration{Name: "read", ParametersJsonSchema: parameters},
+			Run:         func(_ context.Context, c *tool.Call) (map[string]any, error) { return answer(c) },
+		},
+		{
+			Declaration: &genai.FunctionDeclaration{Name: "pin", ParametersJsonSchema: parameters},
+			Run: func(_ context.Context, c *tool.Call) (map[string]any, error) {
+				return map[string]any{"result": "ok"}, nil
+			},
+		},
+		{
+			Declaration: &genai.FunctionDeclaration{
+				Name:                 "later",
+				ParametersJsonSchema: parameters,
+			},
+			LongRunning: true,
+			Run:         func(context.Context, *tool.Call) (map[string]any, error) { return nil, nil },
+		},
+		{
+			Declaration: &genai.FunctionDeclaration{Name: "ask", ParametersJsonSchema: parameters},
+			Run: func(_ context.Context, c *tool.Call) (map[string]any, error) {
+				if c.Confirmation == nil {
+					return nil, &tool.Ask{Hint: "may it?"}
+				}
+				return answer(c)
+			},
+		},
+		{
+			Declaration: &genai.FunctionDeclaration{
+				Name:                 "broken",
+				ParametersJsonSchema: parameters,
+			},
+			Run: func(context.Context, *tool.Call) (map[string]any, error) { return nil, errors.New("broken") },
+		},
 	}
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/plughook/plughook/tool"
 )
 
-// What another agent does in a branch of its own counts as the reader's, so that a model is not asked for want of room
-// that it has. So each of two agents that work at once has the whole budget.
+// What another agent does in a branch of its own counts as the reader's, so that a model is not asked
+// for want of room that it has. So each of two agents that work at once has the whole budget.
 func TestASiblingsWorkTakesNoRoom(t *testing.T) {
 	c := small()
 	c.Foreground = false // a prompt is compacted at its budget, no sooner
@@ -35,8 +35,8 @@ func TestASiblingsWorkTakesNoRoom(t *testing.T) {
 	require.Len(t, m.asked, 11+16)
 }
 
-// siblings runs two agents at once: ann reads so many pages, all but one of them before bob begins and that one after bob
-// has read all of his.
+// siblings runs two agents at once: ann reads so many pages, all but one of them before bob begins and
+// that one after bob has read all of his.
 func siblings(t *testing.T, c compaction.Config, anns, bobs int) (*scene, *speaker) {
 	begun, done := make(chan struct{}), make(chan struct{})
 	var mu sync.Mutex
@@ -62,7 +62,14 @@ func siblings(t *testing.T, c compaction.Config, anns, bobs int) (*scene, *speak
 		return said("%s is done", req.Agent), nil
 	}
 	one := func(name string) agent.Agent {
-		a, err := llm.New(llm.Config{Name: name, Model: m, Tools: []*tool.Tool{reader(t, 30)}, Timeout: time.Minute})
+		a, err := llm.New(
+			llm.Config{
+				Name:    name,
+				Model:   m,
+				Tools:   []*tool.Tool{reader(t, 30)},
+				Timeout: time.Minute,
+			},
+		)
 		require.NoError(t, err)
 		return a
 	}
@@ -71,8 +78,8 @@ func siblings(t *testing.T, c compaction.Config, anns, bobs int) (*scene, *speak
 	return s, m
 }
 
-// What an agent is at is summarized by another one, whose prompt has become too long, under its hands. So what was said
-// in this run in a branch beside its own stays as it is.
+// What an agent is at is summarized by another one, whose prompt has become too long, under its hands.
+// So what was said in this run in a branch beside its own stays as it is.
 func TestASiblingsWorkIsLeftAlone(t *testing.T) {
 	s, m := siblings(t, small(), 2, 15)
 	require.NotEmpty(t, s.compactions())
@@ -94,8 +101,8 @@ func TestASiblingsWorkIsLeftAlone(t *testing.T) {
 	require.Equal(t, 2, pages, "ann's own pages are all in her last prompt")
 }
 
-// What agents have done side by side is kept for ever from who comes after them and sees it all. So their work counts as
-// done by then, and a summary may stand for it.
+// What agents have done side by side is kept for ever from who comes after them and sees it all. So
+// their work counts as done by then, and a summary may stand for it.
 func TestWorkThatIsDoneIsCovered(t *testing.T) {
 	for _, nested := range []bool{false, true} {
 		t.Run(fmt.Sprint("nested: ", nested), func(t *testing.T) { doneIsCovered(t, nested) })
@@ -121,7 +128,12 @@ func doneIsCovered(t *testing.T, nested bool) {
 	}
 	c := small()
 	c.Foreground = false
-	all := workflow.Sequential("all", "", workflow.Parallel("both", "", one("ann"), one("bob")), one("cid"))
+	all := workflow.Sequential(
+		"all",
+		"",
+		workflow.Parallel("both", "", one("ann"), one("bob")),
+		one("cid"),
+	)
 	if nested {
 		all = workflow.Parallel("top", "", all)
 	}
@@ -132,10 +144,18 @@ func doneIsCovered(t *testing.T, nested bool) {
 	require.Contains(t, texts(m.last()), "<summary>")
 }
 
-// Events that a summary keeps are counted again after each, until it is made in every turn. So what counts is what came
-// after it.
+// Events that a summary keeps are counted again after each, until it is made in every turn. So what
+// counts is what came after it.
 func TestWhatASummaryKeepsDoesNotCount(t *testing.T) {
-	c := compaction.Config{Window: 100_000, Tail: 20, MinGain: 20, Summary: 40, Events: 8, Foreground: true, Count: words}
+	c := compaction.Config{
+		Window:     100_000,
+		Tail:       20,
+		MinGain:    20,
+		Summary:    40,
+		Events:     8,
+		Foreground: true,
+		Count:      words,
+	}
 	s := stage(t, c, echo(20))
 	for range 24 {
 		s.say("question %s", filler(20))
@@ -143,12 +163,17 @@ func TestWhatASummaryKeepsDoesNotCount(t *testing.T) {
 	made := s.compactions()
 	require.Greater(t, len(made), 2)
 	for i, e := range made[1:] {
-		require.GreaterOrEqual(t, e.Seq-made[i].Seq, int64(6), "8 events after the last summary's tail")
+		require.GreaterOrEqual(
+			t,
+			e.Seq-made[i].Seq,
+			int64(6),
+			"8 events after the last summary's tail",
+		)
 	}
 }
 
-// Tokens that no prompt of the session's own has set off its trigger. So what an agent says to itself in answer to a call
-// does not count for who has called it.
+// Tokens that no prompt of the session's own has set off its trigger. So what an agent says to itself in
+// answer to a call does not count for who has called it.
 func TestATriggerCountsWhatItsReaderSees(t *testing.T) {
 	m := &speaker{}
 	m.answer = func(_ int, req *model.Request) (*model.Response, error) {
@@ -160,7 +185,9 @@ func TestATriggerCountsWhatItsReaderSees(t *testing.T) {
 		}
 		return called("", "helper", map[string]any{"request": "read three pages"}), nil
 	}
-	helper, err := llm.New(llm.Config{Name: "helper", Model: m, Tools: []*tool.Tool{reader(t, 100)}})
+	helper, err := llm.New(
+		llm.Config{Name: "helper", Model: m, Tools: []*tool.Tool{reader(t, 100)}},
+	)
 	require.NoError(t, err)
 	boss, err := llm.New(llm.Config{Name: "boss", Model: m, AgentTools: []agent.Agent{helper}})
 	require.NoError(t, err)
@@ -175,8 +202,8 @@ func TestATriggerCountsWhatItsReaderSees(t *testing.T) {
 	require.Empty(t, s.compactions())
 }
 
-// A session that begins with many small summaries is as valid as one that begins with large ones. So the least summary
-// that may be configured is made.
+// A session that begins with many small summaries is as valid as one that begins with large ones. So the
+// least summary that may be configured is made.
 func TestASmallSummaryIsMade(t *testing.T) {
 	c := small()
 	c.Summary = 5
@@ -194,8 +221,8 @@ func TestASmallSummaryIsMade(t *testing.T) {
 	require.Greater(t, triggered, 2)
 }
 
-// A trigger that is configured and does nothing is found out by a bill. So each is by itself what a summary says that it
-// was made for, and is not there before its time.
+// A trigger that is configured and does nothing is found out by a bill. So each is by itself what a
+// summary says that it was made for, and is not there before its time.
 func TestEachTriggerByItself(t *testing.T) {
 	for name, set := range map[string]func(*compaction.Config){
 		"events":      func(c *compaction.Config) { c.Events = 8 },
@@ -204,7 +231,14 @@ func TestEachTriggerByItself(t *testing.T) {
 		"tokens":      func(c *compaction.Config) { c.Trigger, c.Summary, c.Tail, c.MinGain = 160, 40, 20, 20 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := compaction.Config{Window: 100_000, Tail: 20, MinGain: 20, Summary: 40, Foreground: true, Count: words}
+			c := compaction.Config{
+				Window:     100_000,
+				Tail:       20,
+				MinGain:    20,
+				Summary:    40,
+				Foreground: true,
+				Count:      words,
+			}
 			set(&c)
 			s := stage(t, c, echo(20))
 			begun := time.Now()
@@ -227,8 +261,8 @@ func TestEachTriggerByItself(t *testing.T) {
 	}
 }
 
-// A summary that another plugin has written says nothing, or reaches further than what is left to cover. So the next one
-// reaches as far, and covers what that one kept.
+// A summary that another plugin has written says nothing, or reaches further than what is left to cover.
+// So the next one reaches as far, and covers what that one kept.
 func TestASummaryReachesAsFarAsTheOneBefore(t *testing.T) {
 	s := stage(t, small(), echo(20))
 	for i := range 6 {
@@ -240,8 +274,12 @@ func TestASummaryReachesAsFarAsTheOneBefore(t *testing.T) {
 	}
 	last := keep[len(keep)-1]
 	covers := append(append([]int64{}, keep[:3]...), keep[4:]...)
-	_, err := s.sessions.Append(ctx, session.AppendTarget{Key: key, After: last}, &session.Event{Author: "plugin/other", Actions: session.Actions{
-		Compaction: &session.Compaction{Through: last, Keep: covers, Frontier: frontierOf(s)}}})
+	_, err := s.sessions.Append(
+		ctx,
+		session.AppendTarget{Key: key, After: last},
+		&session.Event{Author: "plugin/other", Actions: session.Actions{
+			Compaction: &session.Compaction{Through: last, Keep: covers, Frontier: frontierOf(s)}}},
+	)
 	require.NoError(t, err)
 	_, err = s.run(compaction.Now("").Event())
 	require.NoError(t, err)
@@ -256,23 +294,39 @@ func frontierOf(s *scene) int64 {
 	return got.Frontier
 }
 
-// Waiting for an answer makes of a call one that was interrupted, once the note that it is answered later is covered. So
-// a call and all that says what is to become of it go together, whatever they are told in.
+// Waiting for an answer makes of a call one that was interrupted, once the note that it is answered
+// later is covered. So a call and all that says what is to become of it go together, whatever they are
+// told in.
 func TestWhatIsSaidOfACallGoesWithIt(t *testing.T) {
 	long := func(seq int64, author string) *session.Event {
-		return &session.Event{Seq: seq, Author: author, Content: genai.NewContentFromText(filler(200), genai.RoleUser)}
+		return &session.Event{
+			Seq:     seq,
+			Author:  author,
+			Content: genai.NewContentFromText(filler(200), genai.RoleUser),
+		}
 	}
 	calls := func(seq int64, ids ...string) *session.Event {
-		e := &session.Event{Seq: seq, Author: "agent", Content: &genai.Content{Role: genai.RoleModel}}
+		e := &session.Event{
+			Seq:     seq,
+			Author:  "agent",
+			Content: &genai.Content{Role: genai.RoleModel},
+		}
 		for _, id := range ids {
 			e.Content.Parts = append(e.Content.Parts, called(id, "later", nil).Content.Parts...)
 		}
 		return e
 	}
 	answers := func(seq int64, ids ...string) *session.Event {
-		e := &session.Event{Seq: seq, Author: session.User, Content: &genai.Content{Role: genai.RoleUser}}
+		e := &session.Event{
+			Seq:     seq,
+			Author:  session.User,
+			Content: &genai.Content{Role: genai.RoleUser},
+		}
 		for _, id := range ids {
-			e.Content.Parts = append(e.Content.Parts, &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: id, Name: "later"}})
+			e.Content.Parts = append(
+				e.Content.Parts,
+				&genai.Part{FunctionResponse: &genai.FunctionResponse{ID: id, Name: "later"}},
+			)
 		}
 		return e
 	}
@@ -295,7 +349,11 @@ func TestWhatIsSaidOfACallGoesWithIt(t *testing.T) {
 			require.NoError(t, err)
 			require.Empty(t, plan.Declined)
 			require.Equal(t, c.keep, plan.Keep)
-			e := &session.Event{Actions: session.Actions{Compaction: &session.Compaction{Through: plan.Through, Keep: plan.Keep}}}
+			e := &session.Event{
+				Actions: session.Actions{
+					Compaction: &session.Compaction{Through: plan.Through, Keep: plan.Keep},
+				},
+			}
 			require.NoError(t, store.CheckCompaction(events, 0, 10, e), "the store takes it")
 		})
 	}

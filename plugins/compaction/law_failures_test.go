@@ -27,15 +27,26 @@ import (
 
 // Each test here begins with what goes wrong where it does not hold.
 
-// Strategies that are each bounded grow a prompt without bound together; a threshold is disarmed by another. So every
-// configuration that New takes is held to its budget, whatever it is.
+// Strategies that are each bounded grow a prompt without bound together; a threshold is disarmed by
+// another. So every configuration that New takes is held to its budget, whatever it is.
 func TestTheBoundHoldsInEveryConfiguration(t *testing.T) {
 	check(t, histories(t, 12), func(rt *rapid.T) {
 		sized := func(what string, least, most int) int { // or not set
-			return rapid.OneOf(rapid.Just(0), rapid.IntRange(least, max(least, most))).Draw(rt, what)
+			return rapid.OneOf(rapid.Just(0), rapid.IntRange(least, max(least, most))).
+				Draw(rt, what)
 		}
-		c := compaction.Config{Window: rapid.IntRange(80, 1000).Draw(rt, "window"), Fraction: rapid.SampledFrom([]float64{0, 0.3, 0.7}).Draw(rt, "fraction"),
-			Events: sized("events", 1, 20), Invocations: sized("invocations", 1, 9), Foreground: rapid.Bool().Draw(rt, "foreground"), Instructions: "the words"}
+		c := compaction.Config{
+			Window:   rapid.IntRange(80, 1000).Draw(rt, "window"),
+			Fraction: rapid.SampledFrom([]float64{0, 0.3, 0.7}).Draw(rt, "fraction"),
+			Events: sized(
+				"events",
+				1,
+				20,
+			),
+			Invocations:  sized("invocations", 1, 9),
+			Foreground:   rapid.Bool().Draw(rt, "foreground"),
+			Instructions: "the words",
+		}
 		c.Budget = sized("budget", 90, c.Window)
 		budget := cmp.Or(c.Budget, c.Window*4/5)
 		c.Trigger = sized("trigger", 64, budget)
@@ -43,12 +54,28 @@ func TestTheBoundHoldsInEveryConfiguration(t *testing.T) {
 		if share := int(c.Fraction * float64(c.Window)); share > 0 {
 			trigger = min(trigger, share)
 		}
-		c.Summary, c.Tail, c.MinGain = sized("summary", 1, trigger/2), sized("tail", 1, trigger/2), sized("min gain", 1, trigger/2)
+		c.Summary, c.Tail, c.MinGain = sized(
+			"summary",
+			1,
+			trigger/2,
+		), sized(
+			"tail",
+			1,
+			trigger/2,
+		), sized(
+			"min gain",
+			1,
+			trigger/2,
+		)
 		if rapid.Bool().Draw(rt, "exact") {
 			c.Count = tokens
 		}
 		if rapid.Bool().Draw(rt, "pins") {
-			c.Keep = compaction.Keep{Tools: []string{"read"}, Authors: []string{"agent"}, Tokens: sized("pinned", 1, trigger/4)}
+			c.Keep = compaction.Keep{
+				Tools:   []string{"read"},
+				Authors: []string{"agent"},
+				Tokens:  sized("pinned", 1, trigger/4),
+			}
 		}
 		if rapid.Bool().Draw(rt, "model") {
 			c.Summarizer = &teller{free: true}
@@ -92,8 +119,8 @@ func reader(t *testing.T, n int) *tool.Tool {
 	return read
 }
 
-// A threshold below what a summary leaves asks for a new summary in every turn. So what is saved pays for each: there are
-// no more summaries than the tokens that were said allow, in whatever process.
+// A threshold below what a summary leaves asks for a new summary in every turn. So what is saved pays
+// for each: there are no more summaries than the tokens that were said allow, in whatever process.
 func TestSummariesAreNotMadeInALoop(t *testing.T) {
 	for _, c := range []struct {
 		name            string
@@ -122,16 +149,25 @@ func TestSummariesAreNotMadeInALoop(t *testing.T) {
 	}
 }
 
-// One call that nobody ever answers keeps a session from ever being compacted; or a summary swallows it, and its answer
-// comes to nothing. So a call that waits keeps itself and nothing else, and can be answered at the end.
+// One call that nobody ever answers keeps a session from ever being compacted; or a summary swallows it,
+// and its answer comes to nothing. So a call that waits keeps itself and nothing else, and can be
+// answered at the end.
 func TestACallThatWaitsKeepsOnlyItself(t *testing.T) {
 	for _, answered := range []int{0, 1, 2} { // of three in one answer
 		t.Run(fmt.Sprint(answered, " of three are answered"), func(t *testing.T) {
-			later := &tool.Tool{Declaration: toolbox()[2].Declaration, LongRunning: true, Run: func(context.Context, *tool.Call) (map[string]any, error) { return nil, nil }}
+			later := &tool.Tool{
+				Declaration: toolbox()[2].Declaration,
+				LongRunning: true,
+				Run:         func(context.Context, *tool.Call) (map[string]any, error) { return nil, nil },
+			}
 			m := &speaker{answer: func(n int, _ *model.Request) (*model.Response, error) {
 				if n == 1 {
 					r := called("a", "later", map[string]any{"request": "a"})
-					r.Content.Parts = append(r.Content.Parts, called("b", "later", map[string]any{"request": "b"}).Content.Parts[0], called("c", "later", map[string]any{"request": "c"}).Content.Parts[0])
+					r.Content.Parts = append(
+						r.Content.Parts,
+						called("b", "later", map[string]any{"request": "b"}).Content.Parts[0],
+						called("c", "later", map[string]any{"request": "c"}).Content.Parts[0],
+					)
 					return r, nil
 				}
 				return said("answer %d %s", n, filler(20)), nil
@@ -140,7 +176,12 @@ func TestACallThatWaitsKeepsOnlyItself(t *testing.T) {
 			s.say("do three things")
 			call := s.live()[1]
 			for _, id := range []string{"a", "b", "c"}[:answered] {
-				_, err := s.run(session.Respond(&genai.FunctionCall{ID: id, Name: "later"}, map[string]any{"result": "done"}))
+				_, err := s.run(
+					session.Respond(
+						&genai.FunctionCall{ID: id, Name: "later"},
+						map[string]any{"result": "done"},
+					),
+				)
 				require.NoError(t, err)
 			}
 			for i := range 60 {
@@ -150,10 +191,20 @@ func TestACallThatWaitsKeepsOnlyItself(t *testing.T) {
 			live := s.live()
 			require.Contains(t, seqs(live), call.Seq)
 			require.Less(t, len(live), 30, "the rest is covered")
-			_, err := s.run(session.Respond(&genai.FunctionCall{ID: "c", Name: "later"}, map[string]any{"result": "at last"}))
+			_, err := s.run(
+				session.Respond(
+					&genai.FunctionCall{ID: "c", Name: "later"},
+					map[string]any{"result": "at last"},
+				),
+			)
 			require.NoError(t, err)
 			for i := answered; i < 2; i++ {
-				_, err := s.run(session.Respond(&genai.FunctionCall{ID: []string{"a", "b"}[i], Name: "later"}, map[string]any{"result": "at last"}))
+				_, err := s.run(
+					session.Respond(
+						&genai.FunctionCall{ID: []string{"a", "b"}[i], Name: "later"},
+						map[string]any{"result": "at last"},
+					),
+				)
 				require.NoError(t, err)
 			}
 			for i := range 30 {
@@ -164,8 +215,8 @@ func TestACallThatWaitsKeepsOnlyItself(t *testing.T) {
 	}
 }
 
-// The text of a failure becomes the summary, or the answered turn fails with it. So a summarizer that fails in whatever
-// way changes neither what the caller gets nor whether the prompt fits.
+// The text of a failure becomes the summary, or the answered turn fails with it. So a summarizer that
+// fails in whatever way changes neither what the caller gets nor whether the prompt fits.
 func TestAFailingSummarizerChangesNothing(t *testing.T) {
 	answers := func(mode string) (all []string) {
 		config := small()
@@ -197,8 +248,8 @@ func TestAFailingSummarizerChangesNothing(t *testing.T) {
 	}
 }
 
-// Values that later calls need are gone after a few summaries of summaries. So those of the ledger are there byte for
-// byte after any number of generations, offline and beside a model's prose.
+// Values that later calls need are gone after a few summaries of summaries. So those of the ledger are
+// there byte for byte after any number of generations, offline and beside a model's prose.
 func TestValuesSurviveFiftyGenerations(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -207,10 +258,14 @@ func TestValuesSurviveFiftyGenerations(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			config := small()
 			config.Summarizer = c.sum
-			m := &speaker{answer: func(int, *model.Request) (*model.Response, error) { return said("yes %s", filler(20)), nil }}
+			m := &speaker{
+				answer: func(int, *model.Request) (*model.Response, error) { return said("yes %s", filler(20)), nil },
+			}
 			s := stage(t, config, m)
 			s.say("hello")
-			s.say("book flight HAT136-2231 for mia.li.3818@example.com, paid by credit_card_4938634, to be refunded $1,286.55")
+			s.say(
+				"book flight HAT136-2231 for mia.li.3818@example.com, paid by credit_card_4938634, to be refunded $1,286.55",
+			)
 			for i := range 700 {
 				s.say("and what of this, number %s %s", strings.Repeat("i", i%7+1), filler(20))
 			}
@@ -224,8 +279,8 @@ func TestValuesSurviveFiftyGenerations(t *testing.T) {
 	}
 }
 
-// A summary that another version wrote, or that somebody has edited, breaks the session. So what cannot be read of it is
-// taken as not there.
+// A summary that another version wrote, or that somebody has edited, breaks the session. So what cannot
+// be read of it is taken as not there.
 func TestANoteThatCannotBeReadIsIgnored(t *testing.T) {
 	for name, note := range map[string]any{"none": nil, "a text": "v9", "of another kind": map[string]any{"generation": "two"}, "a state that is none": map[string]any{"sections": []any{"x", 3.0, map[string]any{"terms": "!"}}}} {
 		t.Run(name, func(t *testing.T) {
@@ -233,7 +288,15 @@ func TestANoteThatCannotBeReadIsIgnored(t *testing.T) {
 			s := stage(t, small(), m)
 			s.say("hello")
 			s.say("hello again")
-			e := &session.Event{Author: "plugin/compaction", Actions: session.Actions{Compaction: &session.Compaction{Through: 3, Content: session.Message("They met in Rome.").Content}}}
+			e := &session.Event{
+				Author: "plugin/compaction",
+				Actions: session.Actions{
+					Compaction: &session.Compaction{
+						Through: 3,
+						Content: session.Message("They met in Rome.").Content,
+					},
+				},
+			}
 			if note != nil {
 				e.CustomMetadata = map[string]any{"compaction": note}
 			}
@@ -248,7 +311,8 @@ func TestANoteThatCannotBeReadIsIgnored(t *testing.T) {
 	}
 }
 
-// A prompt that changes in its middle is paid for anew each time. So between two compactions it only grows at its end.
+// A prompt that changes in its middle is paid for anew each time. So between two compactions it only
+// grows at its end.
 func TestBetweenCompactionsThePromptOnlyGrows(t *testing.T) {
 	m := echo(20)
 	s := stage(t, small(), m)
@@ -281,14 +345,20 @@ func TestBetweenCompactionsThePromptOnlyGrows(t *testing.T) {
 	require.Greater(t, len(s.compactions()), 2)
 }
 
-// A provider that counts otherwise than we do says "too long" for ever. So it is asked again a few times, with less, and
-// then the answer is its own.
+// A provider that counts otherwise than we do says "too long" for ever. So it is asked again a few
+// times, with less, and then the answer is its own.
 func TestTooLongForEverEnds(t *testing.T) {
 	m := &speaker{answer: func(n int, _ *model.Request) (*model.Response, error) {
 		if n < 6 {
 			return said("answer %s", filler(30)), nil
 		}
-		return nil, &model.Error{Code: "INVALID_ARGUMENT", Status: 400, Err: errors.New("The input token count (9) exceeds the maximum number of tokens allowed (8).")}
+		return nil, &model.Error{
+			Code:   "INVALID_ARGUMENT",
+			Status: 400,
+			Err: errors.New(
+				"The input token count (9) exceeds the maximum number of tokens allowed (8).",
+			),
+		}
 	}}
 	s := stage(t, small(), m)
 	for range 6 {
@@ -305,7 +375,9 @@ func restage(t *testing.T, sessions session.Service, c compaction.Config, a agen
 	c.Log = slog.New(slog.DiscardHandler)
 	p, err := compaction.New(c)
 	require.NoError(t, err)
-	s.runner, err = runner.New(runner.Options{Agent: a, Sessions: sessions, Plugins: []*plugin.Plugin{p}})
+	s.runner, err = runner.New(
+		runner.Options{Agent: a, Sessions: sessions, Plugins: []*plugin.Plugin{p}},
+	)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.runner.Close(context.Background())) })
 	return s

@@ -38,7 +38,11 @@ func history(t *rapid.T, store session.Service) map[string]int {
 }
 
 func genMove(w *world, t *rapid.T) move {
-	m := move{kind: rapid.SampledFrom([]string{"text", "calls", "calls", "calls", "calls", "fail", "too long"}).Draw(t, "move"), n: rapid.IntRange(1, 60).Draw(t, "words")}
+	m := move{
+		kind: rapid.SampledFrom([]string{"text", "calls", "calls", "calls", "calls", "fail", "too long"}).
+			Draw(t, "move"),
+		n: rapid.IntRange(1, 60).Draw(t, "words"),
+	}
 	if m.kind == "calls" {
 		names := []string{"read", "read", "read", "later", "ask", "broken", "pin"}
 		if w.shape == "callee" {
@@ -62,7 +66,8 @@ func (w *world) plan(t *rapid.T) {
 	}
 	w.teller.mu.Lock()
 	defer w.teller.mu.Unlock()
-	w.teller.modes = rapid.SliceOfN(rapid.SampledFrom([]string{"tell", "tell", "tell", "fail", "panic", "exit", "empty", "long"}), 0, 3).Draw(t, "summaries")
+	w.teller.modes = rapid.SliceOfN(rapid.SampledFrom([]string{"tell", "tell", "tell", "fail", "panic", "exit", "empty", "long"}), 0, 3).
+		Draw(t, "summaries")
 }
 
 // message draws what a user says.
@@ -107,7 +112,10 @@ func (w *world) doAnswer(t *rapid.T) {
 		case c.Held != nil && c.Decision == nil:
 			inputs = append(inputs, session.Decision(rapid.Bool().Draw(t, "verdict"), c.ID))
 		default:
-			inputs = append(inputs, session.Respond(c.FunctionCall, map[string]any{"result": filler(5)}))
+			inputs = append(
+				inputs,
+				session.Respond(c.FunctionCall, map[string]any{"result": filler(5)}),
+			)
 		}
 	}
 	if len(inputs) == 0 {
@@ -139,14 +147,17 @@ func (w *world) doCommand(t *rapid.T) {
 	w.note("command %s", c.Name)
 }
 
-// doForge lets a plugin emit a compaction of its own: drawn, stale, beyond the log. What the store takes is valid;
-// but whoever writes it is not bound to tell what it covers.
+// doForge lets a plugin emit a compaction of its own: drawn, stale, beyond the log. What the store takes
+// is valid; but whoever writes it is not bound to tell what it covers.
 func (w *world) doForge(t *rapid.T) {
 	if rapid.IntRange(0, 2).Draw(t, "seldom") > 0 {
 		t.Skip("seldom")
 	}
 	position := int64(len(w.naive.log))
-	c := &session.Compaction{Through: rapid.Int64Range(-1, position+2).Draw(t, "through"), Frontier: w.naive.now().frontier}
+	c := &session.Compaction{
+		Through:  rapid.Int64Range(-1, position+2).Draw(t, "through"),
+		Frontier: w.naive.now().frontier,
+	}
 	if rapid.Bool().Draw(t, "stale") {
 		c.Frontier = rapid.Int64Range(0, position).Draw(t, "frontier")
 	}
@@ -157,7 +168,10 @@ func (w *world) doForge(t *rapid.T) {
 	}
 	data, err := json.Marshal(c)
 	w.must(err)
-	_, err = w.run(session.Command{Name: "forge", Args: map[string]any{"compaction": string(data)}}.Event(), 0)
+	_, err = w.run(
+		session.Command{Name: "forge", Args: map[string]any{"compaction": string(data)}}.Event(),
+		0,
+	)
 	switch {
 	case errors.Is(err, session.ErrInvalid):
 		w.note("forged: refused")

@@ -8,8 +8,9 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A naive view is what a log means, computed from its definition and remembered for every position: an event is
-// added, a compaction stands for a set, a rewind goes back to the view that there was. It takes O(N²) of space.
+// A naive view is what a log means, computed from its definition and remembered for every position: an
+// event is added, a compaction stands for a set, a rewind goes back to the view that there was. It takes
+// O(N²) of space.
 type naive struct {
 	log   []*session.Event
 	views []naiveView // views[n] is after n events
@@ -36,7 +37,12 @@ func (n *naive) add(e *session.Event) {
 		v = n.views[e.Actions.Rewind.To]
 		v.frontier = e.Seq
 	case c != nil && e.Marker():
-		next := naiveView{head: e.Seq, behind: maps.Clone(v.behind), frontier: e.Seq, state: v.state}
+		next := naiveView{
+			head:     e.Seq,
+			behind:   maps.Clone(v.behind),
+			frontier: e.Seq,
+			state:    v.state,
+		}
 		if v.head != 0 {
 			next.behind[v.head] = e.Seq
 		}
@@ -76,8 +82,8 @@ func (n *naive) events(v naiveView) (list []*session.Event) {
 	return list
 }
 
-// covered returns what the compaction at a position newly stands for, raw events only, and the compaction that it
-// stands for, 0 if none.
+// covered returns what the compaction at a position newly stands for, raw events only, and the
+// compaction that it stands for, 0 if none.
 func (n *naive) covered(seq int64) (fresh []int64, prior int64) {
 	before, after := n.views[seq-1], n.views[seq]
 	for _, s := range before.raw {
@@ -107,7 +113,13 @@ func (n *naive) differs(s *session.Session, live []*session.Event) error {
 		return fmt.Errorf("session.Live is %v, want %v", got, want)
 	}
 	if s.Frontier != v.frontier || s.Position != int64(len(n.log)) {
-		return fmt.Errorf("frontier and position are %d and %d, want %d and %d", s.Frontier, s.Position, v.frontier, len(n.log))
+		return fmt.Errorf(
+			"frontier and position are %d and %d, want %d and %d",
+			s.Frontier,
+			s.Position,
+			v.frontier,
+			len(n.log),
+		)
 	}
 	for key, want := range v.state {
 		if fmt.Sprint(s.State[key]) != fmt.Sprint(want) {

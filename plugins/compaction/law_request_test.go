@@ -15,7 +15,17 @@ import (
 // request holds one request of a model to what must be true of each. It runs on the model's goroutine.
 func (w *world) request(req *model.Request) {
 	wrong := func(format string, args ...any) {
-		w.actor.wrong = append(w.actor.wrong, fmt.Sprintf("request %d, of %s in %q: ", w.actor.asked, req.Agent, req.Branch)+fmt.Sprintf(format, args...))
+		w.actor.wrong = append(
+			w.actor.wrong,
+			fmt.Sprintf(
+				"request %d, of %s in %q: ",
+				w.actor.asked,
+				req.Agent,
+				req.Branch,
+			)+fmt.Sprintf(
+				format,
+				args...),
+		)
 	}
 	if n := size(req); n > w.config.Budget {
 		wrong("its %d tokens are more than the budget, %d", n, w.config.Budget)
@@ -31,7 +41,8 @@ func (w *world) request(req *model.Request) {
 	if strings.Contains(text, "SECRET") || strings.Contains(text, "LEAKED") {
 		wrong("what was taken out is back")
 	}
-	if q := w.question; q != "" && !w.forged && !strings.Contains(req.Branch, "@") && !strings.Contains(text, q) {
+	if q := w.question; q != "" && !w.forged && !strings.Contains(req.Branch, "@") &&
+		!strings.Contains(text, q) {
 		wrong("the question %s that is being answered is not in it", q)
 	}
 	for _, p := range toldPlace.FindAllString(text, -1) {
@@ -44,7 +55,11 @@ func (w *world) request(req *model.Request) {
 			if p.ThoughtSignature == nil {
 				continue
 			}
-			was := strings.ReplaceAll(w.actor.signed[string(p.ThoughtSignature)], "SECRET", "[gone]")
+			was := strings.ReplaceAll(
+				w.actor.signed[string(p.ThoughtSignature)],
+				"SECRET",
+				"[gone]",
+			)
 			if got := signedText(p); got != was {
 				wrong("a signed part is %s, was %s", got, was)
 			}
@@ -84,8 +99,8 @@ func size(req *model.Request) (n int) {
 	return n
 }
 
-// grammar returns what a provider would refuse: contents that do not begin and end with the user, a model that
-// speaks twice, calls that are not followed by their responses, a response without its call.
+// grammar returns what a provider would refuse: contents that do not begin and end with the user, a
+// model that speaks twice, calls that are not followed by their responses, a response without its call.
 func grammar(contents []*genai.Content) error {
 	if len(contents) == 0 {
 		return fmt.Errorf("it is empty")
@@ -112,10 +127,22 @@ func grammar(contents []*genai.Content) error {
 			return fmt.Errorf("content %d is of role %q", i, c.Role)
 		case c.Role == genai.RoleModel && before.Role == genai.RoleModel:
 			return fmt.Errorf("content %d is the model's, after the model's or at the beginning", i)
-		case c.Role == genai.RoleModel && len(responses) > 0, c.Role == genai.RoleUser && len(calls) > 0:
-			return fmt.Errorf("content %d of role %q has calls %v and responses %v", i, c.Role, calls, responses)
+		case c.Role == genai.RoleModel && len(responses) > 0,
+			c.Role == genai.RoleUser && len(calls) > 0:
+			return fmt.Errorf(
+				"content %d of role %q has calls %v and responses %v",
+				i,
+				c.Role,
+				calls,
+				responses,
+			)
 		case !slices.Equal(asked, responses):
-			return fmt.Errorf("content %d has the responses %v after the calls %v", i, responses, asked)
+			return fmt.Errorf(
+				"content %d has the responses %v after the calls %v",
+				i,
+				responses,
+				asked,
+			)
 		}
 		before = c
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// mustStay counts, the long way round, the tokens of what must stay in the prompt of an event's branch while its
-// invocation runs: with the summary that is there, since none is made in its place unless something new is covered,
-// and with a few words for each call that has no answer yet.
+// mustStay counts, the long way round, the tokens of what must stay in the prompt of an event's branch
+// while its invocation runs: with the summary that is there, since none is made in its place unless
+// something new is covered, and with a few words for each call that has no answer yet.
 func (w *world) mustStay(live []*session.Event, of *session.Event) (n int) {
 	stays := map[*session.Event]bool{}
 	together := map[*session.Event][]*session.Event{}
@@ -22,12 +22,14 @@ func (w *world) mustStay(live []*session.Event, of *session.Event) (n int) {
 		}
 		first := true
 		for _, before := range live[:i] {
-			first = first && (before.Marker() || before.Author != session.User || before.Content == nil || before.Branch != "")
+			first = first &&
+				(before.Marker() || before.Author != session.User || before.Content == nil || before.Branch != "")
 		}
 		if e.Author == session.User && e.Content != nil && len(e.FunctionResponses()) == 0 {
 			last := true
 			for _, after := range live[i+1:] {
-				last = last && (after.Author != session.User || after.Content == nil || len(after.FunctionResponses()) > 0)
+				last = last &&
+					(after.Author != session.User || after.Content == nil || len(after.FunctionResponses()) > 0)
 			}
 			stays[e] = last || first
 		}
@@ -36,13 +38,20 @@ func (w *world) mustStay(live []*session.Event, of *session.Event) (n int) {
 	for _, c := range session.Calls(live) {
 		for _, other := range []*session.Event{c.Response, c.Held, c.Decision} {
 			if other != nil {
-				together[c.Event], together[other] = append(together[c.Event], other), append(together[other], c.Event)
+				together[c.Event], together[other] = append(
+					together[c.Event],
+					other,
+				), append(
+					together[other],
+					c.Event,
+				)
 			}
 		}
 		if c.Response == nil {
 			n += 12
 		}
-		stays[c.Event] = stays[c.Event] || c.Response == nil || slices.Contains(w.config.Keep.Tools, c.Name)
+		stays[c.Event] = stays[c.Event] || c.Response == nil ||
+			slices.Contains(w.config.Keep.Tools, c.Name)
 		for _, e := range live {
 			stays[e] = stays[e] || c.Response == nil && c.Conversation(e.Branch)
 		}

@@ -18,8 +18,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A teller is a Summarizer whose summaries say which events it was shown, in this generation and before. Calls in
-// the background wait until they are let go.
+// A teller is a Summarizer whose summaries say which events it was shown, in this generation and before.
+// Calls in the background wait until they are let go.
 type teller struct {
 	mu      sync.Mutex
 	modes   []string // what the next calls do; "tell" if there is none
@@ -28,7 +28,8 @@ type teller struct {
 	calls   int
 }
 
-// Deadlines of a history tell the teller where it is called from: a model call waits for a summary without one.
+// Deadlines of a history tell the teller where it is called from: a model call waits for a summary
+// without one.
 const (
 	backgroundTimeout = 10 * time.Minute
 	summaryTimeout    = 20 * time.Minute
@@ -40,7 +41,10 @@ func inBackground(ctx context.Context) bool {
 	return ok && left > time.Minute && left < backgroundTimeout
 }
 
-func (s *teller) Summarize(ctx context.Context, r *compaction.Request) (*compaction.Summary, error) {
+func (s *teller) Summarize(
+	ctx context.Context,
+	r *compaction.Request,
+) (*compaction.Summary, error) {
 	s.mu.Lock()
 	mode := "tell"
 	if len(s.modes) > 0 {
@@ -119,8 +123,9 @@ var (
 	toldPlace = regexp.MustCompile(`in:(?:[\w@-]+(?:\.[\w@-]+)*)?`)
 )
 
-// seenIn returns what a summary says that it stands for, and the number of the latest request of which it says so, 0 if
-// it is of none: offline summaries take over words of the one before, and say nothing of what is new.
+// seenIn returns what a summary says that it stands for, and the number of the latest request of which
+// it says so, 0 if it is of none: offline summaries take over words of the one before, and say nothing
+// of what is new.
 func seenIn(text string) (request int, seen []int64, places []string) {
 	text, _ = extract.Split(text)
 	for _, m := range toldSeen.FindAllStringSubmatch(text, -1) {

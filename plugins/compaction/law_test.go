@@ -17,7 +17,8 @@ import (
 	"github.com/plughook/plughook/session/sqlite"
 )
 
-// histories says how many histories a test draws of each store; soakHistories in the environment makes it more.
+// histories says how many histories a test draws of each store; soakHistories in the environment makes
+// it more.
 const soakHistories = "PLUGHOOK_SOAK_HISTORIES"
 
 func histories(t *testing.T, usual int) int {
@@ -38,10 +39,11 @@ func check(t *testing.T, n int, f func(*rapid.T)) {
 	rapid.Check(t, f)
 }
 
-// TestLaws: whatever happens to a session, in whatever order (turns, calls that are answered at once, late or never,
-// branches, summaries that come late, fail or lie, rewinds of rewinds, crashes), every live event is raw or stands
-// behind exactly one live compaction that has seen it, no prompt is above its budget, and nothing that was written
-// changes. Run PLUGHOOK_SOAK_HISTORIES=100000 go test -timeout 0 -run TestLaws ./plugins/compaction for more.
+// TestLaws: whatever happens to a session, in whatever order (turns, calls that are answered at once,
+// late or never, branches, summaries that come late, fail or lie, rewinds of rewinds, crashes), every
+// live event is raw or stands behind exactly one live compaction that has seen it, no prompt is above
+// its budget, and nothing that was written changes. Run PLUGHOOK_SOAK_HISTORIES=100000 go test -timeout
+// 0 -run TestLaws ./plugins/compaction for more.
 func TestLaws(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) (session.Service, int){
 		"memory": func(*testing.T) (session.Service, int) { return memory.New(), 12 },

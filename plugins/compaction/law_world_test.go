@@ -30,7 +30,11 @@ type life struct {
 	acked atomic.Bool // the last append is made, and nobody learns of it
 }
 
-func (l *life) Append(ctx context.Context, at session.AppendTarget, events ...*session.Event) (int64, error) {
+func (l *life) Append(
+	ctx context.Context,
+	at session.AppendTarget,
+	events ...*session.Event,
+) (int64, error) {
 	if l.dead.Load() {
 		return 0, errCrash
 	}
@@ -68,7 +72,11 @@ type world struct {
 
 // genConfig draws a configuration among those that are accepted.
 func genConfig(t *rapid.T) compaction.Config {
-	c := compaction.Config{Count: tokens, Timeout: summaryTimeout, Attempts: rapid.IntRange(1, 2).Draw(t, "attempts")}
+	c := compaction.Config{
+		Count:    tokens,
+		Timeout:  summaryTimeout,
+		Attempts: rapid.IntRange(1, 2).Draw(t, "attempts"),
+	}
 	c.Budget = rapid.IntRange(250, 900).Draw(t, "budget")
 	c.Window = c.Budget
 	c.Trigger = rapid.IntRange(100, c.Budget).Draw(t, "trigger")
@@ -79,13 +87,24 @@ func genConfig(t *rapid.T) compaction.Config {
 	c.Invocations = rapid.SampledFrom([]int{0, 0, 2, 6}).Draw(t, "invocations")
 	c.Foreground = rapid.Bool().Draw(t, "foreground")
 	if rapid.Bool().Draw(t, "pins") {
-		c.Keep = compaction.Keep{Tools: []string{"pin"}, Events: []string{"pinned"}, Tokens: c.Trigger / 8}
+		c.Keep = compaction.Keep{
+			Tools:  []string{"pin"},
+			Events: []string{"pinned"},
+			Tokens: c.Trigger / 8,
+		}
 	}
 	return c
 }
 
 func newWorld(t *rapid.T, store session.Service) *world {
-	w := &world{T: t, store: store, key: session.Key{App: "law " + session.NewID(), User: "ada", ID: "s"}, config: genConfig(t), rewound: map[string]bool{}, seen: map[string]int{}}
+	w := &world{
+		T:       t,
+		store:   store,
+		key:     session.Key{App: "law " + session.NewID(), User: "ada", ID: "s"},
+		config:  genConfig(t),
+		rewound: map[string]bool{},
+		seen:    map[string]int{},
+	}
 	w.shape = rapid.SampledFrom([]string{"solo", "solo", "parallel", "callee"}).Draw(t, "shape")
 	w.actor = &actor{moves: map[string][]move{}, signed: map[string]string{}, check: w.request}
 	w.teller = &teller{}
@@ -120,8 +139,10 @@ func (w *world) open() {
 	w.teller.mu.Lock()
 	w.teller.free = false
 	w.teller.mu.Unlock()
-	w.runner, err = runner.New(runner.Options{Agent: a, Sessions: w.life, BackgroundTimeout: backgroundTimeout,
-		Plugins: []*plugin.Plugin{rewind.New(w.life), compacts, w.guard()}})
+	w.runner, err = runner.New(
+		runner.Options{Agent: a, Sessions: w.life, BackgroundTimeout: backgroundTimeout,
+			Plugins: []*plugin.Plugin{rewind.New(w.life), compacts, w.guard()}},
+	)
 	w.must(err)
 }
 
@@ -145,24 +166,32 @@ func (w *world) shut(crash bool) {
 // guard takes secrets out of everything, a summary too, and tries to change what a summary covers. On
 // command it forges compactions.
 func (w *world) guard() *plugin.Plugin {
-	return &plugin.Plugin{Name: "guard", Partials: true, OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		if c, ok := e.Command(); ok && c.Name == "forge" {
-			var forged session.Compaction
-			w.must(json.Unmarshal([]byte(c.Args["compaction"].(string)), &forged))
-			return plugin.Outcome{Emit: []*session.Event{{Actions: session.Actions{Compaction: &forged}}}, Withhold: true, Stop: true}, nil
-		}
-		changed := e.Clone()
-		clean(changed.Content)
-		c := changed.Actions.Compaction
-		if c != nil {
-			clean(c.Content)
-			c.Through, c.Keep = c.Through+1, nil // the runner does not let it
-		}
-		if c == nil && (e.Content == nil || !secret(e)) {
-			return plugin.Outcome{}, nil
-		}
-		return plugin.Outcome{Replace: changed}, nil
-	}}
+	return &plugin.Plugin{
+		Name:     "guard",
+		Partials: true,
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			if c, ok := e.Command(); ok && c.Name == "forge" {
+				var forged session.Compaction
+				w.must(json.Unmarshal([]byte(c.Args["compaction"].(string)), &forged))
+				return plugin.Outcome{
+					Emit:     []*session.Event{{Actions: session.Actions{Compaction: &forged}}},
+					Withhold: true,
+					Stop:     true,
+				}, nil
+			}
+			changed := e.Clone()
+			clean(changed.Content)
+			c := changed.Actions.Compaction
+			if c != nil {
+				clean(c.Content)
+				c.Through, c.Keep = c.Through+1, nil // the runner does not let it
+			}
+			if c == nil && (e.Content == nil || !secret(e)) {
+				return plugin.Outcome{}, nil
+			}
+			return plugin.Outcome{Replace: changed}, nil
+		},
+	}
 }
 
 // clean takes secrets out of a content.

@@ -14,8 +14,8 @@ import (
 	"github.com/plughook/plughook/plugins/compaction/internal/meter"
 )
 
-// A provider that reports no usage counts otherwise than we do, or takes less than the configuration says. It refuses a
-// prompt twice at most; then the session stays below what it takes.
+// A provider that reports no usage counts otherwise than we do, or takes less than the configuration
+// says. It refuses a prompt twice at most; then the session stays below what it takes.
 func TestARefusedPromptTeachesTheCounter(t *testing.T) {
 	check(t, 10, func(rt *rapid.T) {
 		ours := rapid.IntRange(1200, 4000).Draw(rt, "our tokens that the provider takes")
@@ -36,10 +36,17 @@ func TestARefusedPromptTeachesTheCounter(t *testing.T) {
 				refused++
 				text := "http://127.0.0.1:11434/v1 answered 413 Request Entity Too Large"
 				if figures {
-					text = fmt.Sprintf("http://127.0.0.1:11434/v1 answered 400 Bad Request: This model's maximum context length is %d tokens. However, your messages resulted in %d tokens.",
-						int(float64(ours)*factor), int(float64(size)*factor))
+					text = fmt.Sprintf(
+						"http://127.0.0.1:11434/v1 answered 400 Bad Request: This model's maximum context length is %d tokens. However, your messages resulted in %d tokens.",
+						int(float64(ours)*factor),
+						int(float64(size)*factor),
+					)
 				}
-				return nil, &model.Error{Code: "INVALID_ARGUMENT", Status: 400, Err: errors.New(text)}
+				return nil, &model.Error{
+					Code:   "INVALID_ARGUMENT",
+					Status: 400,
+					Err:    errors.New(text),
+				}
 			}
 			return said("answer %d %s", n, filler(30)), nil
 		}}

@@ -34,27 +34,62 @@ import (
 type drama struct {
 	name   string
 	config compaction.Config
-	// counts is how many tokens the provider counts for each of ours; takes is how many of its tokens it takes, 0 for any
-	// number. reports says that it reports usage, and tells that its message for a prompt that is too long has figures.
+	// counts is how many tokens the provider counts for each of ours; takes is how many of its tokens it
+	// takes, 0 for any number. reports says that it reports usage, and tells that its message for a
+	// prompt that is too long has figures.
 	counts         float64
 	takes          int
 	reports, tells bool
 }
 
-// dramas are what a scripted session is played with. The first one is played in processes that are killed, too.
+// dramas are what a scripted session is played with. The first one is played in processes that are
+// killed, too.
 func dramas() []drama {
 	pins := compaction.Keep{Tools: []string{"pin"}}
 	atLimit := pins
 	atLimit.Tokens = 1100 // of trigger 2400, with the other sizes that follow from window 4000
 	return []drama{
 		{name: "pins", config: compaction.Config{Window: 4000, Keep: pins}, counts: 1},
-		{name: "pins at their limit", config: compaction.Config{Window: 4000, Keep: atLimit}, counts: 1, reports: true},
-		{name: "clearing", config: compaction.Config{Window: 4000, Clear: compaction.Clear{Trigger: 1500}}, counts: 1},
-		{name: "triggers by number", counts: 1, config: compaction.Config{Window: 2500, Budget: 2000, Invocations: 4, Foreground: true,
-			Keep: compaction.Keep{Tools: []string{"pin"}, Authors: []string{"user"}, Tokens: 1}}},
-		{name: "a provider that counts more, and says so", counts: 1.5, reports: true, config: compaction.Config{Window: 6000, Keep: pins}},
-		{name: "a provider that takes less, and reports nothing", counts: 1.4, takes: 6000, config: compaction.Config{Window: 10_000, Keep: pins}},
-		{name: "a provider that takes less, and tells how much", counts: 1.4, takes: 6000, tells: true, config: compaction.Config{Window: 10_000, Clear: compaction.Clear{Trigger: 2000}}},
+		{
+			name:    "pins at their limit",
+			config:  compaction.Config{Window: 4000, Keep: atLimit},
+			counts:  1,
+			reports: true,
+		},
+		{
+			name:   "clearing",
+			config: compaction.Config{Window: 4000, Clear: compaction.Clear{Trigger: 1500}},
+			counts: 1,
+		},
+		{
+			name:   "triggers by number",
+			counts: 1,
+			config: compaction.Config{Window: 2500, Budget: 2000, Invocations: 4, Foreground: true,
+				Keep: compaction.Keep{
+					Tools:   []string{"pin"},
+					Authors: []string{"user"},
+					Tokens:  1,
+				}},
+		},
+		{
+			name:    "a provider that counts more, and says so",
+			counts:  1.5,
+			reports: true,
+			config:  compaction.Config{Window: 6000, Keep: pins},
+		},
+		{
+			name:   "a provider that takes less, and reports nothing",
+			counts: 1.4,
+			takes:  6000,
+			config: compaction.Config{Window: 10_000, Keep: pins},
+		},
+		{
+			name:   "a provider that takes less, and tells how much",
+			counts: 1.4,
+			takes:  6000,
+			tells:  true,
+			config: compaction.Config{Window: 10_000, Clear: compaction.Clear{Trigger: 2000}},
+		},
 	}
 }
 
@@ -67,8 +102,9 @@ func turnsOf(usual int) int {
 	return turns
 }
 
-// A session goes on, however many calls are kept, held or never answered, whatever tools return, and however its provider
-// counts: hardly a turn is refused, no law is broken, and nothing is said to be lost.
+// A session goes on, however many calls are kept, held or never answered, whatever tools return, and
+// however its provider counts: hardly a turn is refused, no law is broken, and nothing is said to be
+// lost.
 func TestHardlyATurnIsRefused(t *testing.T) {
 	for _, d := range dramas() {
 		t.Run(d.name, func(t *testing.T) {
@@ -81,7 +117,12 @@ func TestHardlyATurnIsRefused(t *testing.T) {
 				p.turn(i)
 				if n := i + 1; n == 100 || n == 1000 || n%2500 == 0 || n == turns {
 					p.laws()
-					t.Logf("%d turns, %.1f ms each lately: %s", n, lately(p.took).Seconds()*1000, p.told())
+					t.Logf(
+						"%d turns, %.1f ms each lately: %s",
+						n,
+						lately(p.took).Seconds()*1000,
+						p.told(),
+					)
 				}
 			}
 			t.Logf("%v in all", time.Since(began).Round(time.Second))
@@ -121,14 +162,29 @@ type scripted struct {
 type tally struct{ Refused, Killed, Rewound, Forks, TooLong, Summaries, Most int }
 
 func (c tally) told() string {
-	return fmt.Sprintf("%d refused, %d killed, %d rewound, %d forks, %d too long for the provider, %d summaries, at most %d tokens",
-		c.Refused, c.Killed, c.Rewound, c.Forks, c.TooLong, c.Summaries, c.Most)
+	return fmt.Sprintf(
+		"%d refused, %d killed, %d rewound, %d forks, %d too long for the provider, %d summaries, at most %d tokens",
+		c.Refused,
+		c.Killed,
+		c.Rewound,
+		c.Forks,
+		c.TooLong,
+		c.Summaries,
+		c.Most,
+	)
 }
 
 func newScripted(t *testing.T, d drama, path string, key session.Key) *scripted {
 	store, err := sqlite.Open(t.Context(), path)
 	require.NoError(t, err)
-	p := &scripted{t: t, r: rand.New(rand.NewPCG(7, 7)), store: store, drama: d, key: key, warnings: &logText{}}
+	p := &scripted{
+		t:        t,
+		r:        rand.New(rand.NewPCG(7, 7)),
+		store:    store,
+		drama:    d,
+		key:      key,
+		warnings: &logText{},
+	}
 	p.open()
 	return p
 }
@@ -140,20 +196,40 @@ func (p *scripted) open() {
 	compacts, err := compaction.New(c)
 	require.NoError(p.t, err)
 	big := &tool.Tool{
-		Declaration: &genai.FunctionDeclaration{Name: "big", ParametersJsonSchema: map[string]any{"type": "object"}},
+		Declaration: &genai.FunctionDeclaration{
+			Name:                 "big",
+			ParametersJsonSchema: map[string]any{"type": "object"},
+		},
 		Run: func(_ context.Context, c *tool.Call) (map[string]any, error) {
-			return map[string]any{"result": "begins " + strings.Repeat("a long page ", 25_000) + "ends"}, nil
+			return map[string]any{
+				"result": "begins " + strings.Repeat("a long page ", 25_000) + "ends",
+			}, nil
 		},
 	}
 	tools := append(toolbox(), big, compaction.Recall(p.store))
-	a, err := llm.New(llm.Config{Name: "solo", Model: &speaker{answer: p.answer}, Tools: tools, MaxModelCalls: 4})
+	a, err := llm.New(
+		llm.Config{Name: "solo", Model: &speaker{answer: p.answer}, Tools: tools, MaxModelCalls: 4},
+	)
 	require.NoError(p.t, err)
-	log := slog.New(&livingLog{Handler: slog.NewTextHandler(p.warnings, &slog.HandlerOptions{Level: slog.LevelWarn}), life: p.life})
-	p.runner, err = runner.New(runner.Options{Agent: a, Sessions: p.life, Plugins: []*plugin.Plugin{compacts, rewind.New(p.life)}, Log: log})
+	log := slog.New(
+		&livingLog{
+			Handler: slog.NewTextHandler(p.warnings, &slog.HandlerOptions{Level: slog.LevelWarn}),
+			life:    p.life,
+		},
+	)
+	p.runner, err = runner.New(
+		runner.Options{
+			Agent:    a,
+			Sessions: p.life,
+			Plugins:  []*plugin.Plugin{compacts, rewind.New(p.life)},
+			Log:      log,
+		},
+	)
 	require.NoError(p.t, err)
 }
 
-// begin makes the session, with a past that nearly fills the prompt: else a short test would see no compaction.
+// begin makes the session, with a past that nearly fills the prompt: else a short test would see no
+// compaction.
 func (p *scripted) begin() {
 	_, err := p.store.Create(p.t.Context(), p.key, nil)
 	require.NoError(p.t, err)
@@ -162,9 +238,16 @@ func (p *scripted) begin() {
 		e := session.Message(fmt.Sprintf("past %d %s", i, filler(50)))
 		e.Author = session.User
 		if i%4 == 3 {
-			call := &genai.FunctionCall{ID: fmt.Sprint("past ", i), Name: "later", Args: map[string]any{"request": filler(50)}}
+			call := &genai.FunctionCall{
+				ID:   fmt.Sprint("past ", i),
+				Name: "later",
+				Args: map[string]any{"request": filler(50)},
+			}
 			e.Author = "solo"
-			e.Content = &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: call}}}
+			e.Content = &genai.Content{
+				Role:  genai.RoleModel,
+				Parts: []*genai.Part{{FunctionCall: call}},
+			}
 			e.LongRunningToolIDs = []string{call.ID}
 		}
 		e.InvocationID = fmt.Sprint("past ", i)
@@ -213,7 +296,11 @@ func (p *scripted) answer(n int, req *model.Request) (*model.Response, error) {
 		p.TooLong++
 		text := "http://127.0.0.1:8080/v1 answered 413 Request Entity Too Large"
 		if p.drama.tells {
-			text = fmt.Sprintf("http://127.0.0.1:8080/v1 answered 400 Bad Request: the request (%d tokens) exceeds the context size (%d tokens)", counts, p.drama.takes)
+			text = fmt.Sprintf(
+				"http://127.0.0.1:8080/v1 answered 400 Bad Request: the request (%d tokens) exceeds the context size (%d tokens)",
+				counts,
+				p.drama.takes,
+			)
 		}
 		return nil, &model.Error{Code: "INVALID_ARGUMENT", Status: 400, Err: errors.New(text)}
 	}
@@ -247,13 +334,16 @@ func (p *scripted) answer(n int, req *model.Request) (*model.Response, error) {
 		}
 	}
 	if p.drama.reports {
-		res.UsageMetadata = &genai.GenerateContentResponseUsageMetadata{PromptTokenCount: int32(counts), TotalTokenCount: int32(counts)}
+		res.UsageMetadata = &genai.GenerateContentResponseUsageMetadata{
+			PromptTokenCount: int32(counts),
+			TotalTokenCount:  int32(counts),
+		}
 	}
 	return res, nil
 }
 
-// turn plays one turn: a message, seldom an answer to a call that waits, a rewind, a crash, a fork, a compaction, or a call of
-// another kit.
+// turn plays one turn: a message, seldom an answer to a call that waits, a rewind, a crash, a fork, a
+// compaction, or a call of another kit.
 func (p *scripted) turn(i int) {
 	ctx := p.t.Context()
 	input := session.Message(fmt.Sprintf("message %d %s", i, filler(1+p.r.IntN(60))))
@@ -351,7 +441,8 @@ func (p *scripted) laws() {
 	}
 	require.Equal(p.t, seqs(session.Live(log)), seqs(live))
 
-	// What is pinned last is in the view, or the summary has first lines of pins, and the tool recall reads it.
+	// What is pinned last is in the view, or the summary has first lines of pins, and the tool recall
+	// reads it.
 	var statuses session.EventStatuses
 	for _, e := range log {
 		statuses.Add(e)
@@ -367,7 +458,8 @@ func (p *scripted) laws() {
 		}
 	}
 	keep := p.drama.config.Keep
-	if last != nil && len(keep.Tools) > 0 && len(keep.Authors) == 0 && statuses.Of(last).Behind != 0 {
+	if last != nil && len(keep.Tools) > 0 && len(keep.Authors) == 0 &&
+		statuses.Of(last).Behind != 0 {
 		require.Contains(p.t, live[0].Actions.Compaction.Content.Parts[0].Text, "Kept in part")
 		got := p.recall(map[string]any{"from": last.Seq, "to": last.Seq})
 		require.Len(p.t, got.Events, 1)

@@ -25,8 +25,8 @@ import (
 // soakTurns in the environment is how many turns TestAPromptStaysInItsBound takes.
 const soakTurns = "PLUGHOOK_SOAK_TURNS"
 
-// A prompt that is bounded for a hundred turns grows in a thousand. Run PLUGHOOK_SOAK_TURNS=100000 go test -timeout 0
-// -run TestAPromptStaysInItsBound ./plugins/compaction for more.
+// A prompt that is bounded for a hundred turns grows in a thousand. Run PLUGHOOK_SOAK_TURNS=100000 go
+// test -timeout 0 -run TestAPromptStaysInItsBound ./plugins/compaction for more.
 func TestAPromptStaysInItsBound(t *testing.T) {
 	turns, err := strconv.Atoi(os.Getenv(soakTurns))
 	if err != nil {
@@ -57,7 +57,12 @@ func TestAPromptStaysInItsBound(t *testing.T) {
 				m.asked = m.asked[:0]
 			}
 			require.LessOrEqual(t, most, c.config.Budget)
-			t.Logf("%d turns: no prompt had more than %d tokens, %d compactions", turns, most, len(s.compactions()))
+			t.Logf(
+				"%d turns: no prompt had more than %d tokens, %d compactions",
+				turns,
+				most,
+				len(s.compactions()),
+			)
 		})
 	}
 }
@@ -94,10 +99,22 @@ func long(b *testing.B, sessions session.Service, events int) {
 	for position < int64(events) {
 		batch := talk(r, 50)
 		if position > 0 {
-			e := &session.Event{Author: "plugin/compaction", Actions: session.Actions{Compaction: &session.Compaction{Through: position, Frontier: frontier, Content: session.Message("What was said.").Content}}}
+			e := &session.Event{
+				Author: "plugin/compaction",
+				Actions: session.Actions{
+					Compaction: &session.Compaction{
+						Through:  position,
+						Frontier: frontier,
+						Content:  session.Message("What was said.").Content,
+					},
+				},
+			}
 			batch, frontier = append(batch, e), position+int64(len(batch))+1
 		}
-		position, err = sessions.Append(ctx, session.AppendTarget{Key: key, After: position}, batch...)
+		position, err = sessions.Append(
+			ctx,
+			session.AppendTarget{Key: key, After: position},
+			batch...)
 		require.NoError(b, err)
 	}
 }
@@ -114,7 +131,9 @@ func BenchmarkTurn(b *testing.B) {
 			require.NoError(b, err)
 			compacts, err := compaction.New(compaction.Config{Log: slog.New(slog.DiscardHandler)})
 			require.NoError(b, err)
-			r, err := runner.New(runner.Options{Agent: a, Sessions: sessions, Plugins: []*plugin.Plugin{compacts}})
+			r, err := runner.New(
+				runner.Options{Agent: a, Sessions: sessions, Plugins: []*plugin.Plugin{compacts}},
+			)
 			require.NoError(b, err)
 			defer r.Close(context.Background())
 			for b.Loop() {
@@ -130,7 +149,15 @@ func BenchmarkTurn(b *testing.B) {
 func BenchmarkCompact(b *testing.B) {
 	for _, budget := range []int{2000, 4000} {
 		b.Run(strconv.Itoa(budget), func(b *testing.B) {
-			c := compaction.Config{Window: 100_000, Trigger: budget + 400, Summary: budget, Tail: 200, MinGain: 100, Foreground: true, Log: slog.New(slog.DiscardHandler)}
+			c := compaction.Config{
+				Window:     100_000,
+				Trigger:    budget + 400,
+				Summary:    budget,
+				Tail:       200,
+				MinGain:    100,
+				Foreground: true,
+				Log:        slog.New(slog.DiscardHandler),
+			}
 			p, err := compaction.New(c)
 			require.NoError(b, err)
 			r := rand.New(rand.NewPCG(1, 2))

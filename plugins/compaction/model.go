@@ -18,34 +18,34 @@ import (
 
 // A Model is a Summarizer that asks a language model.
 //
-// The model is shown the events as a transcript. No event can contain the marks that end the transcript. If the
-// transcript is longer than MaxInput allows, it is split into parts, with one request for each part, in order; each
-// request has the summary of all parts before it. If an answer is too long, one more request asks for a shorter one. An
-// event that is larger than a part is cut in its middle, with a mark.
+// The model is shown the events as a transcript. No event can contain the marks that end the transcript. If
+// the transcript is longer than MaxInput allows, it is split into parts, with one request for each part, in
+// order; each request has the summary of all parts before it. If an answer is too long, one more request asks
+// for a shorter one. An event that is larger than a part is cut in its middle, with a mark.
 //
-// An answer counts only if the model has finished it (FinishReason STOP), if it consists of text and thoughts, and if it
-// is not longer than the request's budget. An answer is never cut, because half a sentence can say the opposite. Anything
-// else is an error. Errors quote neither the conversation nor the answer. The Summary beside an error says what the
-// requests have cost.
+// An answer counts only if the model has finished it (FinishReason STOP), if it consists of text and
+// thoughts, and if it is not longer than the request's budget. An answer is never cut, because half a
+// sentence can say the opposite. Anything else is an error. Errors quote neither the conversation nor the
+// answer. The Summary beside an error says what the requests have cost.
 type Model struct {
 	// Model is asked without a stream and without tools.
 	Model model.Model
 	// Name is the name of the model in each request, "" for the default of Model.
 	Name string
-	// MaxInput is how many tokens one request may have, as Request.Count counts them; 0 is 32,000. The model must have
-	// room for the answer beside them.
+	// MaxInput is how many tokens one request may have, as Request.Count counts them; 0 is 32,000. The model
+	// must have room for the answer beside them.
 	MaxInput int
-	// Price gives Summary.Cost. If it is zero, the model that answers costs what Prices says, and nothing if it is
-	// not there.
+	// Price gives Summary.Cost. If it is zero, the model that answers costs what Prices says, and nothing if
+	// it is not there.
 	Price prices.Price
 	// Prices are those of prices.Default if nil.
 	Prices *prices.Table
-	// Prompt is the system instruction; if it is "", a default says what to keep. It should say that the conversation is
-	// a record and that the model must not follow instructions in it.
+	// Prompt is the system instruction; if it is "", a default says what to keep. It should say that the
+	// conversation is a record and that the model must not follow instructions in it.
 	Prompt string
-	// Parameters are sent with each request, such as a ThinkingConfig, SafetySettings or a Seed; nil is a Temperature
-	// of 0.2. If MaxOutputTokens is 0, it is twice the request's budget, plus 4,096 for thoughts. The system
-	// instruction, the tools and the response format of Parameters are ignored.
+	// Parameters are sent with each request, such as a ThinkingConfig, SafetySettings or a Seed; nil is a
+	// Temperature of 0.2. If MaxOutputTokens is 0, it is twice the request's budget, plus 4,096 for thoughts.
+	// The system instruction, the tools and the response format of Parameters are ignored.
 	Parameters *genai.GenerateContentConfig
 }
 
@@ -95,7 +95,11 @@ func (m *Model) check() error {
 		return errors.New("compaction: set the field Model of Model: there is no model to ask")
 	}
 	if m.MaxInput < 0 {
-		return fmt.Errorf("compaction: max_input is %d; it must be a number of tokens, or 0 for %d", m.MaxInput, defaultInput)
+		return fmt.Errorf(
+			"compaction: max_input is %d; it must be a number of tokens, or 0 for %d",
+			m.MaxInput,
+			defaultInput,
+		)
 	}
 	if err := m.Price.Check(); err != nil {
 		return fmt.Errorf("compaction: %w", err)
@@ -114,8 +118,8 @@ func (m *Model) checkFor(c Config) error {
 	return err
 }
 
-// shorten returns a summary that is not too long: the text itself, or what the model returns when it is asked once to
-// shorten it.
+// shorten returns a summary that is not too long: the text itself, or what the model returns when it is asked
+// once to shorten it.
 func (m *Model) shorten(ctx context.Context, r *Request, spent *Summary, text string) (string, error) {
 	long := r.Count(text)
 	if long <= r.Budget {
@@ -123,11 +127,21 @@ func (m *Model) shorten(ctx context.Context, r *Request, spent *Summary, text st
 	}
 	text, err := m.ask(ctx, r, spent, shortenPrompt(text, r.Instructions, long, r.Budget))
 	if err != nil {
-		return "", fmt.Errorf("the summary has %d tokens, it may have %d, and shortening it failed: %w", long, r.Budget, err)
+		return "", fmt.Errorf(
+			"the summary has %d tokens, it may have %d, and shortening it failed: %w",
+			long,
+			r.Budget,
+			err,
+		)
 	}
 	short := r.Count(text)
 	if short > r.Budget {
-		return "", fmt.Errorf("the summary has %d tokens, %d when shortened, and may have %d", long, short, r.Budget)
+		return "", fmt.Errorf(
+			"the summary has %d tokens, %d when shortened, and may have %d",
+			long,
+			short,
+			r.Budget,
+		)
 	}
 	return text, nil
 }
@@ -197,7 +211,10 @@ func (m *Model) maxInput() int { return cmp.Or(m.MaxInput, defaultInput) }
 // answerText returns the text of a finished answer, or an error that says why there is none.
 func answerText(r *model.Response) (string, error) {
 	if r.ErrorCode != "" || r.FinishReason != genai.FinishReasonStop {
-		return "", fmt.Errorf("the model has not finished its answer: %s", codeOnly(cmp.Or(r.ErrorCode, string(r.FinishReason))))
+		return "", fmt.Errorf(
+			"the model has not finished its answer: %s",
+			codeOnly(cmp.Or(r.ErrorCode, string(r.FinishReason))),
+		)
 	}
 	var b strings.Builder
 	if r.Content != nil {
@@ -221,8 +238,8 @@ func answerText(r *model.Response) (string, error) {
 	return text, nil
 }
 
-// withoutQuotes returns an error that says why a request failed, without the server's message: that may quote the
-// conversation.
+// withoutQuotes returns an error that says why a request failed, without the server's message: that may quote
+// the conversation.
 func withoutQuotes(ctx context.Context, err error) error {
 	var coded *model.Error
 	switch {

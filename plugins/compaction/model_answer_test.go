@@ -47,7 +47,10 @@ func TestOnlyAFinishedAnswerCounts(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, srv := served(t, c.answers...)
-			s, err := (&compaction.Model{Model: m}).Summarize(t.Context(), &compaction.Request{Events: conversation(2, 5), Budget: 20, Count: counted})
+			s, err := (&compaction.Model{Model: m}).Summarize(
+				t.Context(),
+				&compaction.Request{Events: conversation(2, 5), Budget: 20, Count: counted},
+			)
 			require.ErrorContains(t, err, c.says)
 			require.NotContains(t, err.Error(), "SECRET")
 			require.NotContains(t, err.Error(), "message-1")
@@ -59,22 +62,32 @@ func TestOnlyAFinishedAnswerCounts(t *testing.T) {
 
 func TestATransientFailureIsTriedAgain(t *testing.T) {
 	m, _ := served(t, geminitest.Status(503, "later"), geminitest.Text("Fine."))
-	s, err := (&compaction.Model{Model: m}).Summarize(t.Context(), &compaction.Request{Events: conversation(2, 5), Budget: 20, Count: counted})
+	s, err := (&compaction.Model{Model: m}).Summarize(
+		t.Context(),
+		&compaction.Request{Events: conversation(2, 5), Budget: 20, Count: counted},
+	)
 	require.NoError(t, err)
 	require.Equal(t, "Fine.", s.Text)
 }
 
 func TestAModelThatHangsEndsWithTheContext(t *testing.T) {
 	asked := make(chan struct{})
-	m, _ := served(t, geminitest.Text("Summary one."), geminitest.Func(func(r *geminitest.Request) geminitest.Answer {
-		close(asked)
-		<-r.Context.Done()
-		return geminitest.Text("too late")
-	}))
+	m, _ := served(
+		t,
+		geminitest.Text("Summary one."),
+		geminitest.Func(func(r *geminitest.Request) geminitest.Answer {
+			close(asked)
+			<-r.Context.Done()
+			return geminitest.Text("too late")
+		}),
+	)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
 	go func() { <-asked; cancel(enough) }()
-	s, err := (&compaction.Model{Model: m, MaxInput: 700, Price: prices.Price{Rates: prices.Rates{Input: 1}}}).Summarize(ctx, &compaction.Request{Events: conversation(40, 20), Budget: 60, Count: counted})
+	s, err := (&compaction.Model{Model: m, MaxInput: 700, Price: prices.Price{Rates: prices.Rates{Input: 1}}}).Summarize(
+		ctx,
+		&compaction.Request{Events: conversation(40, 20), Budget: 60, Count: counted},
+	)
 	require.ErrorIs(t, err, enough)
 	require.Positive(t, s.Cost, "of the request that was answered")
 }
@@ -96,17 +109,34 @@ func TestBehindAnOpenAICompatibleServer(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var asked string
-			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				body, _ := io.ReadAll(r.Body)
-				asked = string(body)
-				w.Header().Set("Content-Type", "application/json")
-				w.WriteHeader(c.status)
-				_, _ = fmt.Fprintf(w, `{"model": "tiny-1", "choices": [%s], "usage": {"prompt_tokens": 900, "completion_tokens": 100, "total_tokens": 1000, "prompt_tokens_details": {"cached_tokens": 500}}}`, c.answer)
-			}))
+			srv := httptest.NewServer(
+				http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					body, _ := io.ReadAll(r.Body)
+					asked = string(body)
+					w.Header().Set("Content-Type", "application/json")
+					w.WriteHeader(c.status)
+					_, _ = fmt.Fprintf(
+						w,
+						`{"model": "tiny-1", "choices": [%s], "usage": {"prompt_tokens": 900, "completion_tokens": 100, "total_tokens": 1000, "prompt_tokens_details": {"cached_tokens": 500}}}`,
+						c.answer,
+					)
+				}),
+			)
 			t.Cleanup(srv.Close)
-			m, err := openai.New(openai.Config{Model: "tiny", BaseURL: srv.URL, APIKey: "sk-CANARY", Attempts: 1, HTTPClient: srv.Client()})
+			m, err := openai.New(
+				openai.Config{
+					Model:      "tiny",
+					BaseURL:    srv.URL,
+					APIKey:     "sk-CANARY",
+					Attempts:   1,
+					HTTPClient: srv.Client(),
+				},
+			)
 			require.NoError(t, err)
-			s, err := (&compaction.Model{Model: m, Price: prices.Price{Rates: prices.Rates{Input: 1, Cached: 0.1, Output: 4}}}).Summarize(t.Context(), &compaction.Request{Events: conversation(2, 5), Budget: 20, Count: counted})
+			s, err := (&compaction.Model{Model: m, Price: prices.Price{Rates: prices.Rates{Input: 1, Cached: 0.1, Output: 4}}}).Summarize(
+				t.Context(),
+				&compaction.Request{Events: conversation(2, 5), Budget: 20, Count: counted},
+			)
 			require.Contains(t, asked, "#2 user: message-2.")
 			require.Equal(t, c.text, s.Text)
 			if c.says != "" {
@@ -159,7 +189,10 @@ func TestAnOddModel(t *testing.T) {
 		}, "without text"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := (&compaction.Model{Model: c.m}).Summarize(t.Context(), &compaction.Request{Events: conversation(2, 5), Budget: 20, Count: counted})
+			_, err := (&compaction.Model{Model: c.m}).Summarize(
+				t.Context(),
+				&compaction.Request{Events: conversation(2, 5), Budget: 20, Count: counted},
+			)
 			require.ErrorContains(t, err, c.says)
 			require.NotContains(t, err.Error(), "SECRET")
 		})

@@ -17,8 +17,8 @@ import (
 	"github.com/plughook/plughook/session/memory"
 )
 
-// play is a session whose summaries are made in the background, by a server that waits until it is told what to
-// answer.
+// play is a session whose summaries are made in the background, by a server that waits until it is told
+// what to answer.
 type play struct {
 	*scene
 	config compaction.Config
@@ -52,17 +52,24 @@ func (o outcomes) Handle(ctx context.Context, r slog.Record) error {
 
 // begin starts a play.
 func begin(t *testing.T) *play {
-	p := &play{scene: &scene{t: t, sessions: memory.New(), log: &logText{}}, asked: make(chan chan<- string, 9), done: make(chan string, 99)}
-	m, srv := served(t, geminitest.Forever(geminitest.Func(func(r *geminitest.Request) geminitest.Answer {
-		answer := make(chan string)
-		p.asked <- answer
-		select {
-		case text := <-answer:
-			return geminitest.Text(text)
-		case <-r.Context.Done():
-			return geminitest.Status(500, "the client has left")
-		}
-	})))
+	p := &play{
+		scene: &scene{t: t, sessions: memory.New(), log: &logText{}},
+		asked: make(chan chan<- string, 9),
+		done:  make(chan string, 99),
+	}
+	m, srv := served(
+		t,
+		geminitest.Forever(geminitest.Func(func(r *geminitest.Request) geminitest.Answer {
+			answer := make(chan string)
+			p.asked <- answer
+			select {
+			case text := <-answer:
+				return geminitest.Text(text)
+			case <-r.Context.Done():
+				return geminitest.Status(500, "the client has left")
+			}
+		})),
+	)
 	p.srv = srv
 	p.config = small()
 	p.config.Foreground, p.config.Summarizer = false, &compaction.Model{Model: m, MaxInput: 5000}
@@ -78,16 +85,32 @@ func (p *play) open() {
 	c.Log = slog.New(outcomes{slog.NewTextHandler(p.log, nil), p.done})
 	compacts, err := compaction.New(c)
 	require.NoError(p.t, err)
-	undo := &plugin.Plugin{Name: "undo", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		switch {
-		case e.Actions.Compaction != nil:
-			p.done <- "offered"
-		case e.Text() == "undo":
-			return plugin.Outcome{Emit: []*session.Event{{Actions: session.Actions{Rewind: &session.Rewind{To: 2}}}}, Withhold: true, Stop: true}, nil
-		}
-		return plugin.Outcome{}, nil
-	}}
-	p.runner, err = runner.New(runner.Options{Agent: a, Sessions: p.sessions, Plugins: []*plugin.Plugin{compacts, undo}, Log: c.Log})
+	undo := &plugin.Plugin{
+		Name: "undo",
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			switch {
+			case e.Actions.Compaction != nil:
+				p.done <- "offered"
+			case e.Text() == "undo":
+				return plugin.Outcome{
+					Emit: []*session.Event{
+						{Actions: session.Actions{Rewind: &session.Rewind{To: 2}}},
+					},
+					Withhold: true,
+					Stop:     true,
+				}, nil
+			}
+			return plugin.Outcome{}, nil
+		},
+	}
+	p.runner, err = runner.New(
+		runner.Options{
+			Agent:    a,
+			Sessions: p.sessions,
+			Plugins:  []*plugin.Plugin{compacts, undo},
+			Log:      c.Log,
+		},
+	)
 	require.NoError(p.t, err)
 	p.t.Cleanup(func() { _ = p.runner.Close(context.Background()) }) // a test may have closed it
 }

@@ -47,7 +47,10 @@ type otelMeter struct {
 	of *counters
 }
 
-func (m *otelMeter) Int64Counter(name string, _ ...metric.Int64CounterOption) (metric.Int64Counter, error) {
+func (m *otelMeter) Int64Counter(
+	name string,
+	_ ...metric.Int64CounterOption,
+) (metric.Int64Counter, error) {
 	return &counter{of: m.of, name: name}, nil
 }
 
@@ -118,8 +121,17 @@ func TestASummarizerThatFailsChangesNothing(t *testing.T) {
 			require.Contains(t, s.log.String(), "the summarizer failed")
 			require.NotContains(t, s.log.String(), "SECRET")
 			require.NotContains(t, s.log.String(), "why why")
-			require.GreaterOrEqual(t, counted.sums["plughook.compaction.summarizer_failures"], int64(3))
-			require.LessOrEqual(t, counted.sums["plughook.compaction.summarizer_failures"], int64(2*4), "after three failures nobody waits any more")
+			require.GreaterOrEqual(
+				t,
+				counted.sums["plughook.compaction.summarizer_failures"],
+				int64(3),
+			)
+			require.LessOrEqual(
+				t,
+				counted.sums["plughook.compaction.summarizer_failures"],
+				int64(2*4),
+				"after three failures nobody waits any more",
+			)
 		})
 	}
 }
@@ -136,7 +148,10 @@ func TestAnOddSummaryIsAnEventAllTheSame(t *testing.T) {
 	require.NotEmpty(t, s.compactions())
 	e := s.compactions()[0]
 	require.Equal(t, "m\uFFFD", by(e))
-	require.True(t, strings.HasPrefix(e.Actions.Compaction.Content.Parts[0].Text, "all \uFFFD well"))
+	require.True(
+		t,
+		strings.HasPrefix(e.Actions.Compaction.Content.Parts[0].Text, "all \uFFFD well"),
+	)
 }
 
 func TestAfterThreeFailuresEveryTenthCompactionAsks(t *testing.T) {
@@ -166,7 +181,13 @@ func TestAfterThreeFailuresEveryTenthCompactionAsks(t *testing.T) {
 	require.Equal(t, 6, asked, "once it works it is asked each time")
 	list := s.compactions()
 	for i, e := range list {
-		require.Equal(t, map[bool]string{true: "m", false: "offline"}[i >= 10], by(e), "compaction %d", i+1)
+		require.Equal(
+			t,
+			map[bool]string{true: "m", false: "offline"}[i >= 10],
+			by(e),
+			"compaction %d",
+			i+1,
+		)
 	}
 	cost := func(i int) any { return list[i].CustomMetadata["compaction"].(map[string]any)["cost"] }
 	require.EqualValues(t, 1, cost(0), "a failure's cost is recorded")
@@ -177,16 +198,18 @@ func TestAfterThreeFailuresEveryTenthCompactionAsks(t *testing.T) {
 func TestASecondAttemptCounts(t *testing.T) {
 	asked := 0
 	c := small()
-	c.Summarizer = writer(func(_ context.Context, r *compaction.Request) (*compaction.Summary, error) {
-		if asked++; asked == 1 {
-			clear(r.Events)
-			return &compaction.Summary{Text: "half", Model: "m", Cost: 1}, errors.New("no")
-		}
-		if r.Events[0] == nil {
-			return nil, errors.New("it is asked what the first attempt has left")
-		}
-		return &compaction.Summary{Text: "all well", Model: "m", Cost: 2}, nil
-	})
+	c.Summarizer = writer(
+		func(_ context.Context, r *compaction.Request) (*compaction.Summary, error) {
+			if asked++; asked == 1 {
+				clear(r.Events)
+				return &compaction.Summary{Text: "half", Model: "m", Cost: 1}, errors.New("no")
+			}
+			if r.Events[0] == nil {
+				return nil, errors.New("it is asked what the first attempt has left")
+			}
+			return &compaction.Summary{Text: "all well", Model: "m", Cost: 2}, nil
+		},
+	)
 	s := stage(t, c, echo(20))
 	for asked == 0 {
 		s.say("question %s", strings.Repeat("why ", 15))
@@ -195,17 +218,24 @@ func TestASecondAttemptCounts(t *testing.T) {
 	e := s.compactions()[0]
 	require.Equal(t, "m", by(e))
 	require.Contains(t, e.Actions.Compaction.Content.Parts[0].Text, "all well")
-	require.EqualValues(t, 3, e.CustomMetadata["compaction"].(map[string]any)["cost"], "of both attempts")
+	require.EqualValues(
+		t,
+		3,
+		e.CustomMetadata["compaction"].(map[string]any)["cost"],
+		"of both attempts",
+	)
 }
 
 // TestTheOfflineSummaryIsInTime: the model may not take all the time that the hook has.
 func TestTheOfflineSummaryIsInTime(t *testing.T) {
 	c := small()
 	c.Timeout, c.Log = time.Hour, slog.New(slog.DiscardHandler)
-	c.Summarizer = writer(func(ctx context.Context, _ *compaction.Request) (*compaction.Summary, error) {
-		<-ctx.Done()
-		return nil, context.Cause(ctx)
-	})
+	c.Summarizer = writer(
+		func(ctx context.Context, _ *compaction.Request) (*compaction.Summary, error) {
+			<-ctx.Done()
+			return nil, context.Cause(ctx)
+		},
+	)
 	p, err := compaction.New(c)
 	require.NoError(t, err)
 	s := stage(t, small(), echo(20))

@@ -12,9 +12,9 @@ import (
 // A Plan says what a compaction would do, and why.
 type Plan = plan.Plan
 
-// Preview returns what the command Now, with those instructions, would do to a session if it were sent after an invocation,
-// without doing it. Plan.Trigger is what asks for a compaction already without the command, "" if nothing does. No model is
-// asked: the text in Plan.Draft is that of a summary without one.
+// Preview returns what the command Now, with those instructions, would do to a session if it were sent after
+// an invocation, without doing it. Plan.Trigger is what asks for a compaction already without the command, ""
+// if nothing does. No model is asked: the text in Plan.Draft is that of a summary without one.
 func (c Config) Preview(ctx context.Context, inv *session.Invocation, instructions string) (*Plan, error) {
 	c.Summarizer = nil
 	c.Artifacts = nil
@@ -53,9 +53,10 @@ func (c Config) Preview(ctx context.Context, inv *session.Invocation, instructio
 	return p, nil
 }
 
-// Compact returns the event with the compaction that brings a live view, as Text writes it, to at most Config.Budget
-// tokens while the last message is being answered. It returns no event and no Plan if the view has no more tokens than
-// that, and no event if the compaction is declined, as Plan.Declined says. Compact appends nothing.
+// Compact returns the event with the compaction that brings a live view, as Text writes it, to at most
+// Config.Budget tokens while the last message is being answered. It returns no event and no Plan if the view
+// has no more tokens than that, and no event if the compaction is declined, as Plan.Declined says. Compact
+// appends nothing.
 func (c Config) Compact(ctx context.Context, inv *session.Invocation) (*session.Event, *Plan, error) {
 	c.Artifacts = nil
 	c, err := c.complete()
@@ -71,8 +72,8 @@ func (c Config) Compact(ctx context.Context, inv *session.Invocation) (*session.
 	return k.make(ctx, inv, plan.Task{Trigger: "budget", Running: true, Limit: c.Budget})
 }
 
-// Text returns a live view as the text of a prompt: the summary, and then what was said, called and answered, event
-// by event.
+// Text returns a live view as the text of a prompt: the summary, and then what was said, called and answered,
+// event by event.
 func Text(live []*session.Event) string {
 	var parts []string
 	for _, e := range live {

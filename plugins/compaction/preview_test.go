@@ -18,10 +18,19 @@ import (
 	"github.com/plughook/plughook/session/store"
 )
 
-// A summary fills the budget; what came since is a question alone. Then the tail, and at last the first message, make
-// room for a shorter summary: what is being answered stays.
+// A summary fills the budget; what came since is a question alone. Then the tail, and at last the first
+// message, make room for a shorter summary: what is being answered stays.
 func TestTheTailAndTheGoalGiveWay(t *testing.T) {
-	c := compaction.Config{Window: 300, Budget: 300, Trigger: 300, Summary: 230, Tail: 60, MinGain: 1, Count: words, Log: slog.New(slog.DiscardHandler)}
+	c := compaction.Config{
+		Window:  300,
+		Budget:  300,
+		Trigger: 300,
+		Summary: 230,
+		Tail:    60,
+		MinGain: 1,
+		Count:   words,
+		Log:     slog.New(slog.DiscardHandler),
+	}
 	svc := memory.New()
 	_, err := svc.Create(ctx, key, nil)
 	require.NoError(t, err)
@@ -38,7 +47,13 @@ func TestTheTailAndTheGoalGiveWay(t *testing.T) {
 	var stays []map[int64]string
 	for i := range 30 {
 		if i%2 == 0 {
-			put(&session.Event{Author: "agent", InvocationID: "i", Content: session.Reply(text(i, 35)).Content})
+			put(
+				&session.Event{
+					Author:       "agent",
+					InvocationID: "i",
+					Content:      session.Reply(text(i, 35)).Content,
+				},
+			)
 		} else {
 			put(session.Message(text(i, 60)))
 		}
@@ -92,17 +107,34 @@ func reasons(p *compaction.Plan) map[int64]string {
 func TestStays(t *testing.T) {
 	c := small()
 	c.Keep = compaction.Keep{Authors: []string{"pinned"}}
-	live := []*session.Event{session.Message("The goal"), {Author: "pinned", Content: session.Reply("a note").Content}}
+	live := []*session.Event{
+		session.Message("The goal"),
+		{Author: "pinned", Content: session.Reply("a note").Content},
+	}
 	for i := range 40 {
-		live = append(live, &session.Event{Author: "agent", Content: session.Reply(fmt.Sprint("word ", i, strings.Repeat(" more", 18))).Content})
+		live = append(
+			live,
+			&session.Event{
+				Author:  "agent",
+				Content: session.Reply(fmt.Sprint("word ", i, strings.Repeat(" more", 18))).Content,
+			},
+		)
 	}
 	for i, e := range live {
 		e.Seq = int64(i) + 1
 	}
-	planned, err := c.Preview(ctx, &session.Invocation{Key: key, Live: live, Position: int64(len(live))}, "")
+	planned, err := c.Preview(
+		ctx,
+		&session.Invocation{Key: key, Live: live, Position: int64(len(live))},
+		"",
+	)
 	require.NoError(t, err)
 	require.Empty(t, planned.Declined, planned.Why)
-	require.Equal(t, map[int64]string{1: "goal", 2: "pinned", 40: "tail", 41: "tail", 42: "tail"}, reasons(planned))
+	require.Equal(
+		t,
+		map[int64]string{1: "goal", 2: "pinned", 40: "tail", 41: "tail", 42: "tail"},
+		reasons(planned),
+	)
 	require.Len(t, planned.Covered, 37)
 }
 
@@ -124,8 +156,8 @@ func TestTheGoalDoesNotGiveWayAsAPin(t *testing.T) {
 	require.Equal(t, plan.Fate{Form: meter.FirstLines, GaveWay: "tokens"}, planned.Fates[3])
 }
 
-// A plan says of each event what becomes of it, and the compaction covers just those that do not stay, whatever is in the
-// view and however much room there is.
+// A plan says of each event what becomes of it, and the compaction covers just those that do not stay,
+// whatever is in the view and however much room there is.
 func TestAPlanSaysOfEachEventWhatBecomesOfIt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		inv := &session.Invocation{Key: key, ID: "now"}
@@ -144,9 +176,27 @@ func TestAPlanSaysOfEachEventWhatBecomesOfIt(t *testing.T) {
 			for j := range rapid.IntRange(0, 3).Draw(t, "calls") {
 				name := rapid.SampledFrom([]string{"read", "pin"}).Draw(t, "tool")
 				id := fmt.Sprint("c", i, "-", j)
-				calls.Parts = append(calls.Parts, &genai.Part{FunctionCall: &genai.FunctionCall{ID: id, Name: name, Args: map[string]any{"page": words()}}})
+				calls.Parts = append(
+					calls.Parts,
+					&genai.Part{
+						FunctionCall: &genai.FunctionCall{
+							ID:   id,
+							Name: name,
+							Args: map[string]any{"page": words()},
+						},
+					},
+				)
 				if rapid.IntRange(0, 5).Draw(t, "waits") > 0 {
-					answers.Parts = append(answers.Parts, &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: id, Name: name, Response: map[string]any{"text": words()}}})
+					answers.Parts = append(
+						answers.Parts,
+						&genai.Part{
+							FunctionResponse: &genai.FunctionResponse{
+								ID:       id,
+								Name:     name,
+								Response: map[string]any{"text": words()},
+							},
+						},
+					)
 				}
 			}
 			if len(calls.Parts) > 0 {
@@ -156,13 +206,20 @@ func TestAPlanSaysOfEachEventWhatBecomesOfIt(t *testing.T) {
 			if len(answers.Parts) > 0 {
 				add(i, &session.Event{Author: "desk", Content: answers})
 			}
-			add(i, says(rapid.SampledFrom([]string{"desk", "notes"}).Draw(t, "author"), "", words()))
+			add(
+				i,
+				says(rapid.SampledFrom([]string{"desk", "notes"}).Draw(t, "author"), "", words()),
+			)
 		}
 		c := compaction.Config{
-			Window:  4000,
-			Budget:  rapid.IntRange(300, 3000).Draw(t, "budget"),
-			Keep:    compaction.Keep{Tools: []string{"pin"}, Authors: []string{"notes"}},
-			Clear:   compaction.Clear{Trigger: rapid.SampledFrom([]int{0, 100}).Draw(t, "clear"), Keep: 1, Min: 1},
+			Window: 4000,
+			Budget: rapid.IntRange(300, 3000).Draw(t, "budget"),
+			Keep:   compaction.Keep{Tools: []string{"pin"}, Authors: []string{"notes"}},
+			Clear: compaction.Clear{
+				Trigger: rapid.SampledFrom([]int{0, 100}).Draw(t, "clear"),
+				Keep:    1,
+				Min:     1,
+			},
 			MinGain: 1,
 			Log:     slog.New(slog.DiscardHandler),
 			Count:   tokens,
@@ -206,22 +263,37 @@ func TestAPlanSaysOfEachEventWhatBecomesOfIt(t *testing.T) {
 	})
 }
 
-// A workflow's run that has not ended keeps its events and its input, and a run that has ended keeps nothing. The store
-// takes what is planned.
+// A workflow's run that has not ended keeps its events and its input, and a run that has ended keeps
+// nothing. The store takes what is planned.
 func TestAWorkflowThatHasNotEndedStays(t *testing.T) {
 	node := func(path string, ended bool) *session.Event {
-		return &session.Event{Author: "desk", Content: session.Reply("a node's word").Content, NodeInfo: &session.NodeInfo{Path: path, Ended: ended}}
+		return &session.Event{
+			Author:   "desk",
+			Content:  session.Reply("a node's word").Content,
+			NodeInfo: &session.NodeInfo{Path: path, Ended: ended},
+		}
 	}
 	asks := node("desk@i2/ask@1", false)
 	call := &genai.FunctionCall{ID: "desk@i2/ask@1#ok", Name: session.AskTool}
 	asks.Content = &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: call}}}
-	answer := &session.Event{Author: session.User, Content: session.Respond(call, map[string]any{"result": "yes"}).Content}
+	answer := &session.Event{
+		Author:  session.User,
+		Content: session.Respond(call, map[string]any{"result": "yes"}).Content,
+	}
 	live := []*session.Event{
 		session.Message("The goal"), node("desk@i1/sort@1", true), node("desk@i1", true), // ended
-		session.Message("Another"), node("desk@i2/sort@1", true), asks, answer, node("desk@1/sort@1", false),
+		session.Message(
+			"Another",
+		), node("desk@i2/sort@1", true), asks, answer, node("desk@1/sort@1", false),
 	}
 	for i := range 40 {
-		live = append(live, &session.Event{Author: "agent", Content: session.Reply(fmt.Sprint("word ", i, strings.Repeat(" more", 18))).Content})
+		live = append(
+			live,
+			&session.Event{
+				Author:  "agent",
+				Content: session.Reply(fmt.Sprint("word ", i, strings.Repeat(" more", 18))).Content,
+			},
+		)
 	}
 	for i, e := range live {
 		e.Seq = int64(i) + 1
@@ -230,8 +302,12 @@ func TestAWorkflowThatHasNotEndedStays(t *testing.T) {
 	planned, err := small().Preview(ctx, &session.Invocation{Key: key, Live: live, Position: last}, "")
 	require.NoError(t, err)
 	require.Empty(t, planned.Declined, planned.Why)
-	require.Equal(t, map[int64]string{1: "goal", 4: "workflow", 5: "workflow", 6: "workflow", 7: "workflow",
-		last - 2: "tail", last - 1: "tail", last: "tail"}, reasons(planned))
+	require.Equal(
+		t,
+		map[int64]string{1: "goal", 4: "workflow", 5: "workflow", 6: "workflow", 7: "workflow",
+			last - 2: "tail", last - 1: "tail", last: "tail"},
+		reasons(planned),
+	)
 	compacted := &session.Event{Actions: session.Actions{Compaction: &session.Compaction{
 		Through: planned.Through,
 		Keep:    planned.Keep,
@@ -246,7 +322,11 @@ func TestDifferencesNameWhatIsNew(t *testing.T) {
 		Before: "[4 May 2026]\nuser: I like tea; I have a cat\n\nValues:\npay(): id 3, amount 5\nsaid: A-1, B-2",
 		After:  "Kept in part; recall reads the whole, from the first position to the last:\n1–2 note: a, b\n\n[5 May 2026]\nu: I have a cat.  It is old.\n\nValues:\npay(): id 4, amount 5\nsaid: B-2, C-3",
 	}.Differences()
-	require.Equal(t, []string{"1–2 note: a, b", "u: It is old.", "pay(): id 4, amount 5", "C-3"}, added)
+	require.Equal(
+		t,
+		[]string{"1–2 note: a, b", "u: It is old.", "pay(): id 4, amount 5", "C-3"},
+		added,
+	)
 	require.Equal(t, []string{"u: I like tea.", "pay(): id 3, amount 5", "A-1"}, left)
 }
 
@@ -298,7 +378,10 @@ func TestAShortViewLeavesTheSummaryItsSize(t *testing.T) {
 	const before = 300 // tokens
 	head := summary(40, 0)
 	head.Seq = 41
-	head.Actions.Compaction.Content = genai.NewContentFromText(strings.Repeat("lamp ", before), genai.RoleUser)
+	head.Actions.Compaction.Content = genai.NewContentFromText(
+		strings.Repeat("lamp ", before),
+		genai.RoleUser,
+	)
 	inv := &session.Invocation{Key: key, Live: []*session.Event{head}, Position: 41}
 	for range 40 {
 		inv.Position++

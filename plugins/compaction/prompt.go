@@ -24,8 +24,8 @@ What a later event corrects is told as corrected. If there is a summary so far, 
 
 Write plain prose or short lines, in the language that the user speaks. Add nothing that was not said. Answer with the summary alone: no heading, no greeting, no remark about your task.`
 
-// mark returns a suffix for delimiters that depends on all texts. Nobody who writes one of the texts can know it, so no
-// text can contain the delimiters.
+// mark returns a suffix for delimiters that depends on all texts. Nobody who writes one of the texts can know
+// it, so no text can contain the delimiters.
 func mark(texts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(texts, "\x00")))
 	return hex.EncodeToString(sum[:8])
@@ -36,18 +36,25 @@ func fenced(what, mark, text string) string {
 	return fmt.Sprintf("<%s-%s>\n%s\n</%s-%s>\n", what, mark, strings.TrimRight(text, "\n"), what, mark)
 }
 
-// lengthLimit says how long an answer may be. It asks for less than the budget, since models exceed such limits, and
-// gives words too, since models observe those better than tokens.
+// lengthLimit says how long an answer may be. It asks for less than the budget, since models exceed such
+// limits, and gives words too, since models observe those better than tokens.
 func lengthLimit(budget int) string {
-	return fmt.Sprintf("at most %d tokens, which is about %d words of English", budget*4/5, max(1, budget*11/20))
+	return fmt.Sprintf(
+		"at most %d tokens, which is about %d words of English",
+		budget*4/5,
+		max(1, budget*11/20),
+	)
 }
 
-// summaryPrompt returns the text that asks for a summary of the summary before and one part of the conversation.
+// summaryPrompt returns the text that asks for a summary of the summary before and one part of the
+// conversation.
 func summaryPrompt(prior, transcript, instructions string, part, parts, budget int) string {
 	m := mark(prior, transcript, instructions)
 	var b strings.Builder
 	if prior != "" {
-		b.WriteString("The summary so far, which your answer replaces:\n" + fenced("summary", m, prior) + "\n")
+		b.WriteString(
+			"The summary so far, which your answer replaces:\n" + fenced("summary", m, prior) + "\n",
+		)
 	}
 	title := "The conversation"
 	if parts > 1 {
@@ -55,7 +62,9 @@ func summaryPrompt(prior, transcript, instructions string, part, parts, budget i
 	}
 	b.WriteString(title + ":\n" + fenced("conversation", m, transcript) + "\n")
 	if instructions != "" {
-		b.WriteString("This must not be left out, whatever else is:\n" + fenced("wanted", m, instructions) + "\n")
+		b.WriteString(
+			"This must not be left out, whatever else is:\n" + fenced("wanted", m, instructions) + "\n",
+		)
 	}
 	b.WriteString("Write the summary of all of it now, in " + lengthLimit(budget) + ".")
 	return b.String()
@@ -64,7 +73,12 @@ func summaryPrompt(prior, transcript, instructions string, part, parts, budget i
 // shortenPrompt returns the text that asks for a shorter summary.
 func shortenPrompt(long, instructions string, has, budget int) string {
 	m := mark(long, instructions)
-	text := fmt.Sprintf("This summary has %d tokens, and may have %d:\n%s\n", has, budget, fenced("summary", m, long))
+	text := fmt.Sprintf(
+		"This summary has %d tokens, and may have %d:\n%s\n",
+		has,
+		budget,
+		fenced("summary", m, long),
+	)
 	if instructions != "" {
 		text += "This must not be left out, whatever else is:\n" + fenced("wanted", m, instructions) + "\n"
 	}

@@ -56,14 +56,17 @@ type recalledEvent struct {
 	Left int `json:"left,omitempty"`
 }
 
-// Recall returns a tool with which an agent reads the events that a summary stands for, by words or by positions. The
-// tool reads only the session that it is called in, from the given service, and only what the agent's branch sees. It
-// reads events as they are in the log, after plugins have redacted them, and none that a rewind has voided. It leaves out
-// thoughts. An answer has at most 20 events and 12,000 characters. The passages that match best are chosen first, as far
-// as there is room, and are then shown in the order of the conversation.
+// Recall returns a tool with which an agent reads the events that a summary stands for, by words or by
+// positions. The tool reads only the session that it is called in, from the given service, and only what the
+// agent's branch sees. It reads events as they are in the log, after plugins have redacted them, and none
+// that a rewind has voided. It leaves out thoughts. An answer has at most 20 events and 12,000 characters.
+// The passages that match best are chosen first, as far as there is room, and are then shown in the order of
+// the conversation.
 func Recall(sessions session.Service) *tool.Tool {
-	t, err := tool.New(meter.RecallName, "Reads earlier parts of this conversation, word for word, of which you are only shown a summary. "+
-		"Use it before you say or do something that depends on an exact wording, value or result which the summary leaves out. Give words to look for, or positions.",
+	t, err := tool.New(
+		meter.RecallName,
+		"Reads earlier parts of this conversation, word for word, of which you are only shown a summary. "+
+			"Use it before you say or do something that depends on an exact wording, value or result which the summary leaves out. Give words to look for, or positions.",
 		func(ctx context.Context, call *tool.Call, q recallQuery) (*recalled, error) {
 			if q.Words == "" && q.From == 0 && q.To == 0 {
 				return nil, errors.New("give words to look for, or positions: from, to or both")
@@ -72,14 +75,16 @@ func Recall(sessions session.Service) *tool.Tool {
 				return nil, fmt.Errorf("there are no positions from %d to %d", q.From, q.To)
 			}
 			return (&recaller{sessions: sessions, call: call, query: q}).answer(ctx)
-		})
+		},
+	)
 	if err != nil {
 		panic(err) // its parameters are always the same
 	}
 	return t
 }
 
-// A recaller answers one call of the tool. It reads the log three times, so that it keeps no text but the answer's.
+// A recaller answers one call of the tool. It reads the log three times, so that it keeps no text but the
+// answer's.
 type recaller struct {
 	sessions session.Service
 	call     *tool.Call
@@ -181,12 +186,13 @@ func newRecalledEvent(e *session.Event, text string, spans []span) recalledEvent
 	return r
 }
 
-// covered calls f with the events that a live summary stands for, or that are cleared, and the caller's branch sees, and with their texts,
-// until f returns false.
+// covered calls f with the events that a live summary stands for, or that are cleared, and the caller's
+// branch sees, and with their texts, until f returns false.
 func (r *recaller) covered(ctx context.Context, after int64, f func(*session.Event, string) bool) error {
 	return r.read(ctx, after, func(e *session.Event) bool {
 		status := r.statuses.Of(e)
-		isCovered := status.Void == 0 && (status.Behind != 0 || status.Live && r.cleared[e.Seq]) && !e.Marker()
+		isCovered := status.Void == 0 && (status.Behind != 0 || status.Live && r.cleared[e.Seq]) &&
+			!e.Marker()
 		if !isCovered || !agent.Sees(r.call.Branch, e.Branch) {
 			return true
 		}

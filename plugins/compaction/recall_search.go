@@ -11,8 +11,8 @@ import (
 	"github.com/plughook/plughook/plugins/compaction/internal/extract"
 )
 
-// A search finds what a query asks for: the passages that have the most and the rarest of its words, or, if it has no
-// words, the events from one position on.
+// A search finds what a query asks for: the passages that have the most and the rarest of its words, or, if
+// it has no words, the events from one position on.
 type search struct {
 	query    recallQuery
 	terms    []string
@@ -59,8 +59,8 @@ func (s *search) add(seq int64, text string) {
 	}
 }
 
-// page returns what is shown of an event that is read by its position: of one event as much as an answer may have, of one
-// among several its beginning.
+// page returns what is shown of an event that is read by its position: of one event as much as an answer may
+// have, of one among several its beginning.
 func (s *search) page(seq int64, text string) span {
 	most := maxRecallEvent
 	if s.query.From == s.query.To {
@@ -75,8 +75,9 @@ func (s *search) page(seq int64, text string) span {
 	return span{from: from, to: to, runes: utf8.RuneCountInString(text[from:to])}
 }
 
-// best returns by position what to show of the chosen events, the spans of each ascending; and the positions of events
-// that are as good as the last of the chosen ones, and did not fit. The best passages are chosen first.
+// best returns by position what to show of the chosen events, the spans of each ascending; and the positions
+// of events that are as good as the last of the chosen ones, and did not fit. The best passages are chosen
+// first.
 func (s *search) best() (chosen map[int64][]span, left []int64) {
 	score := func(h hit) (sum float64) {
 		for i := range s.terms {
@@ -88,8 +89,8 @@ func (s *search) best() (chosen map[int64][]span, left []int64) {
 	}
 	slices.SortStableFunc(s.hits, func(a, b hit) int { return cmp.Compare(score(b), score(a)) })
 
-	// Choose what fits. Events that are read by position are pages of one text, so the first that does not fit ends
-	// the page.
+	// Choose what fits. Events that are read by position are pages of one text, so the first that does not
+	// fit ends the page.
 	chosen = map[int64][]span{}
 	room := maxRecallText
 	lowest := math.Inf(1) // score of the last that was chosen
@@ -152,7 +153,8 @@ func cutAt(text string) int {
 	return len(text)
 }
 
-// hasTerm reports whether a text in lower case has a word that begins with the term. A number must be the whole word.
+// hasTerm reports whether a text in lower case has a word that begins with the term. A number must be the
+// whole word.
 func hasTerm(text, term string) bool {
 	number := strings.Trim(term, "0123456789") == ""
 	for from := 0; ; {
@@ -160,16 +162,16 @@ func hasTerm(text, term string) bool {
 		if i < 0 {
 			return false
 		}
-		at := from + i
-		end := at + len(term)
-		before, _ := utf8.DecodeLastRuneInString(text[:at])
+		start := from + i
+		end := start + len(term)
+		before, _ := utf8.DecodeLastRuneInString(text[:start])
 		after, _ := utf8.DecodeRuneInString(text[end:])
 		begins := !isWord(before) || extract.Wide(before)
 		ends := !number || !isWord(after)
 		if begins && ends {
 			return true
 		}
-		from = at + 1
+		from = start + 1
 	}
 }
 

@@ -43,14 +43,27 @@ func (r *recollection) positions() (list []int64) {
 }
 
 // ask calls the tool as an agent of a branch does.
-func ask(t require.TestingT, svc session.Service, branch string, args map[string]any) (*recollection, error) {
+func ask(
+	t require.TestingT,
+	svc session.Service,
+	branch string,
+	args map[string]any,
+) (*recollection, error) {
 	s, err := svc.Get(ctx, key)
 	require.NoError(t, err)
 	recall := compaction.Recall(svc)
 	check, err := recall.Check()
 	require.NoError(t, err)
 	require.NoError(t, check(ctx, args))
-	resp, err := recall.Run(ctx, &tool.Call{Name: meter.RecallName, Args: args, Branch: branch, Invocation: &session.Invocation{Key: s.Key, Position: s.Position}})
+	resp, err := recall.Run(
+		ctx,
+		&tool.Call{
+			Name:       meter.RecallName,
+			Args:       args,
+			Branch:     branch,
+			Invocation: &session.Invocation{Key: s.Key, Position: s.Position},
+		},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -74,25 +87,60 @@ func logged(t require.TestingT, events ...*session.Event) session.Service {
 }
 
 func says(author, branch, text string) *session.Event {
-	return &session.Event{Author: author, Branch: branch, Content: genai.NewContentFromText(text, genai.RoleModel)}
+	return &session.Event{
+		Author:  author,
+		Branch:  branch,
+		Content: genai.NewContentFromText(text, genai.RoleModel),
+	}
 }
 
 func summary(through, frontier int64, keep ...int64) *session.Event {
-	return &session.Event{Author: "plugin/compaction", Actions: session.Actions{Compaction: &session.Compaction{Through: through, Keep: keep, Frontier: frontier, Content: genai.NewContentFromText("a summary", genai.RoleUser)}}}
+	return &session.Event{
+		Author: "plugin/compaction",
+		Actions: session.Actions{
+			Compaction: &session.Compaction{
+				Through:  through,
+				Keep:     keep,
+				Frontier: frontier,
+				Content:  genai.NewContentFromText("a summary", genai.RoleUser),
+			},
+		},
+	}
 }
 
 func TestRecall(t *testing.T) {
-	svc := logged(t,
+	svc := logged(
+		t,
 		says("user", "", "My order is K7Q2, please move it"),
 		says("desk", "", "Which day?"),
 		says("left", "left", "left works on K7Q2"),
 		says("right", "right", "right works on K7Q2"),
 		says("inner", "desk@c1", "a conversation of its own about K7Q2"),
 		says("user", "", "Forget K7Q2"),
-		&session.Event{Author: "plugin/rewind", Actions: session.Actions{Rewind: &session.Rewind{To: 5}}},
+		&session.Event{
+			Author:  "plugin/rewind",
+			Actions: session.Actions{Rewind: &session.Rewind{To: 5}},
+		},
 		says("desk", "", "K7Q2 leaves on Friday"), // 8
-		&session.Event{Author: "desk", Content: &genai.Content{Parts: []*genai.Part{{Text: "K7Q2 secretly", Thought: true}, {FunctionCall: &genai.FunctionCall{ID: "c", Name: "book", Args: map[string]any{"id": "K7Q2"}}}}}},
-		session.Respond(&genai.FunctionCall{ID: "c", Name: "book"}, map[string]any{"fee": "25 EUR"}), // 10
+		&session.Event{
+			Author: "desk",
+			Content: &genai.Content{
+				Parts: []*genai.Part{
+					{Text: "K7Q2 secretly", Thought: true},
+					{
+						FunctionCall: &genai.FunctionCall{
+							ID:   "c",
+							Name: "book",
+							Args: map[string]any{"id": "K7Q2"},
+						},
+					},
+				},
+			},
+		},
+		session.Respond(
+			&genai.FunctionCall{ID: "c", Name: "book"},
+			map[string]any{"fee": "25 EUR"},
+		), // 10
 		summary(8, 7, 2), // 11
 		says("user", "", "What of K7Q2?"),
 		summary(10, 11), // 13
@@ -128,7 +176,8 @@ func TestRecall(t *testing.T) {
 		_, err := ask(t, svc, "", args)
 		require.Error(t, err)
 	}
-	_, err = compaction.Recall(svc).Run(ctx, &tool.Call{Args: map[string]any{"words": "K7Q2"}, Invocation: &session.Invocation{Key: session.Key{App: "app", User: "eve", ID: "s"}, Position: 99}})
+	_, err = compaction.Recall(svc).
+		Run(ctx, &tool.Call{Args: map[string]any{"words": "K7Q2"}, Invocation: &session.Invocation{Key: session.Key{App: "app", User: "eve", ID: "s"}, Position: 99}})
 	require.ErrorIs(t, err, session.ErrNotFound) // its own session, and no other
 }
 
@@ -136,7 +185,10 @@ func TestRecall(t *testing.T) {
 func TestRecallIsBounded(t *testing.T) {
 	var events []*session.Event
 	for i := range 60 {
-		events = append(events, says("desk", "", fmt.Sprintf("number %d %s", i+1, strings.Repeat("ä", i*100))))
+		events = append(
+			events,
+			says("desk", "", fmt.Sprintf("number %d %s", i+1, strings.Repeat("ä", i*100))),
+		)
 	}
 	svc := logged(t, append(events, summary(60, 0))...)
 	var all []int64
@@ -164,11 +216,13 @@ func TestRecallIsBounded(t *testing.T) {
 	require.Contains(t, got.positions(), int64(7)) // the rarest word leads
 }
 
-// What a query asks for is shown, wherever in however long a text it stands, and however much else has some of the words.
+// What a query asks for is shown, wherever in however long a text it stands, and however much else has
+// some of the words.
 func TestRecallShowsWhatIsAskedFor(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		prose := func() string {
-			words := rapid.SliceOfN(rapid.SampledFrom([]string{"the mortgage", "was paid", "in March.", "A bank", "lends", "money,\n", "and so", "it goes."}), 0, 900).Draw(t, "prose")
+			words := rapid.SliceOfN(rapid.SampledFrom([]string{"the mortgage", "was paid", "in March.", "A bank", "lends", "money,\n", "and so", "it goes."}), 0, 900).
+				Draw(t, "prose")
 			return strings.Join(words, " ")
 		}
 		var events []*session.Event
@@ -188,7 +242,9 @@ func TestRecallShowsWhatIsAskedFor(t *testing.T) {
 		found := false
 		for _, e := range got.Events {
 			shown += len([]rune(e.Text))
-			found = found || e.Position == int64(at) && strings.Contains(e.Text, "Halvorsen rate is 4.25 percent")
+			found = found ||
+				e.Position == int64(at) &&
+					strings.Contains(e.Text, "Halvorsen rate is 4.25 percent")
 		}
 		require.True(t, found, "the answer at %d is not shown: %v", at, got.positions())
 		require.LessOrEqual(t, shown, 12_000)
@@ -223,7 +279,12 @@ func TestRecallIsWhatIsCovered(t *testing.T) {
 			case kind == 4 && i > 0:
 				e = summary(int64(rapid.IntRange(1, i).Draw(t, "through")), frontier)
 			case kind == 5 && i > 0:
-				e = &session.Event{Author: "plugin/rewind", Actions: session.Actions{Rewind: &session.Rewind{To: int64(rapid.IntRange(0, i).Draw(t, "to"))}}}
+				e = &session.Event{
+					Author: "plugin/rewind",
+					Actions: session.Actions{
+						Rewind: &session.Rewind{To: int64(rapid.IntRange(0, i).Draw(t, "to"))},
+					},
+				}
 			default:
 				e = says("desk", "", fmt.Sprint("said ", i))
 			}
@@ -266,14 +327,17 @@ func notVoid(log []*session.Event) (list []*session.Event) {
 
 // What a plugin has redacted stays redacted: for the agent, the summary, and the tool.
 func TestRecallAfterRedaction(t *testing.T) {
-	cards := &plugin.Plugin{Name: "cards", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		if !strings.Contains(e.Text(), "4111") {
-			return plugin.Outcome{}, nil
-		}
-		c := e.Clone()
-		c.Content.Parts[0].Text = strings.ReplaceAll(e.Text(), "4111", "[card]")
-		return plugin.Outcome{Replace: c}, nil
-	}}
+	cards := &plugin.Plugin{
+		Name: "cards",
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			if !strings.Contains(e.Text(), "4111") {
+				return plugin.Outcome{}, nil
+			}
+			c := e.Clone()
+			c.Content.Parts[0].Text = strings.ReplaceAll(e.Text(), "4111", "[card]")
+			return plugin.Outcome{Replace: c}, nil
+		},
+	}
 	m := &speaker{answer: func(n int, req *model.Request) (*model.Response, error) {
 		if n == 9 {
 			return called("r", meter.RecallName, map[string]any{"words": "card"}), nil
@@ -281,14 +345,18 @@ func TestRecallAfterRedaction(t *testing.T) {
 		return said("answer %d %s", n, strings.Repeat("word ", 60)), nil
 	}}
 	svc := memory.New()
-	a, err := llm.New(llm.Config{Name: "agent", Model: m, Tools: []*tool.Tool{compaction.Recall(svc)}})
+	a, err := llm.New(
+		llm.Config{Name: "agent", Model: m, Tools: []*tool.Tool{compaction.Recall(svc)}},
+	)
 	require.NoError(t, err)
 	c := small()
 	c.Log = slog.New(slog.DiscardHandler)
 	p, err := compaction.New(c)
 	require.NoError(t, err)
 	s := &scene{t: t, sessions: svc}
-	s.runner, err = runner.New(runner.Options{Agent: a, Sessions: svc, Plugins: []*plugin.Plugin{p, cards}, Log: c.Log})
+	s.runner, err = runner.New(
+		runner.Options{Agent: a, Sessions: svc, Plugins: []*plugin.Plugin{p, cards}, Log: c.Log},
+	)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.runner.Close(context.Background())) })
 	for i := range 9 {

@@ -32,7 +32,10 @@ func newMetrics() *metrics {
 		}
 		return c
 	}
-	cost, err := counters.Float64Counter("plughook.compaction.cost", metric.WithDescription("cost of the models that wrote summaries"))
+	cost, err := counters.Float64Counter(
+		"plughook.compaction.cost",
+		metric.WithDescription("cost of the models that wrote summaries"),
+	)
 	if err != nil {
 		otel.Handle(err)
 	}
@@ -63,10 +66,14 @@ func (k *compactor) report(ctx context.Context, inv *session.Invocation, p *Plan
 		return
 	}
 	if k.Keep.Any() && p.Pinned > k.Keep.Tokens/2 {
-		k.Log.LogAttrs(ctx, slog.LevelWarn, "keep names much: beyond keep.tokens, the oldest of it is only in the summary, with its first lines",
+		k.Log.LogAttrs(
+			ctx,
+			slog.LevelWarn,
+			"keep names much: beyond keep.tokens, the oldest of it is only in the summary, with its first lines",
 			slog.String("session", inv.Key.String()),
 			slog.Int("tokens", p.Pinned),
-			slog.Int("keep.tokens", k.Keep.Tokens))
+			slog.Int("keep.tokens", k.Keep.Tokens),
+		)
 	}
 	n := meter.ReadNote(e)
 	if e.Actions.Compaction == nil {

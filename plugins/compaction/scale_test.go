@@ -12,8 +12,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A trigger by number compacts an ordinary conversation in a window of any size: sizes that nobody has set scale with the
-// view.
+// A trigger by number compacts an ordinary conversation in a window of any size: sizes that nobody has
+// set scale with the view.
 func TestATriggerByNumberCompactsInAnyWindow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := compaction.Config{

@@ -19,20 +19,20 @@ import (
 // A Summarizer writes the prose of a summary. It is called without any lock, for many sessions at once.
 type Summarizer interface {
 	// Summarize returns what stands in for the events of a request, and for the summary before them. An error
-	// changes nothing in the session; after Config.Attempts errors the summary is written offline. The text of the
-	// error goes into a log record, so it should quote nothing of the conversation. A Summary beside an error says
-	// what was spent; its Text is ignored. If Summarize does not return when ctx is done, the plugin goes on
-	// without it.
+	// changes nothing in the session; after Config.Attempts errors the summary is written offline. The text
+	// of the error goes into a log record, so it should quote nothing of the conversation. A Summary beside
+	// an error says what was spent; its Text is ignored. If Summarize does not return when ctx is done, the
+	// plugin goes on without it.
 	Summarize(ctx context.Context, r *Request) (*Summary, error)
 }
 
 // A Request is what a Summarizer is asked for.
 type Request struct {
-	// Prior is the prose of the summary before, "" if there is none. What the new summary leaves out of it is lost
-	// to the prompt.
+	// Prior is the prose of the summary before, "" if there is none. What the new summary leaves out of it is
+	// lost to the prompt.
 	Prior string
-	// Events are the events that are covered now, in order, as they are in the log, after plugins have redacted
-	// them. They are shared and must not be changed.
+	// Events are the events that are covered now, in order, as they are in the log, after plugins have
+	// redacted them. They are shared and must not be changed.
 	Events []*session.Event
 	// Budget is how many tokens the summary may have, as Count counts them.
 	Budget int
@@ -60,8 +60,8 @@ const (
 
 var errEmpty = errors.New("the summary is empty")
 
-// ask asks the Summarizer, up to Config.Attempts times. The Summary has what all attempts have cost; beside an error it
-// has nothing else.
+// ask asks the Summarizer, up to Config.Attempts times. The Summary has what all attempts have cost; beside
+// an error it has nothing else.
 func (k *compactor) ask(ctx context.Context, key session.Key, r *Request) (*Summary, error) {
 	k.mu.Lock()
 	failures := k.failed[key]
@@ -99,12 +99,19 @@ func (k *compactor) ask(ctx context.Context, key session.Key, r *Request) (*Summ
 	k.failed[key]++
 	k.mu.Unlock()
 	err := errors.Join(errs...)
-	k.Log.WarnContext(ctx, "the summarizer failed; the summary is written offline", "session", key.String(), "error", err)
+	k.Log.WarnContext(
+		ctx,
+		"the summarizer failed; the summary is written offline",
+		"session",
+		key.String(),
+		"error",
+		err,
+	)
 	return &spent, err
 }
 
-// patience returns how long the Summarizer may take: Config.Timeout, or three quarters of the time until ctx ends, so that
-// there is time left for an offline summary and for appending it.
+// patience returns how long the Summarizer may take: Config.Timeout, or three quarters of the time until ctx
+// ends, so that there is time left for an offline summary and for appending it.
 func (k *compactor) patience(ctx context.Context) time.Duration {
 	end, ok := ctx.Deadline()
 	if !ok {
@@ -113,8 +120,8 @@ func (k *compactor) patience(ctx context.Context) time.Duration {
 	return min(k.Timeout, time.Until(end)*3/4)
 }
 
-// attempt asks the Summarizer once, on a goroutine of its own. If the Summarizer ignores the end of ctx, attempt returns
-// without waiting for it. A panic is an error. The Summary is never nil.
+// attempt asks the Summarizer once, on a goroutine of its own. If the Summarizer ignores the end of ctx,
+// attempt returns without waiting for it. A panic is an error. The Summary is never nil.
 func (k *compactor) attempt(ctx context.Context, r *Request) (*Summary, error) {
 	type answer struct {
 		summary *Summary

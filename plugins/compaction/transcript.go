@@ -17,8 +17,8 @@ import (
 // smallestPart is how many tokens of a request must be left for the conversation.
 const smallestPart = 64
 
-// parts returns the transcript of a request's events in parts, each of which fits into one request. Every event that a
-// model is shown anything of is in one of them.
+// parts returns the transcript of a request's events in parts, each of which fits into one request. Every
+// event that a model is shown anything of is in one of them.
 func (m *Model) parts(r *Request) ([]string, error) {
 	left, err := m.room(r)
 	if err != nil {
@@ -44,13 +44,18 @@ func (m *Model) parts(r *Request) ([]string, error) {
 
 // room returns how many tokens of a request are left for the conversation.
 func (m *Model) room(r *Request) (int, error) {
-	// Assume the largest request: with high numbers of parts, and a summary before that uses its whole budget.
+	// Assume the largest request: with high numbers of parts, and a summary before that uses its whole
+	// budget.
 	request := r.Count(summaryPrompt("-", "", r.Instructions, 1e6, 1e6, r.Budget))
 	around := r.Count(m.prompt()) + request + max(r.Count(r.Prior), r.Budget)
 	left := m.maxInput() - around
 	if left < smallestPart {
-		return 0, fmt.Errorf("compaction: max_input %d leaves no room for the conversation: prompt, instructions and summary have up to %d tokens; set it to at least %d",
-			m.maxInput(), around, around+smallestPart)
+		return 0, fmt.Errorf(
+			"compaction: max_input %d leaves no room for the conversation: prompt, instructions and summary have up to %d tokens; set it to at least %d",
+			m.maxInput(),
+			around,
+			around+smallestPart,
+		)
 	}
 	return left, nil
 }
@@ -87,8 +92,9 @@ func transcript(lines []line) string {
 	return b.String()
 }
 
-// plainName matches names of authors that cannot be mistaken for another part of a line. Whoever uses it bounds their length,
-// since a regular expression that counts letters of all scripts takes milliseconds to compile.
+// plainName matches names of authors that cannot be mistaken for another part of a line. Whoever uses it
+// bounds their length, since a regular expression that counts letters of all scripts takes milliseconds to
+// compile.
 var plainName = regexp.MustCompile(`^[\pL\pN_./@-]+$`)
 
 const maxName = 64 // characters
@@ -103,25 +109,25 @@ type line struct {
 
 // lineOf returns the line of an event; ok is false if a model is shown nothing of the event.
 func lineOf(e *session.Event) (l line, ok bool) {
-	var said []string
+	var texts []string
 	if e.Content != nil {
 		for _, p := range e.Content.Parts {
 			text := extract.OneLine(partText(p))
 			if text != "" {
-				said = append(said, text)
+				texts = append(texts, text)
 			}
 		}
 	}
 	if e.ErrorCode != "" {
-		said = append(said, extract.OneLine(fmt.Sprintf("(failed: %s %s)", e.ErrorCode, e.ErrorMessage)))
+		texts = append(texts, extract.OneLine(fmt.Sprintf("(failed: %s %s)", e.ErrorCode, e.ErrorMessage)))
 	}
-	if len(said) == 0 {
+	if len(texts) == 0 {
 		return line{}, false
 	}
 	l = line{
 		seq:  strconv.FormatInt(e.Seq, 10),
 		who:  e.Author,
-		text: strings.Join(said, "⏎"),
+		text: strings.Join(texts, "⏎"),
 	}
 	if !plainName.MatchString(l.who) || utf8.RuneCountInString(l.who) > maxName {
 		l.who = strconv.QuoteToASCII(l.who[:min(len(l.who), 64)])
@@ -170,7 +176,8 @@ func (l line) write(b *strings.Builder, dayBefore string) {
 	b.WriteString(l.who + ": " + l.text + "\n")
 }
 
-// cut returns the line with at most so many bytes of its text: the beginning and the end, with a mark between them.
+// cut returns the line with at most so many bytes of its text: the beginning and the end, with a mark between
+// them.
 func (l line) cut(most int) line {
 	if len(l.text) <= most {
 		return l
@@ -183,6 +190,11 @@ func (l line) cut(most int) line {
 	for tail < len(l.text) && !utf8.RuneStart(l.text[tail]) {
 		tail++
 	}
-	l.text = fmt.Sprintf("%s (%d bytes of this event are left out here) %s", l.text[:head], tail-head, l.text[tail:])
+	l.text = fmt.Sprintf(
+		"%s (%d bytes of this event are left out here) %s",
+		l.text[:head],
+		tail-head,
+		l.text[tail:],
+	)
 	return l
 }

@@ -22,8 +22,8 @@ func (k *compactor) idle(inv *session.Invocation) bool {
 	return !last.IsZero() && inv.Input.Timestamp.Sub(last) >= k.Idle
 }
 
-// overflowing matches what providers say when a prompt is too long: Gemini, OpenAI and those with its protocol,
-// Anthropic, llama.cpp, vLLM, Bedrock.
+// overflowing matches what providers say when a prompt is too long: Gemini, OpenAI and those with its
+// protocol, Anthropic, llama.cpp, vLLM, Bedrock.
 var overflowing = regexp.MustCompile(`(?i)` + strings.Join([]string{
 	`context_length_exceeded`,
 	`exceed_context_size`,
@@ -44,7 +44,9 @@ func overflow(e *session.Event) bool {
 	switch e.ErrorCode {
 	case "", session.Denied:
 		return false
-	case "RESOURCE_EXHAUSTED", "UNAVAILABLE", "DEADLINE_EXCEEDED": // a quota of tokens is not a limit of the prompt
+	case "RESOURCE_EXHAUSTED",
+		"UNAVAILABLE",
+		"DEADLINE_EXCEEDED": // a quota of tokens is not a limit of the prompt
 		return false
 	}
 	return overflowing.MatchString(e.ErrorCode) || overflowing.MatchString(e.ErrorMessage)

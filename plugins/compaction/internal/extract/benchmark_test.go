@@ -34,7 +34,11 @@ func chatter(n int, seed uint64) []*session.Event {
 		if i%2 == 1 {
 			author, role = "agent", genai.RoleModel
 		}
-		events[i] = &session.Event{Author: author, Content: genai.NewContentFromText(b.String(), genai.Role(role)), Timestamp: time.Date(2024, 1, 1, 0, i, 0, 0, time.UTC)}
+		events[i] = &session.Event{
+			Author:    author,
+			Content:   genai.NewContentFromText(b.String(), genai.Role(role)),
+			Timestamp: time.Date(2024, 1, 1, 0, i, 0, 0, time.UTC),
+		}
 	}
 	return events
 }
@@ -43,11 +47,29 @@ func chatter(n int, seed uint64) []*session.Event {
 func flights(n int) []*session.Event {
 	var list []any
 	for i := range n {
-		list = append(list, map[string]any{"flight_number": fmt.Sprintf("HX%03d", i), "date": "2024-05-20", "prices": map[string]any{"economy": 100 + i, "business": 300 + i}, "departs": "06:00:00"})
+		list = append(
+			list,
+			map[string]any{
+				"flight_number": fmt.Sprintf("HX%03d", i),
+				"date":          "2024-05-20",
+				"prices":        map[string]any{"economy": 100 + i, "business": 300 + i},
+				"departs":       "06:00:00",
+			},
+		)
 	}
-	call := &genai.FunctionCall{ID: "1", Name: "search", Args: map[string]any{"origin": "ABC", "date": "2024-05-20"}}
+	call := &genai.FunctionCall{
+		ID:   "1",
+		Name: "search",
+		Args: map[string]any{"origin": "ABC", "date": "2024-05-20"},
+	}
 	return []*session.Event{
-		{Author: "agent", Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: call}}}},
+		{
+			Author: "agent",
+			Content: &genai.Content{
+				Role:  genai.RoleModel,
+				Parts: []*genai.Part{{FunctionCall: call}},
+			},
+		},
 		session.Respond(call, map[string]any{"result": list}),
 	}
 }

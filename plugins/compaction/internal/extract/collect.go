@@ -48,8 +48,8 @@ func (c *collector) call(tool string, args map[string]any) *record {
 	return r
 }
 
-// collect takes in a JSON value. A scalar becomes a field of the record. An object that has an identifier becomes a
-// record of its own.
+// collect takes in a JSON value. A scalar becomes a field of the record. An object that has an identifier
+// becomes a record of its own.
 func (c *collector) collect(r *record, label string, v any, depth int) {
 	if depth > maxDepth {
 		return
@@ -96,8 +96,8 @@ func parseJSON(s string) (v any, ok bool) {
 	return v, err == nil
 }
 
-// object takes in an object: into a record of its own if the object has an identifier, else into r. The outermost
-// object of a response names r, if r is not about anything yet.
+// object takes in an object: into a record of its own if the object has an identifier, else into r. The
+// outermost object of a response names r, if r is not about anything yet.
 func (c *collector) object(r *record, label string, v map[string]any, depth int) {
 	mayName := depth > 0 || len(r.Fields) == 0 && !c.used
 	if mayName {
@@ -129,8 +129,8 @@ func (c *collector) members(r *record, label string, v map[string]any, depth int
 	}
 }
 
-// identifier returns what identifies an object: the key that it has in its parent, if that is an identifier; or the value
-// of a member whose name says so; or the first value that can only be an identifier.
+// identifier returns what identifies an object: the key that it has in its parent, if that is an identifier;
+// or the value of a member whose name says so; or the first value that can only be an identifier.
 func identifier(label string, v map[string]any) (id field, ok bool) {
 	key := label[strings.LastIndexByte(label, '.')+1:]
 	if kindOf(key) == ident {
@@ -138,7 +138,8 @@ func identifier(label string, v map[string]any) (id field, ok bool) {
 	}
 	for _, k := range slices.Sorted(maps.Keys(v)) {
 		s, ok := v[k].(string)
-		if !ok || kindOf(s) != ident || strings.ContainsAny(s, "@/") || !utf8.ValidString(s) || !utf8.ValidString(k) {
+		if !ok || kindOf(s) != ident || strings.ContainsAny(s, "@/") || !utf8.ValidString(s) ||
+			!utf8.ValidString(k) {
 			continue
 		}
 		for _, end := range []string{"id", "number", "no", "code", "key", "name"} {
@@ -167,7 +168,7 @@ func (c *collector) value(r *record, label, v string) {
 	if kindOf(v) == phrase {
 		values = literals(v)
 		if !c.used && (isLong(v) || len(values) > maxListed) {
-			c.ledger.mention(saidAtLength, values, false)
+			c.ledger.mention(pastedRecord, values, false)
 			return
 		}
 	}
@@ -178,7 +179,8 @@ func (c *collector) value(r *record, label, v string) {
 	}
 }
 
-// labelOf returns a label for the ledger, where a point at the beginning stands for the path of the label before.
+// labelOf returns a label for the ledger, where a point at the beginning stands for the path of the label
+// before.
 func labelOf(path string) string {
 	label := oneWord(path)
 	if strings.HasPrefix(label, ".") {

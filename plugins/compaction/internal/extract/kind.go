@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// A kind is what a value looks like. It tells how exact a later call needs the value, and whether the value explains
-// itself.
+// A kind is what a value looks like. It tells how exact a later call needs the value, and whether the value
+// explains itself.
 type kind int
 
 const (
@@ -23,8 +23,8 @@ const (
 	ident              // HAT069, mia_li_3668, a@b.org, https://…
 )
 
-// worth says of each kind how likely it is, from 0 to 1, that a later call needs such a value and can get it from
-// nowhere else. See the package comment.
+// worth says of each kind how likely it is, from 0 to 1, that a later call needs such a value and can get it
+// from nowhere else. See the package comment.
 var worth = [...]float64{
 	phrase: 0.05,
 	number: 0.15,
@@ -37,7 +37,8 @@ var worth = [...]float64{
 	ident:  1,
 }
 
-// exact reports whether a value of the kind means the same thing wherever it occurs: HAT069 does, 12 does not.
+// exact reports whether a value of the kind means the same thing wherever it occurs: HAT069 does, 12 does
+// not.
 func (k kind) exact() bool { return k >= name }
 
 // bare reports whether a value of the kind is clear without its label.
@@ -50,7 +51,7 @@ func kindOf(v string) kind {
 	if len(v) > 120 || strings.HasPrefix(v, "{") || strings.HasPrefix(v, "[") {
 		return phrase
 	}
-	var digits, lowers, uppers, blanks, colons, dashes, at, controls, others int
+	var digits, lowers, uppers, blanks, colons, dashes, ats, controls, others int
 	for i := 0; i < len(v); i++ { // bytes are enough: others counts those of characters beyond ASCII
 		switch c := v[i]; {
 		case '0' <= c && c <= '9':
@@ -68,7 +69,7 @@ func kindOf(v string) kind {
 		case c == '-' || c == '/':
 			dashes++
 		case c == '@' || c == '\\':
-			at++
+			ats++
 		case strings.IndexByte(".,+%$", c) >= 0:
 		default:
 			others++
@@ -78,7 +79,7 @@ func kindOf(v string) kind {
 	switch {
 	case blanks > 5 || controls > 0:
 		return phrase
-	case digits > 0 && letters == 0 && others <= 3 && blanks == 0 && at == 0:
+	case digits > 0 && letters == 0 && others <= 3 && blanks == 0 && ats == 0:
 		// No letters. Up to three other bytes may be a currency sign: £ has two bytes, € has three.
 		switch {
 		case dashes == 2 && digits >= 6 && colons == 0:
@@ -94,7 +95,7 @@ func kindOf(v string) kind {
 			return moment
 		}
 		return date
-	case blanks == 0 && letters > 0 && (digits > 0 || at > 0 || dashes > 1):
+	case blanks == 0 && letters > 0 && (digits > 0 || ats > 0 || dashes > 1):
 		return ident
 	case blanks == 0 && uppers > 1 && lowers == 0 && others == 0:
 		if uppers > 4 {
@@ -114,8 +115,11 @@ func kindOf(v string) kind {
 	return phrase
 }
 
-// loose matches numbers that say nothing without the words beside them: 4th, 1990s, 5pm, 10k, 2019-2020, 30-60, 24/7.
-var loose = regexp.MustCompile(`^\d{1,4}(?:\.\d+)?(?:ms|µs|ns|st|nd|rd|th|s|am|pm|k|m|x|h|d|km|kg|mg|ml|cm|mm|GB|MB)$|^(?:19|20)\d\d[-/](?:19|20)?\d\d$|^\d{1,3}-\d{1,3}$|^\d{1,2}/\d{1,2}$`)
+// loose matches numbers that say nothing without the words beside them: 4th, 1990s, 5pm, 10k, 2019-2020,
+// 30-60, 24/7.
+var loose = regexp.MustCompile(
+	`^\d{1,4}(?:\.\d+)?(?:ms|µs|ns|st|nd|rd|th|s|am|pm|k|m|x|h|d|km|kg|mg|ml|cm|mm|GB|MB)$|^(?:19|20)\d\d[-/](?:19|20)?\d\d$|^\d{1,3}-\d{1,3}$|^\d{1,2}/\d{1,2}$`,
+)
 
 // letters reports whether a text has letters only.
 func letters(s string) bool {

@@ -23,7 +23,8 @@ type ledger struct {
 	about map[string]*record // by record.about; made of records when it is needed
 }
 
-// A record is values that belong together: those of one object in a response, or of the arguments of one call.
+// A record is values that belong together: those of one object in a response, or of the arguments of one
+// call.
 type record struct {
 	Name   string // of the tool, "" for an object that its first value names
 	Keys   int    // how many of the fields say what the record is about; they come first
@@ -38,8 +39,8 @@ type field struct {
 	Value string
 }
 
-// history is what happened to a value: the number of the event that had it last, and whether a call or the user ever
-// used it.
+// history is what happened to a value: the number of the event that had it last, and whether a call or the
+// user ever used it.
 type history struct {
 	Seen int
 	Used bool
@@ -55,10 +56,10 @@ const (
 const (
 	crowdFrom = 64 // how many unused values of a table have room beside the prose
 
-	maxAsked = 32     // how many tools are in ledger.asked
-	said     = "said" // the name of the record of a text's values
+	maxAsked   = 32     // how many tools are in ledger.asked
+	saidRecord = "said" // the name of the record of a text's values
 
-	saidAtLength = "pasted" // the name of the record of a long text's values
+	pastedRecord = "pasted" // the name of the record of a long text's values
 	between      = ", "     // between the fields of a record
 )
 
@@ -89,7 +90,8 @@ func (l *ledger) fields() (n int) {
 	return n
 }
 
-// table returns what the values of a record have in common with those of many others: the tool, or the label of what names it.
+// table returns what the values of a record have in common with those of many others: the tool, or the label
+// of what names it.
 func (r *record) table() string {
 	if r.Name == "" && r.Keys > 0 {
 		return "of " + r.Fields[0].Label
@@ -130,14 +132,14 @@ func (l *ledger) add(e *session.Event) {
 		case p.FileData != nil:
 			f := field{Value: valid(p.FileData.FileURI)}
 			if kindOf(f.Value).exact() && !l.note(f, true) {
-				l.put(&record{Name: said, Fields: []field{f}})
+				l.put(&record{Name: saidRecord, Fields: []field{f}})
 			}
 		case p.Text != "":
 			values := literals(footnote.ReplaceAllLiteralString(undated(valid(p.Text), e.Timestamp), ""))
 			if isLong(p.Text) {
-				l.mention(saidAtLength, values, false)
+				l.mention(pastedRecord, values, false)
 			} else {
-				l.mention(said, values, e.Content.Role != genai.RoleModel)
+				l.mention(saidRecord, values, e.Content.Role != genai.RoleModel)
 			}
 		}
 	}
@@ -171,8 +173,8 @@ func (l *ledger) ask(tool string, about []field) {
 	l.asked[tool] = slices.Clone(about)
 }
 
-// put adds a record. If a record about the same thing exists, put adds the new fields to that one. Numbers and choices
-// can change, so a new one replaces the old ones with its label.
+// put adds a record. If a record about the same thing exists, put adds the new fields to that one. Numbers
+// and choices can change, so a new one replaces the old ones with its label.
 func (l *ledger) put(r *record) {
 	if len(r.Fields) == 0 {
 		return
@@ -222,14 +224,15 @@ func (l *ledger) put(r *record) {
 	}
 }
 
-// A place is the position of a field: the index of its record, and its index in that.
-type place struct{ record, field int }
+// A fieldIndex says which field of a ledger is meant: the index of its record, and its index in that.
+type fieldIndex struct{ record, field int }
 
-// rank returns the places of all fields, the one to keep longest first: of those that have room beside the prose, and of those
-// that only get what the prose leaves, which are from long texts, or are the many unused ones of a table.
-func (l *ledger) rank() (first, last []place) {
+// rank returns the indexes of all fields, the one to keep longest first: of those that have room beside the
+// prose, and of those that only get what the prose leaves, which are from long texts, or are the many unused
+// ones of a table.
+func (l *ledger) rank() (first, last []fieldIndex) {
 	type scored struct {
-		place
+		fieldIndex
 		score float64
 		value string // if it is exact
 		table string // the table of its record, "" if the value was used
@@ -253,12 +256,12 @@ func (l *ledger) rank() (first, last []place) {
 				score *= wanted
 			}
 			switch r.Name {
-			case said:
+			case saidRecord:
 				score *= 0.99 // so that another record with the value, which says more, comes first
-			case saidAtLength:
+			case pastedRecord:
 				score *= twice
 			}
-			s := scored{place: place{record: i, field: j}, score: score}
+			s := scored{fieldIndex: fieldIndex{record: i, field: j}, score: score}
 			if !h.Used {
 				s.table = r.table()
 			}
@@ -271,7 +274,8 @@ func (l *ledger) rank() (first, last []place) {
 	best := func(a, b scored) int { return cmp.Compare(b.score, a.score) }
 	slices.SortStableFunc(all, best)
 
-	// An exact value counts fully in its best record only. The unused values of a table beyond the first crowdFrom come last.
+	// An exact value counts fully in its best record only. The unused values of a table beyond the first
+	// crowdFrom come last.
 	seen := map[string]bool{}
 	crowded := map[string]int{}
 	for i, s := range all {
@@ -287,10 +291,10 @@ func (l *ledger) rank() (first, last []place) {
 	slices.SortStableFunc(all, best)
 
 	for _, s := range all {
-		if s.late || l.records[s.record].Name == saidAtLength {
-			last = append(last, s.place)
+		if s.late || l.records[s.record].Name == pastedRecord {
+			last = append(last, s.fieldIndex)
 		} else {
-			first = append(first, s.place)
+			first = append(first, s.fieldIndex)
 		}
 	}
 	return first, last
@@ -305,9 +309,9 @@ func (l *ledger) wants(f field) bool {
 	return slices.ContainsFunc(words, func(w word) bool { return l.stressed[w.term] })
 }
 
-// chosen returns for each field of each record whether it is at one of the places, or says what the record of one of
-// them is about.
-func (l *ledger) chosen(places []place) [][]bool {
+// chosen returns for each field of each record whether it is at one of the places, or says what the record of
+// one of them is about.
+func (l *ledger) chosen(indexes []fieldIndex) [][]bool {
 	all := make([]bool, l.fields())
 	chosen := make([][]bool, len(l.records))
 	for i, r := range l.records {
@@ -315,7 +319,7 @@ func (l *ledger) chosen(places []place) [][]bool {
 		chosen[i] = all[:n:n]
 		all = all[n:]
 	}
-	for _, p := range places {
+	for _, p := range indexes {
 		chosen[p.record][p.field] = true
 		for j := range l.records[p.record].Keys {
 			chosen[p.record][j] = true
@@ -324,16 +328,16 @@ func (l *ledger) chosen(places []place) [][]bool {
 	return chosen
 }
 
-// draw writes the fields at some places, one record in each line: what the record is about, and then its other fields,
-// with a label if the value does not explain itself. A label that begins with a point continues the path of the label
-// before it: "seats.business 1, .economy 3".
-func (l *ledger) draw(places []place) string {
-	if len(places) == 0 {
+// draw writes some fields, one record in each line: what the record is about, and then its
+// other fields, with a label if the value does not explain itself. A label that begins with a point continues
+// the path of the label before it: "seats.business 1, .economy 3".
+func (l *ledger) draw(indexes []fieldIndex) string {
+	if len(indexes) == 0 {
 		return ""
 	}
-	chosen := l.chosen(places)
+	chosen := l.chosen(indexes)
 	var b strings.Builder
-	b.Grow(len(places) * 20)
+	b.Grow(len(indexes) * 20)
 	b.WriteString(header)
 	for i, r := range l.records {
 		begun := false        // a field of the record is written
@@ -379,9 +383,9 @@ func (l *ledger) draw(places []place) string {
 	return b.String()
 }
 
-// forget removes all fields but those at some places.
-func (l *ledger) forget(places []place) {
-	chosen := l.chosen(places)
+// forget removes all fields but some.
+func (l *ledger) forget(indexes []fieldIndex) {
+	chosen := l.chosen(indexes)
 	var records []*record
 	kept := map[string]history{}
 	for i, r := range l.records {

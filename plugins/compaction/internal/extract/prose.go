@@ -7,16 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// prose returns the sentences that fit into a budget, each said once, and forgets the others. If only those that tell
-// something are wanted, it leaves out the others although there is room.
+// prose returns the sentences that fit into a budget, each said once, and forgets the others. With telling,
+// it leaves out new sentences that tell nothing although there is room for them.
 func (s *State) prose(budget int, count func(string) int, telling bool) string {
 	s.weigh()
 	s.sentences = withoutRepeats(s.sentences)
-	text := drawSentences(s.sentences)
 	if telling {
-		s.sentences = slices.DeleteFunc(s.sentences, func(sen sentence) bool { return sen.weight < leastTelling })
-		text = drawSentences(s.sentences)
+		s.sentences = slices.DeleteFunc(s.sentences, func(sen sentence) bool {
+			isNew := sen.source != 0
+			return isNew && sen.weight < leastTelling
+		})
 	}
+	text := drawSentences(s.sentences)
 	if count(text) <= budget {
 		return text
 	}
@@ -46,15 +48,15 @@ func (s *State) prose(budget int, count func(string) int, telling bool) string {
 	return drawSentences(s.sentences)
 }
 
-// betweenSentences separates the sentences of a row. No text has two spaces in a row, so Resume finds the sentences again.
-// Summaries that are older have a semicolon instead.
+// betweenSentences separates the sentences of a row. No text has two spaces in a row, so Resume finds the
+// sentences again. Summaries that are older have a semicolon instead.
 const (
 	betweenSentences = "  "
 	betweenClauses   = "; "
 )
 
-// drawSentences writes sentences: the day where it changes, and the author where that changes, in full the first time and
-// abbreviated later.
+// drawSentences writes sentences: the day where it changes, and the author where that changes, in full the
+// first time and abbreviated later.
 func drawSentences(list []sentence) string {
 	const nobody = "\x00"
 	abbreviations := map[string]string{} // by author

@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxRanked is how many passages are ranked at most: more than a summary has room for. The time grows with its square.
+// maxRanked is how many passages are ranked at most: more than a summary has room for. The time grows with
+// its square.
 const maxRanked = 4096
 
 // A passage is what is kept or left out as a whole: a sentence, with those that it means little without.
@@ -42,8 +43,8 @@ type term struct {
 // A crowd are the sentences that one tool or author has brought into one day in large numbers.
 type crowd struct{ author, day string }
 
-// ranking chooses passages. It always takes the one next that adds most information for its length, considering those that
-// it has taken already.
+// ranking chooses passages. It always takes the one next that adds most information for its length,
+// considering those that it has taken already.
 type ranking struct {
 	sentences []sentence
 	passages  []passage
@@ -115,8 +116,8 @@ func (s *State) newRanking() *ranking {
 	return r
 }
 
-// choose returns passages, best first. It stops when enough, which it asks now and then, says that those so far are more
-// than needed.
+// choose returns passages, best first. It stops when enough, which it asks now and then, says that those so
+// far are more than needed.
 func (r *ranking) choose(enough func([]*passage) bool) []*passage {
 	order := make([]*passage, 0, len(r.queue))
 	ask := 64
@@ -128,8 +129,8 @@ func (r *ranking) choose(enough func([]*passage) bool) []*passage {
 			ask *= 2
 		}
 
-		// A gain only falls as passages are chosen, but for those beside them, which are put up at once. So the first one is
-		// the best if its gain is up to date.
+		// A gain only falls as passages are chosen, but for those beside them, which are put up at once. So
+		// the first one is the best if its gain is up to date.
 		best := r.queue[0]
 		if best.round != len(order) {
 			r.update(best, len(order))
@@ -191,7 +192,8 @@ func (r *ranking) take(p *passage) {
 	}
 }
 
-// putUp raises the gain of the passage that has sentence i, if that is from the same text as its neighbour in the chosen one.
+// putUp raises the gain of the passage that has sentence i, if that is from the same text as its neighbour in
+// the chosen one.
 func (r *ranking) putUp(chosen *passage, i, round int) {
 	neighbour := chosen.from
 	if i > neighbour {
@@ -200,7 +202,11 @@ func (r *ranking) putUp(chosen *passage, i, round int) {
 	if i < 0 || i >= len(r.sentences) || !r.sentences[i].sameText(r.sentences[neighbour]) {
 		return
 	}
-	n, _ := slices.BinarySearchFunc(r.passages, i, func(p passage, i int) int { return cmp.Compare(p.to-1, i) })
+	n, _ := slices.BinarySearchFunc(
+		r.passages,
+		i,
+		func(p passage, i int) int { return cmp.Compare(p.to-1, i) },
+	)
 	p := &r.passages[n]
 	if p.index >= 0 && !p.chosen {
 		p.adjacent = true

@@ -8,9 +8,9 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Render returns an event as the text of a prompt: its texts without thoughts, and one line for each function call,
-// with name and arguments, and for each function response, with name and result. Arguments and results are JSON.
-// It returns "" for an event that a model is shown nothing of. The result is valid UTF-8.
+// Render returns an event as the text of a prompt: its texts without thoughts, and one line for each function
+// call, with name and arguments, and for each function response, with name and result. Arguments and results
+// are JSON. It returns "" for an event that a model is shown nothing of. The result is valid UTF-8.
 func Render(e *session.Event) string {
 	if e == nil || e.Content == nil {
 		return ""

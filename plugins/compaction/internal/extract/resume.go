@@ -19,15 +19,15 @@ type stateJSON struct {
 	Values string  `json:"values,omitempty"` // the age of each value in events, and whether it was used, in the order of the text
 }
 
-// weightUnit is what a sentence's weight is multiplied with before it is stored as an integer, at least 1 and less than
-// fromLongText. In an older State, 0 stands for a text that was kept whole.
+// weightUnit is what a sentence's weight is multiplied with before it is stored as an integer, at least 1 and
+// less than fromLongText. In an older State, 0 stands for a text that was kept whole.
 const weightUnit = 256
 
 // fromLongText is added to the stored weight of a sentence of a long text.
 const fromLongText = 1 << 15
 
-// MarshalJSON writes what Resume needs besides the text: numbers in the order of the text's lines and values, and
-// counts of hashed words. It contains nothing of what was said.
+// MarshalJSON writes what Resume needs besides the text: numbers in the order of the text's lines and values,
+// and counts of hashed words. It contains nothing of what was said.
 func (s *State) MarshalJSON() ([]byte, error) {
 	j := stateJSON{Texts: s.terms.texts, Events: s.ledger.events}
 	if s.terms.cells != nil {
@@ -57,9 +57,9 @@ func (s *State) MarshalJSON() ([]byte, error) {
 	return json.Marshal(j)
 }
 
-// Resume returns the State that a compaction left. data is the State's JSON, and text is the text of the compaction
-// as it is stored. Words count only if the text still has them. If data is missing, broken, or belongs to another
-// text, the sentences and values of the text count as new.
+// Resume returns the State that a compaction left. data is the State's JSON, and text is the text of the
+// compaction as it is stored. Words count only if the text still has them. If data is missing, broken, or
+// belongs to another text, the sentences and values of the text count as new.
 func Resume(data []byte, text string) *State {
 	s := new(State)
 	var j stateJSON
@@ -115,8 +115,8 @@ func unpack(text string) (list []uint16) {
 	return list
 }
 
-// Split cuts a text into prose and ledger. The text may be from State.Text, or any prose followed by an empty line
-// and the result of State.Ledger.
+// Split cuts a text into prose and ledger. The text may be from State.Text, or any prose followed by an empty
+// line and the result of State.Ledger.
 func Split(text string) (prose, ledger string) {
 	if strings.HasPrefix(text, header+"\n") {
 		return "", text
@@ -128,8 +128,8 @@ func Split(text string) (prose, ledger string) {
 	return text[:i], text[i+len(apart):]
 }
 
-// parseRecords reads a ledger as ledger.draw writes it. If a row could mean two records, it returns one that is
-// written the same way again.
+// parseRecords reads a ledger as ledger.draw writes it. If a row could mean two records, it returns one that
+// is written the same way again.
 func parseRecords(text string) (records []*record) {
 	for row := range strings.SplitSeq(strings.TrimPrefix(text, header), "\n") {
 		if row == "" {

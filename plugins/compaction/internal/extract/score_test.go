@@ -26,7 +26,9 @@ func data(t testing.TB) string {
 			return dir
 		}
 	}
-	t.Skip("neither PLUGHOOK_DATA nor ../shared/data beside the repository is a folder with conversations")
+	t.Skip(
+		"neither PLUGHOOK_DATA nor ../shared/data beside the repository is a folder with conversations",
+	)
 	return ""
 }
 
@@ -80,13 +82,14 @@ func score(t testing.TB, dir, name string, views []map[string]string, args ...st
 		require.NoError(t, json.NewEncoder(f).Encode(view))
 	}
 	require.NoError(t, f.Close())
-	table, err := exec.Command(python, append([]string{filepath.Join(dir, "..", "bench", name), "--views", out}, args...)...).CombinedOutput()
+	table, err := exec.Command(python, append([]string{filepath.Join(dir, "..", "bench", name), "--views", out}, args...)...).
+		CombinedOutput()
 	require.NoError(t, err, "%s", table)
 	return string(table)
 }
 
-// The floors are what the package is for, well below what it reaches. Many generations lose at most a few points against
-// one: the first of them know less about which words are rare in the session.
+// The floors are what the package is for, well below what it reaches. Many generations lose at most a
+// few points against one: the first of them know less about which words are rare in the session.
 func TestScoreLast(t *testing.T) {
 	dir := data(t)
 	floors := map[int][2]float64{2000: {19, 57}, 4000: {37, 73}}
@@ -99,7 +102,14 @@ func TestScoreLast(t *testing.T) {
 				require.LessOrEqual(t, quarter(text), budget)
 				views = append(views, map[string]string{"session": rec.Key.ID, "text": text})
 			}
-			table := score(t, dir, "score_compaction.py", views, "--qa", filepath.Join(dir, "locomo-dev-qa.jsonl"))
+			table := score(
+				t,
+				dir,
+				"score_compaction.py",
+				views,
+				"--qa",
+				filepath.Join(dir, "locomo-dev-qa.jsonl"),
+			)
 			t.Logf("budget %d, compacted every %d events\n%s", budget, every, table)
 			all := strings.Fields(table[strings.LastIndex(table, "all "):])
 			for i, floor := range floors[budget] {
@@ -117,7 +127,12 @@ func TestScoreLast(t *testing.T) {
 }
 
 // calls returns the views just before each probed call, compacted before each of them.
-func calls(t testing.TB, events []*session.Event, budget int, view func(e *session.Event, text string)) {
+func calls(
+	t testing.TB,
+	events []*session.Event,
+	budget int,
+	view func(e *session.Event, text string),
+) {
 	first := extract.Render(events[0])
 	s := new(extract.State)
 	covered := map[int]bool{0: true}
@@ -170,13 +185,26 @@ func TestScoreCalls(t *testing.T) {
 		for _, rec := range recordings(t, filepath.Join(dir, "airline.jsonl")) {
 			calls(t, rec.Events, budget, func(e *session.Event, text string) {
 				if probed[e.ID] {
-					views = append(views, map[string]string{"session": rec.Key.ID, "event": e.ID, "text": text})
+					views = append(
+						views,
+						map[string]string{"session": rec.Key.ID, "event": e.ID, "text": text},
+					)
 				}
 			})
 		}
-		table := score(t, dir, "score_carry.py", views, "--probes", filepath.Join(dir, "airline-probes.jsonl"))
+		table := score(
+			t,
+			dir,
+			"score_carry.py",
+			views,
+			"--probes",
+			filepath.Join(dir, "airline-probes.jsonl"),
+		)
 		t.Logf("budget %d\n%s", budget, table)
-		reached, err := strconv.ParseFloat(strings.Fields(table[strings.LastIndex(table, "all "):])[2], 64)
+		reached, err := strconv.ParseFloat(
+			strings.Fields(table[strings.LastIndex(table, "all "):])[2],
+			64,
+		)
 		require.NoError(t, err)
 		if budget >= 512 {
 			require.GreaterOrEqual(t, reached, 95.0)

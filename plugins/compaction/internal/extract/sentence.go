@@ -25,10 +25,11 @@ func (s sentence) asks() bool {
 	return strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？")
 }
 
-// sameText reports whether two neighbours are from one text that is not long. Of an earlier summary, it is enough that the
-// sentences have the same author and day.
+// sameText reports whether two neighbours are from one text that is not long. Of an earlier summary, it is
+// enough that the sentences have the same author and day.
 func (s sentence) sameText(other sentence) bool {
-	return s.source == other.source && s.author == other.author && s.day == other.day && !s.long && !other.long
+	return s.source == other.source && s.author == other.author && s.day == other.day && !s.long &&
+		!other.long
 }
 
 // answeredBy reports whether a sentence is a question that the next one answers.
@@ -53,8 +54,8 @@ func sentences(text string, words []word) (list []string) {
 	return list
 }
 
-// sentenceEnd returns where a sentence ends, between its last word and the first word of the next one: behind its
-// punctuation, and the quotation marks and brackets that follow directly.
+// sentenceEnd returns where a sentence ends, between its last word and the first word of the next one: behind
+// its punctuation, and the quotation marks and brackets that follow directly.
 func sentenceEnd(text string, from, to int) int {
 	between := text[from:to]
 	i := strings.LastIndexAny(between, ".?!…。！？")
@@ -79,8 +80,8 @@ func finished(text string) string {
 	return text
 }
 
-// withoutRepeats returns sentences without those that the same author says again later, in the same words. A question and
-// its answer repeat only together, and so do the sentences about a person.
+// withoutRepeats returns sentences without those that the same author says again later, in the same words. A
+// question and its answer repeat only together, and so do the sentences about a person.
 func withoutRepeats(all []sentence) []sentence {
 	repeated := make([]bool, len(all))
 	heard := map[uint64]bool{}
@@ -108,8 +109,8 @@ func withoutRepeats(all []sentence) []sentence {
 	return left
 }
 
-// addTo adds to a hash who says a sentence, and its words. Capitals, blanks, quotation marks, apostrophes, and the points
-// at the end do not count.
+// addTo adds to a hash who says a sentence, and its words. Capitals, blanks, quotation marks, apostrophes,
+// and the points at the end do not count.
 func (s sentence) addTo(hash uint64) uint64 {
 	hash ^= key(s.author)
 	for _, r := range strings.TrimRight(s.text, ".!… ") {
@@ -130,8 +131,8 @@ func (s sentence) firstWord() string {
 
 const shortAnswer = 6
 
-// together reports whether a sentence means little without the one before it: it answers that one, or begins with a word for
-// a person, such as "she", whom that one names.
+// together reports whether a sentence means little without the one before it: it answers that one, or begins
+// with a word for a person, such as "she", whom that one names.
 func together(before, s sentence) bool {
 	if before.answeredBy(s) {
 		first := s.firstWord()

@@ -32,7 +32,8 @@ func said(prose string) (list []string) {
 	return list
 }
 
-// What stands in a summary was said so, word for word: each sentence is kept whole, under the name of its author, or left out.
+// What stands in a summary was said so, word for word: each sentence is kept whole, under the name of
+// its author, or left out.
 func TestSentencesAreKeptWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pick := func(list ...string) string { return rapid.SampledFrom(list).Draw(t, "part") }
@@ -42,10 +43,44 @@ func TestSentencesAreKeptWhole(t *testing.T) {
 		for i := range rapid.IntRange(2, 14).Draw(t, "texts") {
 			author := pick(session.User, "agent")
 			opening := pick("", "Thanks, Rosa!", "Great that you came.", "How is Edda?")
-			fact := pick("Well, ", "And ", "Unless the bank agrees, ", "") + pick("I", "My aunt", "It's the plumber who", "Dr. Holm") +
-				pick(" just", " not just", " really doesn't", " never actually", "") + fmt.Sprintf(" painted the boat%c", 'a'+i) +
-				pick(", and I told her so", ", but they can't really swim", " if the bank agrees", " - so lovely", "") +
-				pick(" in Oslo", " yesterday", " at 9 p.m. sharp") + pick(".", "!", "?", ` "twice."`)
+			fact := pick(
+				"Well, ",
+				"And ",
+				"Unless the bank agrees, ",
+				"",
+			) + pick(
+				"I",
+				"My aunt",
+				"It's the plumber who",
+				"Dr. Holm",
+			) +
+				pick(
+					" just",
+					" not just",
+					" really doesn't",
+					" never actually",
+					"",
+				) + fmt.Sprintf(
+				" painted the boat%c",
+				'a'+i,
+			) +
+				pick(
+					", and I told her so",
+					", but they can't really swim",
+					" if the bank agrees",
+					" - so lovely",
+					"",
+				) +
+				pick(
+					" in Oslo",
+					" yesterday",
+					" at 9 p.m. sharp",
+				) + pick(
+				".",
+				"!",
+				"?",
+				` "twice."`,
+			)
 			text := strings.TrimSpace(opening + " " + fact)
 			all = append(all, author[:1]+": "+opening, author[:1]+": "+fact)
 			s.Add([]*session.Event{say(author, text)})
@@ -59,8 +94,8 @@ func TestSentencesAreKeptWhole(t *testing.T) {
 	})
 }
 
-// A sentence ends with its punctuation and the quotation marks behind it, and not with the point of an abbreviation, of an
-// initial or of a date. What has no point at its end gets one.
+// A sentence ends with its punctuation and the quotation marks behind it, and not with the point of an
+// abbreviation, of an initial or of a date. What has no point at its end gets one.
 func TestWhereSentencesEnd(t *testing.T) {
 	for _, sentences := range [][]string{
 		{"I won the cup - so exciting!", "And you?"},
@@ -75,7 +110,18 @@ func TestWhereSentencesEnd(t *testing.T) {
 		{"no point at the end."},
 	} {
 		text := strings.Join(sentences, " ")
-		s := added(say(session.User, strings.TrimSuffix(text, " end.")+strings.Repeat(" end", strings.Count(text, " end."))))
+		s := added(
+			say(
+				session.User,
+				strings.TrimSuffix(
+					text,
+					" end.",
+				)+strings.Repeat(
+					" end",
+					strings.Count(text, " end."),
+				),
+			),
+		)
 		_, prose, _ := strings.Cut(s.Prose(1000, quarter), "\n")
 		require.Equal(t, sentences, extract.Statements(strings.TrimPrefix(prose, "user: ")), text)
 	}
@@ -83,7 +129,9 @@ func TestWhereSentencesEnd(t *testing.T) {
 
 // What answers a question outlives what nobody has asked for.
 func TestAnswersOutliveWhatNobodyAskedFor(t *testing.T) {
-	facts := strings.Fields("Aarau Bergen Cusco Dakar Evora Fargo Ghent Haifa Ivrea Jaipur Kazan Lagos Maseru Nantes Oulu Porto")
+	facts := strings.Fields(
+		"Aarau Bergen Cusco Dakar Evora Fargo Ghent Haifa Ivrea Jaipur Kazan Lagos Maseru Nantes Oulu Porto",
+	)
 	rapid.Check(t, func(t *rapid.T) {
 		asked := rapid.IntRange(0, len(facts)-1).Draw(t, "asked")
 		events := []*session.Event{say("agent", "Some rain fell on Harstad.")}
@@ -93,20 +141,32 @@ func TestAnswersOutliveWhatNobodyAskedFor(t *testing.T) {
 			} else {
 				events = append(events, say("agent", "That is how it goes."))
 			}
-			events = append(events, say(session.User, "My canoe was repaired by people in "+name+"."))
+			events = append(
+				events,
+				say(session.User, "My canoe was repaired by people in "+name+"."),
+			)
 		}
 		require.Contains(t, added(events...).Prose(32, quarter), facts[asked])
 	})
 }
 
-// What an author says of themselves outlives the other's praise of it, and what is true of everybody. A doubt, a denial and a
-// condition do not make a sentence count less.
+// What an author says of themselves outlives the other's praise of it, and what is true of everybody. A
+// doubt, a denial and a condition do not make a sentence count less.
 func TestFactsOutliveGeneralities(t *testing.T) {
 	for _, fact := range []string{
 		"I'm also learning Danish, I think.", "I never ate peanuts.", "If it rains, I sell our barn in Molde.", "Ich esse nie Fleisch.",
 	} {
-		s := added(say("agent", silence), say(session.User, fact), say("agent", silence),
-			say("agent", "Impressive that you can do such a wonderful thing."), say("agent", "Farmers harvest barley and potatoes."), say("agent", silence))
+		s := added(
+			say("agent", silence),
+			say(session.User, fact),
+			say("agent", silence),
+			say(
+				"agent",
+				"Impressive that you can do such a wonderful thing.",
+			),
+			say("agent", "Farmers harvest barley and potatoes."),
+			say("agent", silence),
+		)
 		require.Equal(t, "[20 May 2024]\nuser: "+fact, s.Prose(quarter(fact)+8, quarter))
 	}
 }
@@ -114,14 +174,23 @@ func TestFactsOutliveGeneralities(t *testing.T) {
 // Of two texts of which one has room, one is said as a whole, rather than a part of each.
 func TestTextsAreKeptWhole(t *testing.T) {
 	s := added(
-		say(session.User, "My cousin Bjarne restores wooden ferries. His workshop floods in autumn. The varnish comes from Bergen."),
+		say(
+			session.User,
+			"My cousin Bjarne restores wooden ferries. His workshop floods in autumn. The varnish comes from Bergen.",
+		),
 		say("agent", "Copper kettles tarnish beside the window."),
-		say(session.User, "The orchard behind Molde yields quince. Its fence needs larch planks. Moles undermine the compost heap."),
+		say(
+			session.User,
+			"The orchard behind Molde yields quince. Its fence needs larch planks. Moles undermine the compost heap.",
+		),
 	)
 	text := s.Prose(38, quarter)
 	whole := 0
 	for _, words := range [][]string{{"ferries", "floods", "varnish"}, {"quince", "larch", "compost"}} {
-		missing := slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
+		missing := slices.ContainsFunc(
+			words,
+			func(w string) bool { return !strings.Contains(text, w) },
+		)
 		if !missing {
 			whole++
 		}
@@ -131,21 +200,35 @@ func TestTextsAreKeptWhole(t *testing.T) {
 
 // A sentence that begins with "he" or "she" is kept with the sentence that says of whom.
 func TestPronounsAreKeptWithTheirNoun(t *testing.T) {
-	s := added(say("agent", silence), say(session.User, "The plumber rang. He replaced our boiler in Molde."), say("agent", silence))
-	require.Equal(t, "[20 May 2024]\nuser: The plumber rang.  He replaced our boiler in Molde.", s.Prose(20, quarter))
+	s := added(
+		say("agent", silence),
+		say(session.User, "The plumber rang. He replaced our boiler in Molde."),
+		say("agent", silence),
+	)
+	require.Equal(
+		t,
+		"[20 May 2024]\nuser: The plumber rang.  He replaced our boiler in Molde.",
+		s.Prose(20, quarter),
+	)
 	require.NotContains(t, s.Prose(15, quarter), "He replaced")
 }
 
-// A summary that a program before this one has written, with semicolons between clauses, is read with its weights. A text that it
-// has kept whole is cut into sentences.
+// A summary that a program before this one has written, with semicolons between clauses, is read with
+// its weights. A text that it has kept whole is cut into sentences.
 func TestSummariesOfTheOlderFormAreRead(t *testing.T) {
 	const text = "[20 May 2024]\nuser: We have tortoise; I named her Tilly\nagent: Sure. It rains in Oslo.\nu: I sold boat\n\nValues:\nsaid: QX7788"
 	weights := []byte{0, 2, 0, 1, 0, 0, 1, 0} // 2, 1, whole, nearly nothing
-	data, err := json.Marshal(map[string]any{"lines": base64.RawStdEncoding.EncodeToString(weights), "texts": 40})
+	data, err := json.Marshal(
+		map[string]any{"lines": base64.RawStdEncoding.EncodeToString(weights), "texts": 40},
+	)
 	require.NoError(t, err)
 	s := extract.Resume(data, text)
 	s.Add([]*session.Event{say(session.User, "I bought a canoe.")})
-	require.Equal(t, "[20 May 2024]\nuser: We have tortoise.  I named her Tilly.\nagent: Sure.  It rains in Oslo.\n"+
-		"u: I sold boat.  I bought a canoe.\n\nValues:\nsaid: QX7788", s.Text(1000, quarter))
+	require.Equal(
+		t,
+		"[20 May 2024]\nuser: We have tortoise.  I named her Tilly.\nagent: Sure.  It rains in Oslo.\n"+
+			"u: I sold boat.  I bought a canoe.\n\nValues:\nsaid: QX7788",
+		s.Text(1000, quarter),
+	)
 	require.NotContains(t, s.Text(33, quarter), "I sold boat", "it weighed least")
 }

@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// A sketch estimates how many texts have each term. The hash of a term chooses its bucket. A bucket has four bits, which
-// stand for one of sixteen levels, so the size of a sketch does not depend on the length of the session.
+// A sketch estimates how many texts have each term. The hash of a term chooses its bucket. A bucket has four
+// bits, which stand for one of sixteen levels, so the size of a sketch does not depend on the length of the
+// session.
 type sketch struct {
 	texts float64 // how many were counted; halved together with the levels
 	cells []byte  // each has two buckets
@@ -21,7 +22,8 @@ const (
 // counted is how many words of a text are counted as one text at most.
 const counted = 80
 
-// prior is added to the number of texts, so that the weight of a term is nearly the same early and late in a session.
+// prior is added to the number of texts, so that the weight of a term is nearly the same early and late in a
+// session.
 const prior = 1000
 
 // levels are the counts that the sixteen values of a bucket stand for.
@@ -74,8 +76,8 @@ func (s *sketch) add(words []word) {
 			continue
 		}
 
-		// If the next level is n counts away, one text in n raises the level. Which one depends on the number of
-		// the text and on the term, not on chance: the same input gives the same sketch.
+		// If the next level is n counts away, one text in n raises the level. Which one depends on the number
+		// of the text and on the term, not on chance: the same input gives the same sketch.
 		n := uint64(levels[v+1] - levels[v])
 		draw := k>>32 ^ uint64(s.texts)*0x9E3779B97F4A7C15>>40
 		if draw%n == 0 {
@@ -108,8 +110,8 @@ func (s *sketch) idf(k uint64) float64 {
 // common reports whether so many texts have a term that it counts as a stop word, in any language.
 func (s *sketch) common(k uint64) bool { return s.texts >= 20 && s.count(k) > s.texts/4 }
 
-// MarshalText writes the cells in base64. It writes only those that are not empty, each after the number of empty
-// ones before it, or all cells if that is shorter.
+// MarshalText writes the cells in base64. It writes only those that are not empty, each after the number of
+// empty ones before it, or all cells if that is shorter.
 func (s *sketch) MarshalText() ([]byte, error) {
 	sparse := []byte{'s'}
 	gap := byte(0) // empty cells before this one
@@ -138,11 +140,11 @@ func (s *sketch) UnmarshalText(text []byte) error {
 		copy(s.cells, data[1:])
 		return nil
 	}
-	at := 0
-	for i := 1; i+1 < len(data) && at+int(data[i]) < len(s.cells); i += 2 {
-		at += int(data[i])
-		s.cells[at] = data[i+1]
-		at++
+	next := 0
+	for i := 1; i+1 < len(data) && next+int(data[i]) < len(s.cells); i += 2 {
+		next += int(data[i])
+		s.cells[next] = data[i+1]
+		next++
 	}
 	return nil
 }

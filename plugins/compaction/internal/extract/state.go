@@ -7,9 +7,9 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A State is what one compaction leaves to the next. The zero State is the beginning of a session; Resume returns
-// the State of an earlier compaction from its JSON and its text. The JSON contains no words, and has at most about
-// 10 KB at a budget of 4,000 tokens.
+// A State is what one compaction leaves to the next. The zero State is the beginning of a session; Resume
+// returns the State of an earlier compaction from its JSON and its text. The JSON contains no words, and has
+// at most about 10 KB at a budget of 4,000 tokens.
 type State struct {
 	terms     sketch
 	sentences []sentence
@@ -19,8 +19,9 @@ type State struct {
 	stressed map[uint64]bool // terms that Stress has named
 }
 
-// valuesRoom returns the part of a budget that the ledger may take before the prose is written: two thirds of a small one. What
-// later calls need does not grow with the budget, so it is a sixth of what a large one has more.
+// valuesRoom returns the part of a budget that the ledger may take before the prose is written: two thirds of
+// a small one. What later calls need does not grow with the budget, so it is a sixth of what a large one has
+// more.
 func valuesRoom(budget int) int { return min(budget*2/3, 256+budget/6) }
 
 // valuesShareAsked is the divisor for the part that they may take if instructions say what to keep.
@@ -29,7 +30,8 @@ const valuesShareAsked = 3
 // valuesSharePasted is the divisor for the part that those of long texts and tables may make the values take.
 const valuesSharePasted = 12
 
-// Add takes in the events that a compaction covers, oldest first. It ignores compactions and rewinds among them.
+// Add takes in the events that a compaction covers, oldest first. It ignores compactions and rewinds among
+// them.
 func (s *State) Add(events []*session.Event) {
 	for _, e := range events {
 		if e == nil || e.Marker() {
@@ -61,8 +63,8 @@ func (s *State) addSentences(whole sentence, words []word) {
 	}
 }
 
-// Stress makes sentences and values with these words the first to be kept, until the State is stored. The words may be a
-// user's instructions.
+// Stress makes sentences and values with these words the first to be kept, until the State is stored. The
+// words may be a user's instructions.
 func (s *State) Stress(words string) {
 	s.stressed = map[uint64]bool{}
 	for _, w := range split(valid(words)) {
@@ -71,9 +73,9 @@ func (s *State) Stress(words string) {
 	s.ledger.stressed = s.stressed
 }
 
-// Text returns what stands for everything that was added: the prose, an empty line, and the ledger. It satisfies
-// count(result) ≤ budget for every count that does not shrink when its text grows. The result is "" if nothing fits.
-// The State forgets what did not fit.
+// Text returns what stands for everything that was added: the prose, an empty line, and the ledger. It
+// satisfies count(result) ≤ budget for every count that does not shrink when its text grows. The result is ""
+// if nothing fits. The State forgets what did not fit.
 func (s *State) Text(budget int, count func(string) int) string {
 	// First the values, in their share of the budget.
 	room := valuesRoom(budget)
@@ -138,8 +140,8 @@ func within(text string, budget int, count func(string) int) string {
 
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// fit returns the items, given best first, that fit into a budget when draw writes them: as many of the best as
-// possible, and then those of the next few that still fit.
+// fit returns the items, given best first, that fit into a budget when draw writes them: as many of the best
+// as possible, and then those of the next few that still fit.
 func fit[T any](items []T, budget int, count func(string) int, draw func([]T) string) []T {
 	size := func(n int) int { return count(draw(items[:n])) }
 
@@ -155,8 +157,8 @@ func fit[T any](items []T, budget int, count func(string) int, draw func([]T) st
 		return nil
 	}
 
-	// Search between the two. The first steps guess that all items have the same size, and aim a little beside the
-	// guess, on the side of the larger interval; later steps halve the interval.
+	// Search between the two. The first steps guess that all items have the same size, and aim a little
+	// beside the guess, on the side of the larger interval; later steps halve the interval.
 	for step := 0; tooMany-fits > 1; step++ {
 		mid := (fits + tooMany) / 2
 		if step < 4 && sizeTooMany > sizeFits {

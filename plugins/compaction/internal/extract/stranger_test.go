@@ -17,9 +17,18 @@ import (
 func asked(question, answer string) []*session.Event {
 	var events []*session.Event
 	for i := range 8 {
-		events = append(events,
-			say(session.User, fmt.Sprintf("My neighbour Rolf%d repaired ladder%d in the harbour of Bergen.", i, i)),
-			say("agent", fmt.Sprintf("The ferry to Molde%d carries quince and larch planks.", i)))
+		events = append(
+			events,
+			say(
+				session.User,
+				fmt.Sprintf(
+					"My neighbour Rolf%d repaired ladder%d in the harbour of Bergen.",
+					i,
+					i,
+				),
+			),
+			say("agent", fmt.Sprintf("The ferry to Molde%d carries quince and larch planks.", i)),
+		)
 		if i == 4 {
 			events = append(events, say("agent", question), say(session.User, answer))
 		}
@@ -44,18 +53,37 @@ func TestAnswersHaveTheirQuestions(t *testing.T) {
 		require.NotEqual(t, -1, question, text)
 		require.Less(t, question, answer)
 		text = reload(t, s, text).Prose(70, quarter)
-		require.Equal(t, strings.Contains(text, c.words), strings.Contains(text, c.question[4:]), "after another compaction: %s", text)
+		require.Equal(
+			t,
+			strings.Contains(text, c.words),
+			strings.Contains(text, c.question[4:]),
+			"after another compaction: %s",
+			text,
+		)
 	}
 }
 
-// Logs, tables and code in results, and a status that is told over and over with other numbers, leave room for what people
-// said; so do their identifiers.
+// Logs, tables and code in results, and a status that is told over and over with other numbers, leave
+// room for what people said; so do their identifiers.
 func TestListsLeaveRoomForWhatIsSaid(t *testing.T) {
 	var log, table, code strings.Builder
 	for i := range 300 {
-		fmt.Fprintf(&log, "2025-05-30T02:%02d:11.%03dZ INFO billing-7f9c invoice created id=INV-%d trace=%x8f9c\n", i%60, i, 4000+i, i*7919)
+		fmt.Fprintf(
+			&log,
+			"2025-05-30T02:%02d:11.%03dZ INFO billing-7f9c invoice created id=INV-%d trace=%x8f9c\n",
+			i%60,
+			i,
+			4000+i,
+			i*7919,
+		)
 		fmt.Fprintf(&table, " C%05d | Lund & Holm | %d\n", i*37, i)
-		fmt.Fprintf(&code, "func run%d(ctx context.Context) error { return s.step%d(ctx, %d) }\n", i, i, i)
+		fmt.Fprintf(
+			&code,
+			"func run%d(ctx context.Context) error { return s.step%d(ctx, %d) }\n",
+			i,
+			i,
+			i,
+		)
 	}
 	facts := []string{
 		"My sister Elin can't eat hazelnuts.", "We moved the rehearsal to Thursday.", "I park behind the bakery on Lindgren Street.",
@@ -67,10 +95,19 @@ func TestListsLeaveRoomForWhatIsSaid(t *testing.T) {
 		s.Add([]*session.Event{
 			say(session.User, fact),
 			call("bash", map[string]any{"command": "logs"}),
-			respond("bash", map[string]any{"result": []string{log.String(), table.String(), code.String()}[i%3]}),
+			respond(
+				"bash",
+				map[string]any{
+					"result": []string{log.String(), table.String(), code.String()}[i%3],
+				},
+			),
 		})
 		for j := range 6 {
-			s.Add([]*session.Event{say("agent", fmt.Sprintf("Done, %d lines changed in %d files.", 10*i+j, j))})
+			s.Add(
+				[]*session.Event{
+					say("agent", fmt.Sprintf("Done, %d lines changed in %d files.", 10*i+j, j)),
+				},
+			)
 		}
 	}
 	text := s.Text(280, quarter)
@@ -84,7 +121,8 @@ func TestListsLeaveRoomForWhatIsSaid(t *testing.T) {
 	require.NotContains(t, prose, "func run")
 }
 
-// What an author says again stands once, where it was said last, also over several compactions. An answer stands once for each question, and what is said of "him" once for each person.
+// What an author says again stands once, where it was said last, also over several compactions. An
+// answer stands once for each question, and what is said of "him" once for each person.
 func TestWhatIsSaidAgainStandsOnce(t *testing.T) {
 	facts := []string{
 		"My sister Elin can't eat hazelnuts.", "We moved the rehearsal to Thursday. I owe Henrik forty euros.", "I park behind the bakery.",
@@ -97,9 +135,15 @@ func TestWhatIsSaidAgainStandsOnce(t *testing.T) {
 			opening := []string{"", "By the way! ", "Well. "}[i%3]
 			s.Add([]*session.Event{
 				say(session.User, opening+facts[i%7]),
-				say("agent", []string{"Noted.", "I have written it down.", "Sure.", "Thanks, that is in my notes."}[i%4]),
+				say(
+					"agent",
+					[]string{"Noted.", "I have written it down.", "Sure.", "Thanks, that is in my notes."}[i%4],
+				),
 				say("agent", "Who rang?"),
-				say(session.User, []string{"The plumber rang. He lives in Oslo.", "My uncle Berit rang. He lives in Oslo."}[i/2%2]),
+				say(
+					session.User,
+					[]string{"The plumber rang. He lives in Oslo.", "My uncle Berit rang. He lives in Oslo."}[i/2%2],
+				),
 			})
 			if i%10 == 9 {
 				text = s.Text(budget, quarter)
@@ -117,8 +161,8 @@ func TestWhatIsSaidAgainStandsOnce(t *testing.T) {
 	}
 }
 
-// Of a run of characters without a space, which nobody can read, only the beginning is in the prose; an address and a text
-// in a script without spaces are as they were.
+// Of a run of characters without a space, which nobody can read, only the beginning is in the prose; an
+// address and a text in a script without spaces are as they were.
 func TestLongRunsAreShort(t *testing.T) {
 	digits := strings.Repeat("3141592653", 180)
 	address := "https://files.example/" + strings.Repeat("a/b-", 20)
@@ -139,7 +183,12 @@ func TestLongRunsAreShort(t *testing.T) {
 
 // Marks of footnotes and numbers without the words beside them are not values.
 func TestPastedProseLeavesNoLooseNumbers(t *testing.T) {
-	s := added(say(session.User, "The GDPR.[2] It was adopted in 2016,[3][4] by 28 states; 173 recitals, the 4th in the 1990s, 100% of 30-60. See [citation needed]. My order is QX-4471 for $250.50."))
+	s := added(
+		say(
+			session.User,
+			"The GDPR.[2] It was adopted in 2016,[3][4] by 28 states; 173 recitals, the 4th in the 1990s, 100% of 30-60. See [citation needed]. My order is QX-4471 for $250.50.",
+		),
+	)
 	text := s.Text(22, quarter)
 	for _, loose := range []string{"GDPR.[", "[2", "28,", "173", "4th", "1990s", "100%", "30-60"} {
 		_, values, _ := strings.Cut(text, "Values:")
@@ -149,7 +198,8 @@ func TestPastedProseLeavesNoLooseNumbers(t *testing.T) {
 	require.Contains(t, text, "$250.50")
 }
 
-// What a user says between long texts that were pasted is kept, rather than parts of these and the identifiers in them.
+// What a user says between long texts that were pasted is kept, rather than parts of these and the
+// identifiers in them.
 func TestWhatIsSaidOutlivesWhatIsPasted(t *testing.T) {
 	facts := []string{
 		"My sister Elin can't eat hazelnuts.", "We moved the rehearsal to Thursday.", "I park behind the bakery on Lindgren Street.",
@@ -161,11 +211,26 @@ func TestWhatIsSaidOutlivesWhatIsPasted(t *testing.T) {
 	for i, fact := range facts {
 		var article strings.Builder
 		for j := range 30 {
-			fmt.Fprintf(&article, "Version v%d.%d of module PKG%d%d renders the glossary of Bavarian cathedral%d masonry with lib%dx. ", i, j, i, j, i*30+j, j)
+			fmt.Fprintf(
+				&article,
+				"Version v%d.%d of module PKG%d%d renders the glossary of Bavarian cathedral%d masonry with lib%dx. ",
+				i,
+				j,
+				i,
+				j,
+				i*30+j,
+				j,
+			)
 		}
 		pasted := "Have a look at this. " + article.String()
 		if i%2 == 0 {
-			s.Add([]*session.Event{say(session.User, pasted), say("agent", "I see."), say(session.User, fact)})
+			s.Add(
+				[]*session.Event{
+					say(session.User, pasted),
+					say("agent", "I see."),
+					say(session.User, fact),
+				},
+			)
 		} else {
 			s.Add([]*session.Event{say(session.User, pasted+"By the way, "+fact), say("agent", "I see.")})
 		}

@@ -18,8 +18,8 @@ const longText = 250
 // isLong reports whether a text is long, by its spaces or its bytes.
 func isLong(text string) bool { return strings.Count(text, " ") > longText || len(text) > 16*longText }
 
-// texts returns what an event says, each text as one long sentence: its own text, its files, and the prose in the arguments
-// and responses of calls.
+// texts returns what an event says, each text as one long sentence: its own text, its files, and the prose in
+// the arguments and responses of calls.
 func texts(e *session.Event) (all []sentence) {
 	if e == nil || e.Content == nil {
 		return nil
@@ -110,15 +110,15 @@ func undated(s string, t time.Time) string {
 	return s
 }
 
-// A run of more than maxRun characters without a space tells a reader nothing, and no call gets it from a summary: runHead
-// characters of it are kept. In scripts without spaces there are no runs.
+// A run of more than maxRun characters without a space tells a reader nothing, and no call gets it from a
+// summary: runHead characters of it are kept. In scripts without spaces there are no runs.
 const (
 	maxRun  = 120
 	runHead = 40
 )
 
-// flat returns a text as one line, and replaces the characters that have a meaning in prose: brackets, semicolons,
-// and colons at the end of a word. Of a very long run without a space it keeps the beginning.
+// flat returns a text as one line, and replaces the characters that have a meaning in prose: brackets,
+// semicolons, and colons at the end of a word. Of a very long run without a space it keeps the beginning.
 func flat(s string) string {
 	line := make([]byte, 0, len(s))
 	last := rune(0) // the last rune written

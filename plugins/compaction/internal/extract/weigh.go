@@ -22,7 +22,8 @@ var reasons = []struct {
 	// It says what is true of everybody: it has no name, and its author does not speak of themselves.
 	{0.5, func(t traits) bool { return !t.self && !t.exact && !t.refers }},
 
-	// It begins with a word such as "it"; it has only one word that tells something, or none. A short answer may.
+	// It begins with a word such as "it"; it has only one word that tells something, or none. A short answer
+	// may.
 	{0.6, func(t traits) bool { return t.refers && !t.answer }},
 	{0.25, func(t traits) bool { return t.thin && !t.answer }},
 	{0.001, func(t traits) bool { return t.empty }},
@@ -30,7 +31,8 @@ var reasons = []struct {
 	// It asks what nobody answers in short.
 	{0.1, func(t traits) bool { return t.asks && !t.answered }},
 
-	// It is in brackets, such as a caption; a tool said it; somebody pasted it; it is code, or a row of a table or a log.
+	// It is in brackets, such as a caption; a tool said it; somebody pasted it; it is code, or a row of a
+	// table or a log.
 	{0.25, func(t traits) bool { return t.aside }},
 	{0.5, func(t traits) bool { return t.tool }},
 	{0.5, func(t traits) bool { return t.pasted && !t.self }},
@@ -171,8 +173,8 @@ func (s *State) weigh() {
 	}
 }
 
-// textAsks reports whether the text that a sentence is from has a question. It looks at the sentences from index i on, in
-// one direction.
+// textAsks reports whether the text that a sentence is from has a question. It looks at the sentences from
+// index i on, in one direction.
 func (s *State) textAsks(i, step int) bool {
 	first := s.sentences[i]
 	for ; i >= 0 && i < len(s.sentences) && s.sentences[i].source == first.source; i += step {

@@ -4,41 +4,51 @@ import "strings"
 
 // stops are English words without information: articles, pronouns, prepositions, auxiliaries, and phrases of
 // politeness. The frequent words of other languages are found by counting; see sketch.common.
-var stops = set(`a an the and or but if then so of to in on at for from with by about as into like through after
-over between out against during without before under around among is am are was were be been being do does did
-doing have has had having will would shall should can could may might must i me my mine we us our ours you your
-yours he him his she her hers it its they them their theirs this that these those there here what which who whom
-whose when where why how not no nor only own same than too very just also really got get gets getting im ive id ill
-youre youve youll theyre theyve weve hes shes thats theres whats heres dont doesnt didnt cant couldnt
-wont wouldnt isnt wasnt arent werent havent hasnt lets let oh wow hey hi hello yeah yep yes ok okay thanks thank
-please sure well great good nice cool awesome amazing love know think want going go gonna wanna way lot lots some
-any all more most much many up down off again myself yourself himself herself itself themselves ourselves such
-even still yet ever never always maybe perhaps each every both either neither though although because while until
-since else absolutely definitely totally haha lol aw aww bye glad sounds sound super so tell make makes made making
-keep something anything everything thing things one kinda sort kind bit see say said says`)
+var stops = set(
+	`a an the and or but if then so of to in on at for from with by about as into like through after over
+between out against during without before under around among is am are was were be been being do does
+did doing have has had having will would shall should can could may might must i me my mine we us our
+ours you your yours he him his she her hers it its they them their theirs this that these those there
+here what which who whom whose when where why how not no nor only own same than too very just also
+really got get gets getting im ive id ill youre youve youll theyre theyve weve hes shes thats theres
+whats heres dont doesnt didnt cant couldnt wont wouldnt isnt wasnt arent werent havent hasnt lets let oh
+wow hey hi hello yeah yep yes ok okay thanks thank please sure well great good nice cool awesome amazing
+love know think want going go gonna wanna way lot lots some any all more most much many up down off
+again myself yourself himself herself itself themselves ourselves such even still yet ever never always
+maybe perhaps each every both either neither though although because while until since else absolutely
+definitely totally haha lol aw aww bye glad sounds sound super so tell make makes made making keep
+something anything everything thing things one kinda sort kind bit see say said says`,
+)
 
-// pale are the stems of English words of feelings, of praise and of talking, and of words with many meanings. They say little.
-var pale = stems(`happy glad excited exciting excitement thrilled pumped stoked proud grateful thankful blessed lucky
-fortunate relieved nervous sad sorry tough hard easy difficult challenging fun enjoyable interesting fascinating
-inspiring inspired inspiration motivating motivate incredible wonderful fantastic beautiful gorgeous stunning lovely cute
-adorable delicious yummy tasty sweet special unique perfect brilliant impressive refreshing relaxing peaceful rewarding
-fulfilling meaningful powerful important vital crucial true real best better big little huge whole new
-feel feeling felt hope hoping wish believe imagine understand agree appreciate enjoy mean means meant matter
-talk talking chat hear heard told share sharing ask idea news word words wait
-stuff people person time times day moment life world journey experience memory part point reason end
-difference support help encouragement strength courage passion dedication effort vibe energy spirit luck heart mind
-finger cross crossed reminder remind chance opportunity step come came take took give gave put bring brought try tried
-start started look happen need use used find found stay turn become became especially completely truly finally lately
-soon already back together ahead forward away least pretty long quite right able post posted care join note overall
-another different other unfortunately fortunately luckily sadly wild crazy blast busy seeing positive worth challenge
-obstacles understanding stand push connect connecting connection comfort express spread future kindness sense strong
-peace joy progress acceptance impact success successful balance growth relax person determined determination confident
-confidence focus focused goal goals growing face facing congrats congratulations cheers woohoo phew gotcha`)
+// pale are the stems of English words of feelings, of praise and of talking, and of words with many
+// meanings. They say little.
+var pale = stems(
+	`happy glad excited exciting excitement thrilled pumped stoked proud grateful thankful blessed lucky
+fortunate relieved nervous sad sorry tough hard easy difficult challenging fun enjoyable interesting
+fascinating inspiring inspired inspiration motivating motivate incredible wonderful fantastic beautiful
+gorgeous stunning lovely cute adorable delicious yummy tasty sweet special unique perfect brilliant
+impressive refreshing relaxing peaceful rewarding fulfilling meaningful powerful important vital crucial
+true real best better big little huge whole new feel feeling felt hope hoping wish believe imagine
+understand agree appreciate enjoy mean means meant matter talk talking chat hear heard told share
+sharing ask idea news word words wait stuff people person time times day moment life world journey
+experience memory part point reason end difference support help encouragement strength courage passion
+dedication effort vibe energy spirit luck heart mind finger cross crossed reminder remind chance
+opportunity step come came take took give gave put bring brought try tried start started look happen
+need use used find found stay turn become became especially completely truly finally lately soon already
+back together ahead forward away least pretty long quite right able post posted care join note overall
+another different other unfortunately fortunately luckily sadly wild crazy blast busy seeing positive
+worth challenge obstacles understanding stand push connect connecting connection comfort express spread
+future kindness sense strong peace joy progress acceptance impact success successful balance growth
+relax person determined determination confident confidence focus focused goal goals growing face facing
+congrats congratulations cheers woohoo phew gotcha`,
+)
 
 // times are words that say when something happened.
-var times = set(`yesterday tomorrow tonight today ago last next week weekend month year weeks months years monday
-tuesday wednesday thursday friday saturday sunday january february march april june july august september october
-november december morning evening recently first since birthday anniversary`)
+var times = set(
+	`yesterday tomorrow tonight today ago last next week weekend month year weeks months years monday tuesday
+wednesday thursday friday saturday sunday january february march april june july august september
+october november december morning evening recently first since birthday anniversary`,
+)
 
 // speakers are words with which people speak of themselves.
 var speakers = set(`i im ive id ill me my mine we us our ours weve myself`)
@@ -47,10 +57,13 @@ var speakers = set(`i im ive id ill me my mine we us our ours weve myself`)
 var groups = set(`we us our ours weve`)
 
 // decisions are words with which people decide, change their minds, or say how they want something.
-var decisions = set(`decided decide decision instead agreed changed moved cancelled canceled postponed rather prefer never
-always must allergic refuse refused quit stopped replaced anymore`)
+var decisions = set(
+	`decided decide decision instead agreed changed moved cancelled canceled postponed rather prefer never
+always must allergic refuse refused quit stopped replaced anymore`,
+)
 
-// pronouns are words for something that an earlier sentence names, and persons are those of them for a person.
+// pronouns are words for something that an earlier sentence names, and persons are those of them for a
+// person.
 var (
 	pronouns = set(`it its they theyre theyve this that thats these those he hes she shes his her their them`)
 	persons  = set(`he hes she shes his her him`)
@@ -64,11 +77,14 @@ var germanMonths = set(`januar februar märz april mai juni juli august septembe
 
 // A point after a word of these lists need not end a sentence.
 var (
-	abbreviations = set(`mr mrs ms dr prof st vs e.g i.e approx tel cf incl excl resp esp hr fr bzw ca evtl ggf inkl vgl
-z.b d.h`)
+	abbreviations = set(
+		`mr mrs ms dr prof st vs e.g i.e approx tel cf incl excl resp esp hr fr bzw ca evtl ggf inkl vgl z.b d.h`,
+	)
 	// Without a number behind them, these are other words.
-	abbreviationsBeforeNumbers = set(`no nos nr fig vol ext p pp pg ch sec art par ref apt rm ver abs kap seite jan feb mar
-apr jun jul aug sep sept oct nov dec`)
+	abbreviationsBeforeNumbers = set(
+		`no nos nr fig vol ext p pp pg ch sec art par ref apt rm ver abs kap seite jan feb mar apr jun jul aug
+sep sept oct nov dec`,
+	)
 	// A sentence may end with these, too. It does if a capital follows.
 	finalAbbreviations = set(`etc usw jr sr inc ltd co corp dept ave blvd str min max avg hrs vols`)
 )

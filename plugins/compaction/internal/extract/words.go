@@ -36,7 +36,8 @@ func Wide(r rune) bool {
 		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// joinsWord reports whether a rune between two letters or digits belongs to the word: what's, 12:30, 3.5, a@b.org, my_id-7.
+// joinsWord reports whether a rune between two letters or digits belongs to the word: what's, 12:30, 3.5,
+// a@b.org, my_id-7.
 func joinsWord(r rune) bool { return strings.ContainsRune("'’.,:@_-/+&", r) }
 
 // beginsWord reports whether a word can begin with a rune.
@@ -125,13 +126,15 @@ func splitInto(buffer []word, text string) []word {
 	return words
 }
 
-// goesOn reports whether what follows a mark goes on with the sentence: it begins with a small letter, as in "No!" he said.
+// goesOn reports whether what follows a mark goes on with the sentence: it begins with a small letter, as in
+// "No!" he said.
 func goesOn(next string) bool {
 	first, _ := utf8.DecodeRuneInString(strings.TrimLeft(next, "!… \"”»)'’"))
 	return unicode.IsLower(first)
 }
 
-// abbreviated reports whether a point that ends a text so far belongs to an abbreviation: Dr., Tel. 0221, J. K., U.S.
+// abbreviated reports whether a point that ends a text so far belongs to an abbreviation: Dr., Tel. 0221, J.
+// K., U.S.
 func abbreviated(words []word, text, next string) bool {
 	if len(words) == 0 {
 		return false
@@ -203,8 +206,9 @@ func stem(w string) string {
 	return w
 }
 
-// Terms returns what a search looks for: the words of a query in lower case, each once, without the endings that the
-// forms of a word differ in. It leaves out words without information, unless the query has no others.
+// Terms returns what a search looks for: the words of a query in lower case, each once, without the endings
+// that the forms of a word differ in. It leaves out words without information, unless the query has no
+// others.
 func Terms(query string) (terms []string) {
 	all := strings.FieldsFunc(strings.ToLower(query), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' && r != '’'

@@ -1,6 +1,8 @@
-// Package groups says which events of a session belong together, so that a summary covers them together or not at all.
+// Package groups says which events of a session belong together, so that a summary covers them together or
+// not at all.
 //
-// Another way in which a kit of the Agent Development Kit's family answers a call or asks a human about it: kits.go.
+// Another way in which a kit of the Agent Development Kit's family answers a call or asks a human about it:
+// kits.go.
 package groups
 
 import (
@@ -12,16 +14,16 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A Group is events that are covered together or not at all: one event, or calls with their responses, the questions
-// about them and the answers to those; in the form of other kits too.
+// A Group is events that are covered together or not at all: one event, or calls with their responses, the
+// questions about them and the answers to those; in the form of other kits too.
 type Group struct {
 	Events  []*session.Event
 	Open    bool // a call in it has no response that counts
 	Answers bool // it is of the conversation of an agent that answers a call without response
 }
 
-// Of returns the groups of events, in the order of their first events, and the responses that count as the answers to
-// their calls.
+// Of returns the groups of events, in the order of their first events, and the responses that count as the
+// answers to their calls.
 func Of(events []*session.Event) (list []*Group, answered map[*genai.FunctionResponse]bool) {
 	of := make(map[*session.Event]*Group, len(events))
 	for _, e := range events {

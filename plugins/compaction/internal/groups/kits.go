@@ -6,13 +6,13 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Another kit of the Agent Development Kit's family answers a call at once, although the real answer comes later: the
-// response says that a human has to confirm the call (requestedToolConfirmations) or to log in (requestedAuthConfigs), or
-// that a long-running tool has begun. The answer that counts is another response to the same call. The kit asks the human
-// with a call of its own, whose arguments name the first one.
+// Another kit of the Agent Development Kit's family answers a call at once, although the real answer comes
+// later: the response says that a human has to confirm the call (requestedToolConfirmations) or to log in
+// (requestedAuthConfigs), or that a long-running tool has begun. The answer that counts is another response
+// to the same call. The kit asks the human with a call of its own, whose arguments name the first one.
 
-// kitCalls returns, for each call that has a response, the later events about it: more responses to it, and the kit's own
-// calls that ask a human about it. open says that the last response is not the one that counts.
+// kitCalls returns, for each call that has a response, the later events about it: more responses to it, and
+// the kit's own calls that ask a human about it. open says that the last response is not the one that counts.
 func kitCalls(events []*session.Event, calls []session.Call) []kitCall {
 	list := make([]kitCall, len(calls))
 	latest := map[string]int{} // by id, the index of the latest call that has an answer

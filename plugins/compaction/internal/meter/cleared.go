@@ -11,9 +11,9 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A result that is cleared stays in the live view and in the log. Only the prompt has a stub in its place: one line, which
-// says how to read the whole. Which parts are cleared is written into the note of an event of this plugin, so a rewind to
-// before that event brings the result back into the prompt.
+// A result that is cleared stays in the live view and in the log. Only the prompt has a stub in its place:
+// one line, which says how to read the whole. Which parts are cleared is written into the note of an event of
+// this plugin, so a rewind to before that event brings the result back into the prompt.
 
 // A Form is what the next prompt has of an event.
 type Form string
@@ -98,7 +98,10 @@ func listed(parts map[Part]bool, stays func(seq int64) bool) (list positions) {
 			list = append(list, [2]int64{p.Seq, int64(p.Index)})
 		}
 	}
-	slices.SortFunc(list, func(a, b [2]int64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	slices.SortFunc(
+		list,
+		func(a, b [2]int64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) },
+	)
 	return list
 }
 
@@ -128,8 +131,8 @@ type Result struct {
 	saves bool // it is large enough to be saved as an artifact when it is cleared
 }
 
-// Clearable returns the result at a part of an event. It returns false if the result is cleared or hidden already, or if
-// clearing it saves fewer tokens than least.
+// Clearable returns the result at a part of an event. It returns false if the result is cleared or hidden
+// already, or if clearing it saves fewer tokens than least.
 func (m *Meter) Clearable(e *session.Event, index, least int) (Result, bool) {
 	r := Result{Part: Part{Seq: e.Seq, Index: index}, event: e}
 	if m.Cleared.Parts[r.Part] || m.Cleared.Hidden[e.Seq] {

@@ -1,8 +1,8 @@
-// Package meter counts the tokens of a prompt, and knows what a prompt does not have of a live view: results of tools that are
-// cleared, and calls that are hidden.
+// Package meter counts the tokens of a prompt, and knows what a prompt does not have of a live view: results
+// of tools that are cleared, and calls that are hidden.
 //
-// A kind of content that costs tokens: a case in Tokens. A part that can be cleared: functionOf and stub (stub.go). What a
-// compaction remembers for the next one: a field of Note, which older notes lack.
+// A kind of content that costs tokens: a case in Tokens. A part that can be cleared: functionOf and stub
+// (stub.go). What a compaction remembers for the next one: a field of Note, which older notes lack.
 package meter
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A Meter counts the tokens of a session as its model does, as far as the model's reports (usageMetadata) tell. What it
-// returns is comparable with the limits in the plugin's configuration.
+// A Meter counts the tokens of a session as its model does, as far as the model's reports (usageMetadata)
+// tell. What it returns is comparable with the limits in the plugin's configuration.
 type Meter struct {
 	// Cleared is what the prompt does not have.
 	Cleared Cleared
@@ -55,10 +55,10 @@ const (
 	minSteps     = 3  // how many steps from one report to the next are needed to compute reported
 )
 
-// New returns the Meter for a live view. If Options.Count is not set, the model's reports in the view correct the
-// estimate. From one report to the next, the reported tokens and the estimated ones both grow: their ratio is one
-// measurement. The median of these counts, since some steps are not only about the conversation: another agent has another
-// instruction, or a tool is added. The last report tells what is beside the view.
+// New returns the Meter for a live view. If Options.Count is not set, the model's reports in the view correct
+// the estimate. From one report to the next, the reported tokens and the estimated ones both grow: their
+// ratio is one measurement. The median of these counts, since some steps are not only about the conversation:
+// another agent has another instruction, or a tool is added. The last report tells what is beside the view.
 func New(o Options, live []*session.Event) Meter {
 	m := Meter{
 		Cleared:   clearedIn(live),
@@ -125,8 +125,8 @@ func New(o Options, live []*session.Event) Meter {
 	return m
 }
 
-// An uncleared estimates a prompt as it was when an event was appended. Since then, more parts may have been cleared. It
-// goes through the events in their order.
+// An uncleared estimates a prompt as it was when an event was appended. Since then, more parts may have been
+// cleared. It goes through the events in their order.
 type uncleared struct {
 	*Meter
 	then    Cleared                  // what is cleared up to an event
@@ -163,8 +163,8 @@ func (u *uncleared) add(e *session.Event) int {
 	return u.counted[e.Seq]
 }
 
-// note takes in what an event clears, and returns by how much the estimate of the events before it grows, which is negative
-// as a rule.
+// note takes in what an event clears, and returns by how much the estimate of the events before it grows,
+// which is negative as a rule.
 func (u *uncleared) note(e *session.Event) (growth int) {
 	n := NoteOf(e)
 	if n == nil {
@@ -172,10 +172,10 @@ func (u *uncleared) note(e *session.Event) (growth int) {
 	}
 	changed := map[int64]bool{}
 	for _, p := range n.Cleared {
-		at := Part{Seq: p[0], Index: int(p[1])}
-		if !u.then.Parts[at] {
-			u.then.Parts[at] = true
-			changed[at.Seq] = true
+		part := Part{Seq: p[0], Index: int(p[1])}
+		if !u.then.Parts[part] {
+			u.then.Parts[part] = true
+			changed[part.Seq] = true
 		}
 	}
 	for _, seq := range n.Hidden {
@@ -195,7 +195,8 @@ func (u *uncleared) note(e *session.Event) (growth int) {
 	return growth
 }
 
-// clamp bounds the ratio of reported and estimated tokens. A report that is further off must count something else.
+// clamp bounds the ratio of reported and estimated tokens. A report that is further off must count something
+// else.
 func clamp(f float64) float64 { return math.Min(2, math.Max(0.5, f)) }
 
 // Copy returns a meter whose cleared parts can be changed without changing those of m.
@@ -278,8 +279,8 @@ func (m *Meter) unscaled(e *session.Event) int {
 	return n
 }
 
-// shownAs returns the estimate of an event's content as a prompt has it where c is cleared, without the factor. It is 0 for a
-// hidden event.
+// shownAs returns the estimate of an event's content as a prompt has it where c is cleared, without the
+// factor. It is 0 for a hidden event.
 func (m *Meter) shownAs(c Cleared, e *session.Event) int {
 	if c.Hidden[e.Seq] {
 		return 0
@@ -295,8 +296,9 @@ func (m *Meter) scaled(n int) int {
 	return int(math.Ceil(m.factor * float64(n)))
 }
 
-// Remember writes into the note of a compaction what the meter of the next one begins with. refused is how many tokens the
-// prompt had that the provider refused with a message because it is longer than the window, 0 if none was refused.
+// Remember writes into the note of a compaction what the meter of the next one begins with. refused is how
+// many tokens the prompt had that the provider refused with a message because it is longer than the window, 0
+// if none was refused.
 func (m *Meter) Remember(n *Note, refused, window int, message string) {
 	n.Factor = m.reported
 	n.Beside = int(float64(m.Beside) / m.scale)

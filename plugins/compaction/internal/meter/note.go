@@ -14,14 +14,14 @@ const (
 	RecallName = "recall"
 )
 
-// A Note is what the event of a compaction says about it. It contains no text, so what a later plugin removes from the
-// summary is nowhere else in the event.
+// A Note is what the event of a compaction says about it. It contains no text, so what a later plugin removes
+// from the summary is nowhere else in the event.
 type Note struct {
 	// Trigger is why the compaction was made; By is "offline", or the model that wrote the summary.
 	Trigger string `json:"trigger"`
 	By      string `json:"by"`
-	// Before and After are the tokens of the live view; Events is how many were covered, without the summary before;
-	// Generation is 1 for the first summary, 2 for a summary of a summary.
+	// Before and After are the tokens of the live view; Events is how many were covered, without the summary
+	// before; Generation is 1 for the first summary, 2 for a summary of a summary.
 	Before     int `json:"before"`
 	After      int `json:"after"`
 	Events     int `json:"events"`
@@ -31,11 +31,13 @@ type Note struct {
 	// Factor is the meter's reported; Beside is the meter's without the scale.
 	Factor float64 `json:"factor,omitzero"`
 	Beside int     `json:"beside,omitzero"`
-	// Scale and Lessons are those of the meter, with what a refused prompt has taught that this compaction is made for.
+	// Scale and Lessons are those of the meter, with what a refused prompt has taught that this compaction is
+	// made for.
 	Scale   float64 `json:"scale,omitzero"`
 	Lessons int     `json:"lessons,omitzero"`
-	// Cleared are the parts of events that stay for which the prompt has a line, as pairs of a position and the index of
-	// the part; Saved are those that are artifacts, too; Hidden are the positions of calls that wait for an answer and are not in the prompt.
+	// Cleared are the parts of events that stay for which the prompt has a line, as pairs of a position and
+	// the index of the part; Saved are those that are artifacts, too; Hidden are the positions of calls that
+	// wait for an answer and are not in the prompt.
 	Cleared positions `json:"cleared,omitzero"`
 	Saved   positions `json:"saved,omitzero"`
 	Hidden  []int64   `json:"hidden,omitzero"`

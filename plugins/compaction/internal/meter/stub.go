@@ -51,9 +51,10 @@ func (f functionPart) toldAs(author string) string {
 // stubText is how many characters of a cleared part its stub has.
 const stubText = 160
 
-// stub returns what a prompt has in place of a part with a call or a response that is cleared: how its values begin, how
-// long they are, and what reads them. saved says that they are an artifact, too. Any other part is returned as it is.
-func stub(at Part, p *genai.Part, saved bool) *genai.Part {
+// stub returns what a prompt has in place of a part with a call or a response that is cleared: how its values
+// begin, how long they are, and what reads them. saved says that they are an artifact, too. Any other part is
+// returned as it is.
+func stub(part Part, p *genai.Part, saved bool) *genai.Part {
 	f, ok := functionOf(p)
 	if !ok {
 		return p
@@ -61,9 +62,9 @@ func stub(at Part, p *genai.Part, saved bool) *genai.Part {
 	text := told.JSON(f.values)
 	begin := text[:extract.Prefix(text, stubText)]
 	length := utf8.RuneCountInString(text)
-	where := fmt.Sprintf("%s with from %d and to %d reads them", RecallName, at.Seq, at.Seq)
+	where := fmt.Sprintf("%s with from %d and to %d reads them", RecallName, part.Seq, part.Seq)
 	if saved {
-		where += "; they are also the artifact " + at.ArtifactName()
+		where += "; they are also the artifact " + part.ArtifactName()
 	}
 	short := map[string]any{"cleared": fmt.Sprintf("%s… (%d characters in all; %s)", begin, length, where)}
 	s := *p
@@ -80,36 +81,38 @@ func stub(at Part, p *genai.Part, saved bool) *genai.Part {
 }
 
 // stubOf returns the stub of a part that is cleared.
-func (c Cleared) stubOf(at Part, p *genai.Part) *genai.Part {
-	_, saved := c.Saved[at]
-	return stub(at, p, saved)
+func (c Cleared) stubOf(part Part, p *genai.Part) *genai.Part {
+	_, saved := c.Saved[part]
+	return stub(part, p, saved)
 }
 
-// shown returns the content of an event that is not hidden, with stubs in place of the parts that are cleared.
+// shown returns the content of an event that is not hidden, with stubs in place of the parts that are
+// cleared.
 func (c Cleared) shown(e *session.Event) *genai.Content {
 	content := e.Content
 	for i, p := range e.Content.Parts {
-		at := Part{Seq: e.Seq, Index: i}
-		if !c.Parts[at] {
+		part := Part{Seq: e.Seq, Index: i}
+		if !c.Parts[part] {
 			continue
 		}
 		if content == e.Content {
 			content = &genai.Content{Role: e.Content.Role, Parts: slices.Clone(e.Content.Parts)}
 		}
-		content.Parts[i] = c.stubOf(at, p)
+		content.Parts[i] = c.stubOf(part, p)
 	}
 	return content
 }
 
-// Apply puts stubs into a request in place of the parts that are cleared, and takes out the turns that are hidden.
+// Apply puts stubs into a request in place of the parts that are cleared, and takes out the turns that are
+// hidden.
 func (c Cleared) Apply(req *model.Request, live []*session.Event) {
 	if len(c.Parts) == 0 && len(c.Hidden) == 0 {
 		return
 	}
 	find := c.lookupIn(req, live)
 
-	// Take out the hidden turns, each with the content after it, which has the responses. A turn of the user stands before
-	// each, so in what is left user and model still take turns.
+	// Take out the hidden turns, each with the content after it, which has the responses. A turn of the user
+	// stands before each, so in what is left user and model still take turns.
 	var contents []*genai.Content
 	waiting := 0 // calls that are taken out
 	for i := 0; i < len(req.Contents); i++ {
@@ -123,16 +126,19 @@ func (c Cleared) Apply(req *model.Request, live []*session.Event) {
 	}
 	if waiting > 0 && len(contents) > 0 {
 		last := *contents[len(contents)-1]
-		text := fmt.Sprintf("For context: %d of your earlier calls wait for an answer, and are not shown.", waiting)
+		text := fmt.Sprintf(
+			"For context: %d of your earlier calls wait for an answer, and are not shown.",
+			waiting,
+		)
 		last.Parts = append(slices.Clone(last.Parts), &genai.Part{Text: text})
 		contents[len(contents)-1] = &last
 	}
 	req.Contents = contents
 }
 
-// A lookup finds the parts of a request that are cleared, and those that are hidden. A part of the request usually has the
-// event's own call or response, and is found by that pointer. Where it has a copy, it is found by its content, which takes
-// time if it is long.
+// A lookup finds the parts of a request that are cleared, and those that are hidden. A part of the request
+// usually has the event's own call or response, and is found by that pointer. Where it has a copy, it is
+// found by its content, which takes time if it is long.
 type lookup struct {
 	stubs  map[any]*genai.Part // by a functionPart's pointer or content
 	hidden map[any]bool        // the calls that are hidden, by pointer or content
@@ -162,7 +168,7 @@ func (c Cleared) lookupIn(req *model.Request, live []*session.Event) *lookup {
 		}
 		isHidden := c.Hidden[e.Seq]
 		for i, p := range e.Content.Parts {
-			at := Part{Seq: e.Seq, Index: i}
+			part := Part{Seq: e.Seq, Index: i}
 			f, ok := functionOf(p)
 			switch {
 			case !ok:
@@ -172,10 +178,10 @@ func (c Cleared) lookupIn(req *model.Request, live []*session.Event) *lookup {
 			case isHidden:
 				find.copied[f.id] = true
 				find.hidden[f.content()] = true
-			case c.Parts[at] && own[f.pointer]:
-				find.stubs[f.pointer] = c.stubOf(at, p)
-			case c.Parts[at]:
-				s := c.stubOf(at, p)
+			case c.Parts[part] && own[f.pointer]:
+				find.stubs[f.pointer] = c.stubOf(part, p)
+			case c.Parts[part]:
+				s := c.stubOf(part, p)
 				short, _ := functionOf(s)
 				find.copied[f.id] = true
 				find.stubs[f.content()] = s

@@ -9,10 +9,10 @@ import (
 	"google.golang.org/genai"
 )
 
-// Tokens estimates how many tokens a content has, by the kinds of its characters: about 4.4 characters of English prose
-// a token, 3 of JSON, 1 of Chinese. It was fitted to the vocabulary o200k, and is within a fifth of it for prose in
-// several languages, code, JSON and identifiers; other vocabularies differ by about a fifth more. An image counts 258,
-// as with Gemini; other inline data counts 1,000.
+// Tokens estimates how many tokens a content has, by the kinds of its characters: about 4.4 characters of
+// English prose a token, 3 of JSON, 1 of Chinese. It was fitted to the vocabulary o200k, and is within a
+// fifth of it for prose in several languages, code, JSON and identifiers; other vocabularies differ by about
+// a fifth more. An image counts 258, as with Gemini; other inline data counts 1,000.
 func Tokens(c *genai.Content) int {
 	if c == nil {
 		return 0

@@ -26,7 +26,8 @@ type result struct {
 	group *group
 }
 
-// A decision is a Plan in the making. The type Plan says what is decided in which order; here is a method for each step.
+// A decision is a Plan in the making. The type Plan says what is decided in which order; here is a method for
+// each step.
 type decision struct {
 	s   *Settings
 	inv *session.Invocation
@@ -41,8 +42,9 @@ type decision struct {
 	gave    map[int64]string                 // by position: why a result or a call gave way
 }
 
-// Make decides what a task does to the live view of an invocation. It counts the attribution tokens as fixed first. If
-// nothing fits then, it counts them as part of the events, so that they disappear with the events that are covered.
+// Make decides what a task does to the live view of an invocation. It counts the attribution tokens as fixed
+// first. If nothing fits then, it counts them as part of the events, so that they disappear with the events
+// that are covered.
 func Make(s Settings, m meter.Meter, inv *session.Invocation, t Task) Plan {
 	if t.SummaryFirst {
 		summarize := t
@@ -122,8 +124,8 @@ func (s *Settings) decide(m meter.Meter, inv *session.Invocation, t Task) Plan {
 		d.makeRoom()
 	}
 
-	// The summary gets the rest of the room. In a view that is short beside the summary before, a share of it would lose
-	// most of that.
+	// The summary gets the rest of the room. In a view that is short beside the summary before, a share of it
+	// would lose most of that.
 	if t.Limit == 0 && s.Scales.Summary {
 		summary = max(summary, min(s.Summary, d.m.Heading(inv.Live)-d.m.Head))
 	}
@@ -133,8 +135,8 @@ func (s *Settings) decide(m meter.Meter, inv *session.Invocation, t Task) Plan {
 	return d.p
 }
 
-// size returns the tokens that a group has in the prompt. Attribution tokens are spread over the events by size. What
-// other branches work on is not in the prompt.
+// size returns the tokens that a group has in the prompt. Attribution tokens are spread over the events by
+// size. What other branches work on is not in the prompt.
 func (d *decision) size(g *group) int {
 	return d.m.View(g.Events, d.t.Branch) * (d.view + d.t.AttributionTokens) / max(1, d.view)
 }
@@ -195,7 +197,8 @@ func (d *decision) settle() {
 	}
 	slices.SortFunc(d.p.Covered, func(a, b *session.Event) int { return cmp.Compare(a.Seq, b.Seq) })
 
-	// All covered events may be ones that the summary before kept. The new one has to reach as far as that one.
+	// All covered events may be ones that the summary before kept. The new one has to reach as far as that
+	// one.
 	if len(d.p.Covered) > 0 && d.inv.Live[0].Marker() && d.inv.Live[0].Actions.Compaction != nil {
 		d.p.Through = max(d.p.Through, d.inv.Live[0].Actions.Compaction.Through)
 	}
@@ -239,13 +242,28 @@ func (d *decision) declineIfFutile() {
 	case len(d.p.Covered) == 0:
 		d.p.Decline(DeclineNothing, "all events stay (%d tokens); there is nothing to summarize", d.p.Before)
 	case limit == 0 && d.p.Before <= d.p.MinGain:
-		d.p.Decline(DeclineGain, "too short (%d tokens); a summary must save %d (min_gain)", d.p.Before, d.p.MinGain)
+		d.p.Decline(
+			DeclineGain,
+			"too short (%d tokens); a summary must save %d (min_gain)",
+			d.p.Before,
+			d.p.MinGain,
+		)
 	case limit > 0 && d.p.Kept > d.room:
-		d.p.Decline(DeclineGain, "the events that stay have %d tokens, and there is room for %d", d.p.Kept, d.room)
+		d.p.Decline(
+			DeclineGain,
+			"the events that stay have %d tokens, and there is room for %d",
+			d.p.Kept,
+			d.room,
+		)
 	case limit > 0 && !d.s.TextOnly && d.p.Summary < d.s.Summary/4 && heading > d.p.Summary:
 		// Shortening the summary this much would lose nearly everything.
-		d.p.Decline(DeclineGain, "the events that stay have %d tokens; that leaves %d for the summary, which has %d now",
-			d.p.Kept, d.p.Summary, heading)
+		d.p.Decline(
+			DeclineGain,
+			"the events that stay have %d tokens; that leaves %d for the summary, which has %d now",
+			d.p.Kept,
+			d.p.Summary,
+			heading,
+		)
 	case limit == 0 && d.p.Summary < minSummary:
 		d.p.Decline(DeclineGain, "%d of %d tokens stay; a summary of the others cannot save %d (min_gain)",
 			d.p.Kept, d.p.Before, d.p.MinGain)

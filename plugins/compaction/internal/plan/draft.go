@@ -10,8 +10,8 @@ import (
 // A Draft is a summary that was not made, and the one that it would replace; "" if there is none.
 type Draft struct{ Before, After string }
 
-// Differences returns the sentences and values that the summary would take up, and those of the summary before that it would
-// leave out.
+// Differences returns the sentences and values that the summary would take up, and those of the summary
+// before that it would leave out.
 func (d Draft) Differences() (added, left []string) {
 	before := statements(d.Before)
 	after := statements(d.After)
@@ -28,8 +28,8 @@ func (d Draft) Differences() (added, left []string) {
 	return added, left
 }
 
-// statements cuts a summary into what it says: first lines of what was kept, sentences with the first letter of their author,
-// since the name may be abbreviated, single values, and records of values.
+// statements cuts a summary into what it says: first lines of what was kept, sentences with the first letter
+// of their author, since the name may be abbreviated, single values, and records of values.
 func statements(text string) []string {
 	list, text := SplitFirstLines(text)
 	prose, ledger := extract.Split(text)
@@ -38,12 +38,12 @@ func statements(text string) []string {
 		if isDay {
 			continue
 		}
-		author, said, named := strings.Cut(row, ": ")
+		author, rest, named := strings.Cut(row, ": ")
 		if !named {
 			author = ""
-			said = row
+			rest = row
 		}
-		for _, sentence := range extract.Statements(said) {
+		for _, sentence := range extract.Statements(rest) {
 			list = append(list, strings.TrimPrefix(author[:extract.Prefix(author, 1)]+": "+sentence, ": "))
 		}
 	}

@@ -12,10 +12,12 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// What Config.Keep names stays in the prompt as it is, as long as there is room for it. Of what had to give way, the summary
-// has the first line of each group of events, so that the model knows what it can read with the tool recall.
+// What Config.Keep names stays in the prompt as it is, as long as there is room for it. Of what had to give
+// way, the summary has the first line of each group of events, so that the model knows what it can read with
+// the tool recall.
 
-// kept returns an event with only what Config.Keep names in it: of several calls in one event, those of the named tools.
+// kept returns an event with only what Config.Keep names in it: of several calls in one event, those of the
+// named tools.
 func (s *Settings) kept(e *session.Event) *session.Event {
 	if s.namesWhole(e) || e.Content == nil || len(e.FunctionCalls())+len(e.FunctionResponses()) == 0 {
 		return e
@@ -28,19 +30,20 @@ func (s *Settings) kept(e *session.Event) *session.Event {
 	return some
 }
 
-// firstLines returns one line about a group: its first and last position, and the beginning of what Config.Keep names in it.
+// firstLines returns one line about a group: its first and last position, and the beginning of what
+// Config.Keep names in it.
 func (s *Settings) firstLines(g *group) string {
 	first := g.Events[0].Seq
 	last := first
-	var said []string
+	var texts []string
 	for _, e := range g.Events {
 		first = min(first, e.Seq)
 		last = max(last, e.Seq)
 		if text := extract.OneLine(extract.Render(s.kept(e))); text != "" {
-			said = append(said, text)
+			texts = append(texts, text)
 		}
 	}
-	text := strings.Join(said, " → ")
+	text := strings.Join(texts, " → ")
 	end := extract.Prefix(text, lineText)
 	if end < len(text) {
 		text = text[:end] + "…"
@@ -64,7 +67,8 @@ func SplitFirstLines(text string) (lines []string, rest string) {
 	return strings.Split(block, "\n"), rest
 }
 
-// DrawFirstLines returns the part of a summary with the latest of these lines, as many as fit into a budget of tokens.
+// DrawFirstLines returns the part of a summary with the latest of these lines, as many as fit into a budget
+// of tokens.
 func DrawFirstLines(lines []string, budget int, count func(string) int) string {
 	for len(lines) > 0 {
 		text := firstLinesHeader + "\n" + strings.Join(lines, "\n")

@@ -11,8 +11,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// clearOld clears old results, if the task asks for it and that is enough, or if it asks for nothing else. It reports whether
-// everything is decided then.
+// clearOld clears old results, if the task asks for it and that is enough, or if it asks for nothing else. It
+// reports whether everything is decided then.
 func (d *decision) clearOld() bool {
 	if d.t.Clear == 0 {
 		return false
@@ -43,7 +43,8 @@ func (d *decision) clearOld() bool {
 	return true
 }
 
-// old returns the results that Config.Clear lets the plugin clear and the prompt's branch sees, the oldest first.
+// old returns the results that Config.Clear lets the plugin clear and the prompt's branch sees, the oldest
+// first.
 func (d *decision) old() (list []result) {
 	of := map[*session.Event]*group{}
 	for _, g := range d.groups {
@@ -62,7 +63,8 @@ func (d *decision) old() (list []result) {
 			}
 			seen++
 			name := p.FunctionResponse.Name
-			excepted := slices.Contains(d.s.Clear.Except, name) || slices.Contains(d.s.Keep.Tools, name) || d.s.names(e)
+			excepted := slices.Contains(d.s.Clear.Except, name) || slices.Contains(d.s.Keep.Tools, name) ||
+				d.s.names(e)
 			if seen <= d.s.Clear.Keep || excepted {
 				continue
 			}
@@ -76,8 +78,8 @@ func (d *decision) old() (list []result) {
 	return list
 }
 
-// boundPins clears the results beside the calls for which older groups stay, and lets the oldest pins give way until the
-// others have at most Keep.Tokens.
+// boundPins clears the results beside the calls for which older groups stay, and lets the oldest pins give
+// way until the others have at most Keep.Tokens.
 func (d *decision) boundPins() {
 	// The latest events, up to Config.Tail, are left as they are.
 	tail := int64(math.MaxInt64)
@@ -135,8 +137,8 @@ func (d *decision) makeRoom() {
 		}
 	}
 
-	// Lines in place of results. Then pins give way. The summary needs room too: if nothing is covered, the one before
-	// stays as it is.
+	// Lines in place of results. Then pins give way. The summary needs room too: if nothing is covered, the
+	// one before stays as it is.
 	room := d.room
 	if !d.s.TextOnly {
 		heading := d.m.Heading(d.inv.Live)
@@ -152,15 +154,19 @@ func (d *decision) makeRoom() {
 		}
 	}
 
-	// Lines in place of arguments, and then nothing in place of open calls. These leave room for the whole summary, and for
-	// what comes next: else the next prompt would have to be made smaller again.
+	// Lines in place of arguments, and then nothing in place of open calls. These leave room for the whole
+	// summary, and for what comes next: else the next prompt would have to be made smaller again.
 	if !d.s.TextOnly {
 		room = min(room, d.t.Limit-d.s.Summary-d.s.MinGain)
 	}
 	d.clearLargest(room, d.arguments)
 	for _, g := range d.groups {
-		own := slices.ContainsFunc(g.Events, func(e *session.Event) bool { return e.InvocationID == d.inv.ID })
-		if d.p.Kept > room && g.stays == stayOpen && g.Open && !own { // an agent's words as it answers a call are not hidden
+		own := slices.ContainsFunc(
+			g.Events,
+			func(e *session.Event) bool { return e.InvocationID == d.inv.ID },
+		)
+		if d.p.Kept > room && g.stays == stayOpen && g.Open &&
+			!own { // an agent's words as it answers a call are not hidden
 			d.hide(g)
 		}
 	}
@@ -193,11 +199,13 @@ func (d *decision) clearLargest(room int, of func(*group) []result) {
 // results returns the results in a group that can be cleared: all but those of calls that Config.Keep names.
 func (d *decision) results(g *group) []result {
 	return d.parts(g, func(e *session.Event, p *genai.Part) bool {
-		return p.FunctionResponse != nil && !d.s.namesWhole(e) && !slices.Contains(d.s.Keep.Tools, p.FunctionResponse.Name)
+		return p.FunctionResponse != nil && !d.s.namesWhole(e) &&
+			!slices.Contains(d.s.Keep.Tools, p.FunctionResponse.Name)
 	})
 }
 
-// arguments returns the arguments of a group's open calls that can be cleared. A part with a signature must not be changed.
+// arguments returns the arguments of a group's open calls that can be cleared. A part with a signature must
+// not be changed.
 func (d *decision) arguments(g *group) []result {
 	return d.parts(g, func(_ *session.Event, p *genai.Part) bool {
 		return g.Open && p.FunctionCall != nil && len(p.ThoughtSignature) == 0

@@ -1,7 +1,9 @@
-// Package plan decides what a compaction does to a live view: what stays, what gives way, and what is summarized.
+// Package plan decides what a compaction does to a live view: what stays, what gives way, and what is
+// summarized.
 //
-// A new trigger: Settings.Due (task.go), and a field of Settings. A new reason for which events stay: stayIfNeeded (stays.go). A
-// new way in which events give way: makeRoom (gives_way.go). Each has a reason in plan.go, and a step in the comment of Plan.
+// A new trigger: Settings.Due (task.go), and a field of Settings. A new reason for which events stay:
+// stayIfNeeded (stays.go). A new way in which events give way: makeRoom (gives_way.go). Each has a reason in
+// plan.go, and a step in the comment of Plan.
 package plan
 
 import (
@@ -13,8 +15,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A Plan says what a compaction would do to a live view: for each event whether the next prompt has it, and why. The
-// function Make decides that, in this order, and nothing else does:
+// A Plan says what a compaction would do to a live view: for each event whether the next prompt has it, and
+// why. The function Make decides that, in this order, and nothing else does:
 //
 //  1. Events are put into groups that stay or go together: a call with its response, the question about it and the
 //     answer to that.
@@ -34,11 +36,12 @@ import (
 //  7. What does not stay is summarized.
 //  8. If nothing is summarized or cleared, or too little is saved, the plan is declined.
 type Plan struct {
-	// Trigger is what asks for the compaction: command, budget, tokens, events, invocations, idle, too long or clear.
+	// Trigger is what asks for the compaction: command, budget, tokens, events, invocations, idle, too long
+	// or clear.
 	Trigger string
-	// Declined is why the compaction does not happen: nothing (there is nothing to cover), gain (it would save too
-	// little), busy (another one is being made) or failed (no summary could be made). It is "" if the compaction
-	// happens. Why says the reason in words.
+	// Declined is why the compaction does not happen: nothing (there is nothing to cover), gain (it would
+	// save too little), busy (another one is being made) or failed (no summary could be made). It is "" if
+	// the compaction happens. Why says the reason in words.
 	Declined string
 	Why      string
 	// Fates says, by position, what becomes of each event of the live view but the summary before.
@@ -48,8 +51,8 @@ type Plan struct {
 	Keep    []int64
 	// Covered are the events that the summary stands in for. The summary before it is covered too.
 	Covered []*session.Event
-	// Before, Kept and Summary are tokens. Before is the prompt (the live view, where no prompt is at hand), Kept what
-	// stays of it, instruction and tools included, and Summary the most that the summary may have.
+	// Before, Kept and Summary are tokens. Before is the prompt (the live view, where no prompt is at hand),
+	// Kept what stays of it, instruction and tools included, and Summary the most that the summary may have.
 	Before, Kept, Summary int
 	// After is how many tokens the view has when the summary is made, 0 until then.
 	After int
@@ -64,7 +67,8 @@ type Plan struct {
 
 	// Cleared are the results and arguments that are cleared now, and Hidden the calls that are hidden now.
 	Cleared, Hidden int
-	// Replaced are the tokens of the view that the summary replaces, and MinGain those that the compaction must save.
+	// Replaced are the tokens of the view that the summary replaces, and MinGain those that the compaction
+	// must save.
 	Replaced, MinGain int
 	// Meter counts with what is cleared afterwards.
 	Meter meter.Meter
@@ -75,14 +79,16 @@ type Plan struct {
 // A Fate is what becomes of an event.
 type Fate struct {
 	Form meter.Form
-	// Stays is why the event stays in the live view, "" if it does not: question (the message that is being answered),
-	// branch (another branch of the invocation is working on it), open (a call waits for an answer), workflow (it is of
-	// a workflow's run that has not ended, or that run's input), pinned (Config.Keep names it), goal (the first message
-	// of the session), tail (it is one of the latest) or room (clearing old results is enough, so everything stays).
+	// Stays is why the event stays in the live view, "" if it does not: question (the message that is being
+	// answered), branch (another branch of the invocation is working on it), open (a call waits for an
+	// answer), workflow (it is of a workflow's run that has not ended, or that run's input), pinned
+	// (Config.Keep names it), goal (the first message of the session), tail (it is one of the latest) or room
+	// (clearing old results is enough, so everything stays).
 	Stays string
-	// GaveWay is why the event is not whole, although it stays or would have stayed: old (Config.Clear), beside (its
-	// results are not those for which the group stays), tokens (Keep.Tokens) or room (the prompt is too long). It is
-	// before if an earlier compaction decided it, and "" for an event that nothing speaks for.
+	// GaveWay is why the event is not whole, although it stays or would have stayed: old (Config.Clear),
+	// beside (its results are not those for which the group stays), tokens (Keep.Tokens) or room (the prompt
+	// is too long). It is before if an earlier compaction decided it, and "" for an event that nothing speaks
+	// for.
 	GaveWay string
 }
 
@@ -120,7 +126,8 @@ func (p *Plan) StaysBy() map[string][]int64 {
 	return p.positions(func(f Fate) string { return f.Stays })
 }
 
-// GaveWayBy returns the positions of the events of which the next prompt has that form, by the reason why; see Fate.GaveWay.
+// GaveWayBy returns the positions of the events of which the next prompt has that form, by the reason why;
+// see Fate.GaveWay.
 func (p *Plan) GaveWayBy(form meter.Form) map[string][]int64 {
 	return p.positions(func(f Fate) string {
 		if f.Form != form {
@@ -130,7 +137,8 @@ func (p *Plan) GaveWayBy(form meter.Form) map[string][]int64 {
 	})
 }
 
-// positions returns the positions of the events in their order, by a reason in their fates. It leaves out those without one.
+// positions returns the positions of the events in their order, by a reason in their fates. It leaves out
+// those without one.
 func (p *Plan) positions(reason func(Fate) string) (by map[string][]int64) {
 	for _, seq := range slices.Sorted(maps.Keys(p.Fates)) {
 		why := reason(p.Fates[seq])

@@ -18,7 +18,8 @@ type Settings struct {
 	TextOnly bool
 }
 
-// Keep names events that stay as they are, up to Tokens. If they have more, the summary has the first lines of the oldest.
+// Keep names events that stay as they are, up to Tokens. If they have more, the summary has the first lines
+// of the oldest.
 type Keep struct {
 	Authors []string `yaml:"authors" json:"authors,omitempty" jsonschema:"authors whose events stay, such as plugin/notes"`
 	Tools   []string `yaml:"tools" json:"tools,omitempty" jsonschema:"tools whose calls stay, with their responses"`
@@ -35,13 +36,14 @@ type Clear struct {
 	Keep    int      `yaml:"keep" json:"keep,omitempty" jsonschema:"how many of the latest results stay; 3 if not set"`
 	Except  []string `yaml:"except" json:"except,omitempty" jsonschema:"tools whose results stay"`
 	Min     int      `yaml:"min" json:"min,omitempty" jsonschema:"tokens from which on a result is cleared; 128 if not set"`
-	// Artifacts counts for all results that are cleared, also for those that a compaction clears because the prompt has no
-	// room for them. It needs Config.Artifacts.
+	// Artifacts counts for all results that are cleared, also for those that a compaction clears because the
+	// prompt has no room for them. It needs Config.Artifacts.
 	Artifacts int `yaml:"artifacts" json:"artifacts,omitempty" jsonschema:"tokens from which on a result that is cleared is also saved as an artifact, as JSON, for people and tools; never if not set"`
 }
 
-// Sizes returns how many tokens the summary and the tail of a view with so many tokens may have, and how many a compaction
-// must save. A size that was not set is a share of the view, or of Trigger if the view is larger.
+// Sizes returns how many tokens the summary and the tail of a view with so many tokens may have, and how many
+// a compaction must save. A size that was not set is a share of the view, or of Trigger if the view is
+// larger.
 func (s *Settings) Sizes(view int) (summary, tail, minGain int) {
 	view = min(view, s.Trigger)
 	summary = s.Summary

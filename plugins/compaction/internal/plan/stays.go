@@ -9,8 +9,9 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// stayIfNeeded makes the groups stay that must, or that are wanted, wherever they are in the view. Of several reasons the
-// first one counts, so that a group that must stay does not give way with the pins or with the goal.
+// stayIfNeeded makes the groups stay that must, or that are wanted, wherever they are in the view. Of several
+// reasons the first one counts, so that a group that must stay does not give way with the pins or with the
+// goal.
 func (d *decision) stayIfNeeded() {
 	question := answering(d.inv, d.t)
 	goal := firstMessage(d.inv.Live)
@@ -18,7 +19,8 @@ func (d *decision) stayIfNeeded() {
 		goal = nil
 	}
 
-	// A workflow goes on with what the live view has of its run, so all of that stays until the run has ended.
+	// A workflow goes on with what the live view has of its run, so all of that stays until the run has
+	// ended.
 	unfinished := map[*session.Event]bool{}
 	for _, w := range session.NewWorkflowRuns(d.inv.Live).Workflows() {
 		if !w.Open() {
@@ -92,8 +94,8 @@ func firstMessage(live []*session.Event) *session.Event {
 	return nil
 }
 
-// elsewhere reports whether a branch is beside own: neither above nor below it. An agent that runs others in branches
-// below its own waits for them before it calls its model, so nothing below is in work at that time.
+// elsewhere reports whether a branch is beside own: neither above nor below it. An agent that runs others in
+// branches below its own waits for them before it calls its model, so nothing below is in work at that time.
 func elsewhere(own, branch string) bool {
 	if own == "" || branch == "" || own == branch {
 		return false
@@ -101,8 +103,9 @@ func elsewhere(own, branch string) bool {
 	return !strings.HasPrefix(own, branch+".") && !strings.HasPrefix(branch, own+".")
 }
 
-// stayAsTail makes the latest groups stay, the newest first, until tail is used or less than half a summary's room is left.
-// The newest group stays if it takes no more than a quarter of the room, even if it is larger than tail.
+// stayAsTail makes the latest groups stay, the newest first, until tail is used or less than half a summary's
+// room is left. The newest group stays if it takes no more than a quarter of the room, even if it is larger
+// than tail.
 func (d *decision) stayAsTail(tail, summary int) {
 	used := 0
 	for _, g := range slices.Backward(d.groups) {

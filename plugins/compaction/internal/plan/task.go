@@ -17,21 +17,24 @@ type Task struct {
 	Background   bool   // the summary is appended later
 	Offline      bool   // the Summarizer is not asked
 
-	// Clear is how many tokens must be saved by clearing old results, so that this is enough; 0 if they are not cleared.
+	// Clear is how many tokens must be saved by clearing old results, so that this is enough; 0 if they are
+	// not cleared.
 	Clear int
 	// SummaryFirst says that old results are cleared only if no summary can be made.
 	SummaryFirst bool
 
-	// Refused is how many tokens the prompt had that the provider refused with Message, 0 if none was refused.
+	// Refused is how many tokens the prompt had that the provider refused with Message, 0 if none was
+	// refused.
 	Refused int
 	Message string
 
-	// Limit is how many tokens the prompt may have afterwards; 0 if the compaction has to save Config.MinGain.
+	// Limit is how many tokens the prompt may have afterwards; 0 if the compaction has to save
+	// Config.MinGain.
 	Limit int
 	// FixedTokens are the tokens of the prompt that are not conversation: instruction and tools.
 	FixedTokens int
-	// AttributionTokens are the tokens of the conversation that are not in the view: words about who said what, and
-	// what plugins added.
+	// AttributionTokens are the tokens of the conversation that are not in the view: words about who said
+	// what, and what plugins added.
 	AttributionTokens int
 }
 
@@ -61,9 +64,9 @@ func (s *Settings) triggered(m meter.Meter, live []*session.Event, branch string
 // TriggerClear is the trigger of a compaction that only clears old results of tools.
 const TriggerClear = "clear"
 
-// Due returns what the triggers ask for in a live view: a summary, to clear old results, or either, whichever is enough. The
-// task has no trigger if they ask for nothing. No clearing is enough for a trigger that counts events or invocations: they
-// are as many as before.
+// Due returns what the triggers ask for in a live view: a summary, to clear old results, or either, whichever
+// is enough. The task has no trigger if they ask for nothing. No clearing is enough for a trigger that counts
+// events or invocations: they are as many as before.
 func (s *Settings) Due(m meter.Meter, live []*session.Event, branch string) Task {
 	t := Task{Trigger: s.triggered(m, live, branch), Branch: branch}
 	view := m.View(live, branch) + m.Beside

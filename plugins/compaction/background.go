@@ -26,8 +26,8 @@ func (k *compactor) end(key session.Key) {
 	delete(k.busy, key)
 }
 
-// pending is a summary or a clearing that was made in the background. The runner appends its event when it gets the
-// session's lease.
+// pending is a summary or a clearing that was made in the background. The runner appends its event when it
+// gets the session's lease.
 type pending struct {
 	frontier int64  // of the session when it was made; a summary that is appended moves it
 	event    string // the ID of its event
