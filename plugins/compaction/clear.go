@@ -50,7 +50,7 @@ func (k *compactor) save(ctx context.Context, inv *session.Invocation, c meter.C
 	}
 }
 
-// clearEvent returns the event that says what is cleared.
+// clearEvent returns the event whose note lists the parts that are cleared.
 func (k *compactor) clearEvent(
 	ctx context.Context,
 	m meter.Meter,

@@ -174,7 +174,7 @@ func (k *compactor) writeSections(
 	return nil
 }
 
-// A section is what the summary of one branch is made of.
+// A section has what the summary of one branch is written from.
 type section struct {
 	pins   []string // first lines of what was kept, the oldest first
 	prior  string   // the text of the summary before, without those

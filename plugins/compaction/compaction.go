@@ -36,6 +36,13 @@
 // A compaction that would save less than Config.MinGain tokens does not happen. The reason is in the outcome,
 // in a log record, and in the counter plughook.compaction.declined of OpenTelemetry's global meter provider.
 // The other counters are plughook.compaction.made, tokens_saved, cost and summarizer_failures.
+//
+// # Where to add what
+//
+// A new trigger: Settings.Due in internal/plan, or the hook that sees it (here), and a row in the list above.
+// A new way to write summaries: a Summarizer; Model is one. A new reason why events stay or give way:
+// internal/plan. Something new that a summary carries word for word: the ledger of internal/extract. A new
+// part of a prompt that costs tokens: internal/meter.
 package compaction
 
 import (
@@ -114,7 +121,7 @@ type compactor struct {
 	sent      map[sentBy]int          // the tokens of the last prompt
 }
 
-// sentBy says whose prompt it is.
+// sentBy names the invocation and the branch that a prompt was made for.
 type sentBy struct{ invocation, branch string }
 
 func newCompactor(c Config) *compactor {
@@ -226,7 +233,7 @@ func (k *compactor) beforeModel(
 	return plugin.Outcome{Withhold: true, Reason: out.Reason, Emit: []*session.Event{refusal}}, nil
 }
 
-// tooLong says what to do about a prompt that does not fit.
+// tooLong returns the message for a prompt that does not fit: how long it is, and what the user can do.
 func (k *compactor) tooLong(contents, fixed int, why string) string {
 	return fmt.Sprintf(
 		"The prompt is too long: %d tokens of conversation and %d of instruction and tools, and the budget is %d (not compacted: %s). "+

@@ -6,7 +6,7 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// planJSON is what a dry run of the command says.
+// planJSON is the answer to a dry run of the command, as JSON.
 type planJSON struct {
 	Trigger  string             `json:"trigger,omitzero"`
 	Declined string             `json:"declined,omitzero"`

@@ -24,7 +24,7 @@ func (c Config) Preview(ctx context.Context, inv *session.Invocation, instructio
 	}
 	k := newCompactor(c)
 
-	// What the end of the next invocation does.
+	// Find out what the hook AfterRun of the next invocation would do.
 	m := k.meter(inv.Live)
 	due := k.settings.Due(m, inv.Live, "")
 	cleared := 0
@@ -38,7 +38,7 @@ func (c Config) Preview(ctx context.Context, inv *session.Invocation, instructio
 		due.Trigger = ""
 	}
 
-	// What the command does.
+	// Find out what the command would do.
 	e, p, err := k.make(ctx, inv, plan.Task{Trigger: due.Trigger, Instructions: instructions})
 	if err != nil {
 		return p, err

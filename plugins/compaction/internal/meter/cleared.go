@@ -35,7 +35,7 @@ type Part struct {
 // positions is how a note lists parts: for each its position and its index.
 type positions [][2]int64
 
-// Cleared says what the prompt of a live view does not have as it is in the log.
+// Cleared says where a prompt differs from the log: which parts are cleared, and which events are hidden.
 type Cleared struct {
 	Parts  map[Part]bool  // the parts that are cleared
 	Hidden map[int64]bool // the positions of events that the prompt does not have at all: calls without an answer
@@ -78,7 +78,7 @@ func clearedIn(live []*session.Event) Cleared {
 	return c
 }
 
-// Write writes into a note what is cleared in the events for whose positions stays returns true.
+// Write writes into a note which parts are cleared. It leaves out events for which stays returns false.
 func (c Cleared) Write(n *Note, stays func(seq int64) bool) {
 	n.Cleared = listed(c.Parts, stays)
 	n.Saved = listed(c.Saved, stays)
@@ -91,7 +91,7 @@ func (c Cleared) Write(n *Note, stays func(seq int64) bool) {
 	slices.Sort(n.Hidden)
 }
 
-// listed returns the parts of such events in the order of the log.
+// listed returns the parts of the events that stay, in the order of the log.
 func listed(parts map[Part]bool, stays func(seq int64) bool) (list positions) {
 	for p := range parts {
 		if stays(p.Seq) {

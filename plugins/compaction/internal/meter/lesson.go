@@ -15,13 +15,14 @@ const (
 )
 
 // figure matches a number of tokens in a provider's message, such as 1048576 or 128,000; address matches a
-// URL, whose port is no such number.
+// URL. The port of a URL is no number of tokens.
 var (
 	figure  = regexp.MustCompile(`\d{1,3}(?:,\d{3})+|\d{3,}`)
 	address = regexp.MustCompile(`\w+://\S+`)
 )
 
-// leastFigure is more than any HTTP status. Messages have those, too, and they are no numbers of tokens.
+// leastFigure is larger than any HTTP status. A message may have an HTTP status, which is no number of
+// tokens.
 const leastFigure = 600
 
 // learn returns the meter's scale after the provider has refused a prompt with a message. prompt is how many

@@ -23,7 +23,7 @@ import (
 type Meter struct {
 	// Cleared is what the prompt does not have.
 	Cleared Cleared
-	// Beside are the tokens that the model is sent beyond the view, such as instruction and tools.
+	// Beside are the tokens of a prompt that are not of the live view, such as instruction and tools.
 	Beside int
 	// Head are the estimated tokens of the words that a prompt puts around a summary.
 	Head int
@@ -199,7 +199,7 @@ func (u *uncleared) note(e *session.Event) (growth int) {
 // else.
 func clamp(f float64) float64 { return math.Min(2, math.Max(0.5, f)) }
 
-// Copy returns a meter whose cleared parts can be changed without changing those of m.
+// Copy returns a copy. To clear a part in the copy changes nothing in m.
 func (m *Meter) Copy() Meter {
 	c := *m
 	c.estimates = maps.Clone(m.estimates)

@@ -136,7 +136,7 @@ func (s *Settings) decide(m meter.Meter, inv *session.Invocation, t Task) Plan {
 }
 
 // size returns the tokens that a group has in the prompt. Attribution tokens are spread over the events by
-// size. What other branches work on is not in the prompt.
+// size. Events that only other branches see are not in the prompt, and count nothing.
 func (d *decision) size(g *group) int {
 	return d.m.View(g.Events, d.t.Branch) * (d.view + d.t.AttributionTokens) / max(1, d.view)
 }
@@ -174,7 +174,7 @@ func (d *decision) clear(why string, results ...result) {
 	}
 }
 
-// settle writes down what becomes of each event. All groups that do not stay are covered.
+// settle writes into the Plan what becomes of each event. The summary covers every group that does not stay.
 func (d *decision) settle() {
 	d.p.Meter = d.m
 	d.p.Fates = map[int64]Fate{}

@@ -123,7 +123,7 @@ func (d *decision) boundPins() {
 	}
 }
 
-// makeRoom lets more give way, until what stays fits into the room.
+// makeRoom takes more out of the prompt, step by step, until the rest fits into the room.
 func (d *decision) makeRoom() {
 	// The tail, and then the first message, are summarized. There must be something to summarize in any case.
 	for _, why := range []string{stayTail, stayGoal} {
@@ -196,7 +196,7 @@ func (d *decision) clearLargest(room int, of func(*group) []result) {
 	}
 }
 
-// results returns the results in a group that can be cleared: all but those of calls that Config.Keep names.
+// results returns the results in a group that can be cleared. Results of tools that Config.Keep names cannot.
 func (d *decision) results(g *group) []result {
 	return d.parts(g, func(e *session.Event, p *genai.Part) bool {
 		return p.FunctionResponse != nil && !d.s.namesWhole(e) &&

@@ -44,7 +44,7 @@ type Plan struct {
 	// the compaction happens. Why says the reason in words.
 	Declined string
 	Why      string
-	// Fates says, by position, what becomes of each event of the live view but the summary before.
+	// Fates says, by position, what becomes of each event of the live view. The earlier summary is not in it.
 	Fates map[int64]Fate
 	// Through and Keep are those of session.Compaction.
 	Through int64
@@ -70,7 +70,7 @@ type Plan struct {
 	// Replaced are the tokens of the view that the summary replaces, and MinGain those that the compaction
 	// must save.
 	Replaced, MinGain int
-	// Meter counts with what is cleared afterwards.
+	// Meter counts the prompt as the Plan makes it: what the Plan clears counts as cleared.
 	Meter meter.Meter
 	// FirstLines are, by branch, the first lines of what Config.Keep names and does not stay.
 	FirstLines map[string][]string

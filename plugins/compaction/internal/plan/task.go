@@ -8,7 +8,7 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A Task is what a compaction is asked to do.
+// A Task says who asks for a compaction, for which prompt, and how small the prompt must become.
 type Task struct {
 	Trigger      string // what asks for it; see Plan.Trigger
 	Instructions string // what the summary should not leave out
