@@ -113,8 +113,8 @@ func (b *builder) needs() (list []string) {
 	return list
 }
 
-// uncheckedSummaries warns of plugins that may check what is said, and stand where no summary is
-// offered to them.
+// uncheckedSummaries warns of plugins that may check texts and stand before the compaction: a plugin is offered only
+// the events of plugins before it, so they never see a summary.
 func (c *file) uncheckedSummaries() (warnings []string) {
 	at := c.compacting()
 	for i := range max(at, 0) {
@@ -128,7 +128,7 @@ func (c *file) uncheckedSummaries() (warnings []string) {
 	return warnings
 }
 
-// deafTriggers warns of triggers of a compaction that never compact anything.
+// deafTriggers warns of triggers that can never start a compaction with the other settings of the plugin.
 func (c *file) deafTriggers() (warnings []string) {
 	for i := range c.Plugins {
 		if k := c.Plugins[i].Compaction; k != nil {
@@ -155,7 +155,8 @@ func (c *file) unreadable() (warnings []string) {
 	return warnings
 }
 
-// refunded warns of a budget before a rewind: the rewind would take back what a session has used.
+// refunded warns of a budget that stands before a rewind: a rewind then sets the counts of the session back, and users
+// get used budget again.
 func (c *file) refunded() (warnings []string) {
 	rewind := slices.IndexFunc(c.Plugins, func(p pluginConfig) bool { return p.Rewind != nil })
 	for i := range c.Plugins {

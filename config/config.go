@@ -116,7 +116,7 @@ func (c *file) check() error {
 // A complaint reports what is wrong with what stands at a path of the configuration.
 type complaint func(path, format string, args ...any)
 
-// names are those that are taken, and where they stand.
+// names are the names that are taken already, and the positions in the file at which they were given.
 type names struct {
 	source *yamlfile.File
 	what   string // that has the names
@@ -127,7 +127,7 @@ func (c *file) names(what string) *names {
 	return &names{source: c.source, what: what, at: map[string]string{}}
 }
 
-// take takes a name, and complains if it is taken already.
+// take notes that a name is used at a path, and complains if it was used before.
 func (n *names) take(bad complaint, path, name string) {
 	if first, taken := n.at[name]; taken {
 		bad(path, "another %s, at %s, is named %q too; give one of them another name with name:", n.what,

@@ -42,7 +42,9 @@ plugins:
 		log.Fatal(err)
 	}
 	defer parts.Close(ctx)
-	r, err := runner.New(runner.Options{Agent: parts.Agent, Sessions: parts.Sessions, Plugins: parts.Plugins})
+	r, err := runner.New(
+		runner.Options{Agent: parts.Agent, Sessions: parts.Sessions, Plugins: parts.Plugins},
+	)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -96,8 +96,16 @@ func TestDeletedSessionsLeaveNothing(t *testing.T) {
 		file := look
 		if n%20 == 0 { // a process and a synced file are slow
 			look = session.Message("look")
-			upload := genai.NewPartFromBytes([]byte(strings.Repeat(fmt.Sprint("some data ", n), 1000)), "image/png")
-			file = &session.Event{Content: genai.NewContentFromParts([]*genai.Part{{Text: "what is that?"}, upload}, genai.RoleUser)}
+			upload := genai.NewPartFromBytes(
+				[]byte(strings.Repeat(fmt.Sprint("some data ", n), 1000)),
+				"image/png",
+			)
+			file = &session.Event{
+				Content: genai.NewContentFromParts(
+					[]*genai.Part{{Text: "what is that?"}, upload},
+					genai.RoleUser,
+				),
+			}
 		}
 		for i, input := range []*session.Event{
 			session.Message(fmt.Sprint("hello, I am ", n, " ann@example.com")),
@@ -122,6 +130,12 @@ func TestDeletedSessionsLeaveNothing(t *testing.T) {
 		live()
 	}
 	after := heap()
-	t.Logf("after %d sessions %.1f MB, after %d more %.1f MB", warm, float64(before)/1e6, more, float64(after)/1e6)
+	t.Logf(
+		"after %d sessions %.1f MB, after %d more %.1f MB",
+		warm,
+		float64(before)/1e6,
+		more,
+		float64(after)/1e6,
+	)
 	require.Less(t, after-before, 5<<20)
 }

@@ -102,7 +102,7 @@ func (c *file) digests(names []string) (map[string]lockfile.Pins, error) {
 	return now, errors.Join(errs...)
 }
 
-// contradictions says which digests of the configuration are not those on the disk.
+// contradictions lists the digests that runner.yaml gives and that differ from the files on the disk.
 func contradictions(r, disk remote.Config) []string {
 	now := pinsOf(disk)
 	if r.SHA256 == "" {
@@ -112,8 +112,8 @@ func contradictions(r, disk remote.Config) []string {
 	return lockfile.Differences(pinsOf(r), now)
 }
 
-// looseFiles returns the arguments of a plugin's command that are files and not among its files,
-// such as a script whose interpreter alone is pinned.
+// looseFiles returns the arguments of a plugin's command that are names of files which are not pinned, because the key
+// files does not list them: such as a script, where only its interpreter is pinned.
 func (c *file) looseFiles(p *pluginConfig) []string {
 	var list []string
 	for _, arg := range p.Command[min(1, len(p.Command)):] {

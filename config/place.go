@@ -14,7 +14,8 @@ type digestError struct{ text string }
 func (e *digestError) Error() string { return e.text }
 func (e *digestError) Unwrap() error { return remote.ErrDigest }
 
-// placed returns an error of package remote about the plugin at an index with its place.
+// placed gives an error of package remote the position in the file at which the plugin stands. index counts the
+// plugins of the file.
 func (c *file) placed(i int, err error) error {
 	path := pluginPath(i)
 	p := &c.Plugins[i]
@@ -74,8 +75,8 @@ func (c *file) badSettings(path, name, why string, err error) error {
 	return errors.Join(errs...)
 }
 
-// nearest returns the path of what a JSON pointer leads to below path, or of the nearest around it
-// that is in the file.
+// nearest returns the path of the value that a JSON pointer names below path. If the file does not have that value,
+// it is the path of the smallest value around it that the file has.
 func (c *file) nearest(path, pointer string) string {
 	for !c.source.Has(path) {
 		dot := strings.LastIndexByte(path, '.')

@@ -12,7 +12,13 @@ import (
 func TestPlaceholders(t *testing.T) {
 	v := values{
 		output: map[string]any{"city": "Paris", "days": 3.0, "of": []any{"tea", "milk"}},
-		state:  map[string]any{"n": 2.0, "user:name": "ada", "said": `{"mood":"glad"}`, "none": nil, "a.b": "dotted"},
+		state: map[string]any{
+			"n":         2.0,
+			"user:name": "ada",
+			"said":      `{"mood":"glad"}`,
+			"none":      nil,
+			"a.b":       "dotted",
+		},
 	}
 	for text, want := range map[string]any{
 		"{output.city}":           "Paris",
@@ -34,9 +40,20 @@ func TestPlaceholders(t *testing.T) {
 		require.NoError(t, err, text)
 		require.Equal(t, want, got, text)
 	}
-	got, err := v.fill(map[string]any{"a": []any{"{n}", 1, true}, "b": map[string]any{"c": "{output.city}"}, "d": "{gone?}", "e": nil})
+	got, err := v.fill(
+		map[string]any{
+			"a": []any{"{n}", 1, true},
+			"b": map[string]any{"c": "{output.city}"},
+			"d": "{gone?}",
+			"e": nil,
+		},
+	)
 	require.NoError(t, err)
-	require.Equal(t, map[string]any{"a": []any{2.0, 1, true}, "b": map[string]any{"c": "Paris"}, "e": nil}, got)
+	require.Equal(
+		t,
+		map[string]any{"a": []any{2.0, 1, true}, "b": map[string]any{"c": "Paris"}, "e": nil},
+		got,
+	)
 
 	message, err := values{output: session.Message("hello").Content}.fill("{output}")
 	require.NoError(t, err)

@@ -46,14 +46,48 @@ plugins:
 	require.NoError(t, err)
 	r, err := c.process(0, nil)
 	require.NoError(t, err)
-	require.JSONEq(t, `{"list": [1, {"deep": true}], "big": 9007199254740993, "text": "5"}`, string(r.Settings))
+	require.JSONEq(
+		t,
+		`{"list": [1, {"deep": true}], "big": 9007199254740993, "text": "5"}`,
+		string(r.Settings),
+	)
 	require.Contains(t, string(r.Settings), "9007199254740993")
 	r.Settings = nil
-	require.Equal(t, remote.Config{Name: "p", Command: []string{"./a", "-x"}, Dir: "dir", SHA256: strings.Repeat("ab", 32),
-		Files: map[string]string{"a.js": "", "b.js": strings.Repeat("0c", 32)}, Timeout: 1e9, BackgroundTimeout: 4e9, StartTimeout: 5e9,
-		Timeouts: map[plugin.Hook]time.Duration{plugin.OnEvent: 2e9, plugin.AfterRun: 3e6}, Env: []string{"A", "B=c"}, Network: true,
-		Limits: remote.Limits{Memory: 512 << 20, OpenFiles: 7, Processes: 8, Cgroup: ".."}, MaxMessage: 131072}, r)
+	require.Equal(
+		t,
+		remote.Config{
+			Name:    "p",
+			Command: []string{"./a", "-x"},
+			Dir:     "dir",
+			SHA256:  strings.Repeat("ab", 32),
+			Files: map[string]string{
+				"a.js": "",
+				"b.js": strings.Repeat("0c", 32),
+			},
+			Timeout:           1e9,
+			BackgroundTimeout: 4e9,
+			StartTimeout:      5e9,
+			Timeouts: map[plugin.Hook]time.Duration{
+				plugin.OnEvent:  2e9,
+				plugin.AfterRun: 3e6,
+			},
+			Env:     []string{"A", "B=c"},
+			Network: true,
+			Limits: remote.Limits{
+				Memory:    512 << 20,
+				OpenFiles: 7,
+				Processes: 8,
+				Cgroup:    "..",
+			},
+			MaxMessage: 131072,
+		},
+		r,
+	)
 	r, err = c.process(1, nil)
 	require.NoError(t, err)
-	require.Equal(t, remote.Config{Name: "b", Command: []string{"b"}, Dir: "dir", Timeout: processTimeout}, r)
+	require.Equal(
+		t,
+		remote.Config{Name: "b", Command: []string{"b"}, Dir: "dir", Timeout: processTimeout},
+		r,
+	)
 }

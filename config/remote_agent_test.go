@@ -19,10 +19,16 @@ func TestAnAgentThatRunsElsewhere(t *testing.T) {
 		token = r.Header.Get("Authorization")
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"text":"hello from there"}]}}}`)
+		_, _ = io.WriteString(
+			w,
+			`{"jsonrpc":"2.0","id":1,"result":{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"text":"hello from there"}]}}}`,
+		)
 	}))
 	defer there.Close()
-	c, err := Parse("f.yaml", []byte("agent: {name: far, a2a: "+there.URL+"/rpc, token_env: PLUGHOOK_TEST_TOKEN}\n"))
+	c, err := Parse(
+		"f.yaml",
+		[]byte("agent: {name: far, a2a: "+there.URL+"/rpc, token_env: PLUGHOOK_TEST_TOKEN}\n"),
+	)
 	require.NoError(t, err)
 
 	// Without its token it can be checked, and not be opened.
@@ -30,7 +36,11 @@ func TestAnAgentThatRunsElsewhere(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"PLUGHOOK_TEST_TOKEN (not set)"}, report.Needs)
 	_, err = c.Open(t.Context(), Options{})
-	require.ErrorContains(t, err, "f.yaml:1:64: the environment variable PLUGHOOK_TEST_TOKEN is not set")
+	require.ErrorContains(
+		t,
+		err,
+		"f.yaml:1:64: the environment variable PLUGHOOK_TEST_TOKEN is not set",
+	)
 
 	t.Setenv("PLUGHOOK_TEST_TOKEN", "key")
 	parts, err := c.Open(t.Context(), Options{})

@@ -95,7 +95,7 @@ func Validate(plugins ...*Plugin) error {
 		}
 		switch p.Name + ":" {
 		case session.AppPrefix, session.UserPrefix, session.TempPrefix:
-			bad("the name is that of a scope of state keys, so the plugin's own keys could not be told from others")
+			bad("the name is app, user or temp, with which shared state keys begin; choose another name")
 		}
 		if seen[p.Name] {
 			bad("another plugin has this name")

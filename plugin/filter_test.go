@@ -13,18 +13,29 @@ import (
 
 func TestFilter(t *testing.T) {
 	part := func(p *genai.Part) *session.Event {
-		return &session.Event{Author: "bot", Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{nil, p}}}
+		return &session.Event{
+			Author:  "bot",
+			Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{nil, p}},
+		}
 	}
 	events := map[plugin.EventFeature]*session.Event{
-		plugin.HasText:         part(&genai.Part{Text: "hi"}),
-		plugin.HasCall:         part(&genai.Part{FunctionCall: &genai.FunctionCall{Name: "f"}}),
-		plugin.HasResponse:     part(&genai.Part{FunctionResponse: &genai.FunctionResponse{Name: "f"}}),
-		plugin.HasMedia:        part(&genai.Part{FileData: &genai.FileData{FileURI: "x"}}),
-		plugin.HasState:        {Author: "bot", Actions: session.Actions{StateDelta: map[string]any{"a": 1.0}}},
+		plugin.HasText: part(&genai.Part{Text: "hi"}),
+		plugin.HasCall: part(&genai.Part{FunctionCall: &genai.FunctionCall{Name: "f"}}),
+		plugin.HasResponse: part(
+			&genai.Part{FunctionResponse: &genai.FunctionResponse{Name: "f"}},
+		),
+		plugin.HasMedia: part(&genai.Part{FileData: &genai.FileData{FileURI: "x"}}),
+		plugin.HasState: {
+			Author:  "bot",
+			Actions: session.Actions{StateDelta: map[string]any{"a": 1.0}},
+		},
 		plugin.HasError:        {Author: "bot", ErrorCode: "X"},
 		plugin.HasConfirmation: session.Decision(true, "c1"),
 		plugin.HasTransfer:     {Author: "bot", Actions: session.Actions{TransferToAgent: "b"}},
-		plugin.HasMarker:       {Author: "plugin/rewind", Actions: session.Actions{Rewind: &session.Rewind{}}},
+		plugin.HasMarker: {
+			Author:  "plugin/rewind",
+			Actions: session.Actions{Rewind: &session.Rewind{}},
+		},
 	}
 	for has := range events {
 		for what, e := range events {
@@ -44,5 +55,15 @@ func TestFilter(t *testing.T) {
 	look := func(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error) {
 		return plugin.Outcome{}, nil
 	}
-	require.ErrorContains(t, plugin.Validate(&plugin.Plugin{Name: "a", OnEvent: look, Filter: &plugin.Filter{Has: []plugin.EventFeature{"texts"}}}), `"texts"`)
+	require.ErrorContains(
+		t,
+		plugin.Validate(
+			&plugin.Plugin{
+				Name:    "a",
+				OnEvent: look,
+				Filter:  &plugin.Filter{Has: []plugin.EventFeature{"texts"}},
+			},
+		),
+		`"texts"`,
+	)
 }

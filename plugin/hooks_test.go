@@ -27,11 +27,14 @@ func TestHooks(t *testing.T) {
 			var got plugin.Args
 			failure := errors.New("the hook's own")
 			p := &plugin.Plugin{Name: "p"}
-			p.SetHooks(func(_ context.Context, i *session.Invocation, args plugin.Args) (plugin.Outcome, error) {
-				require.Same(t, inv, i)
-				got = args
-				return plugin.Outcome{Reason: "asked"}, failure
-			}, kind.Name)
+			p.SetHooks(
+				func(_ context.Context, i *session.Invocation, args plugin.Args) (plugin.Outcome, error) {
+					require.Same(t, inv, i)
+					got = args
+					return plugin.Outcome{Reason: "asked"}, failure
+				},
+				kind.Name,
+			)
 			require.Equal(t, []plugin.Hook{kind.Name}, p.Subscribes())
 
 			// It is called with its own arguments only.

@@ -19,7 +19,10 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func before(f func(context.Context) (plugin.Outcome, error)) *plugin.Plugin {
-	return &plugin.Plugin{Name: "p", BeforeRun: func(ctx context.Context, _ *session.Invocation) (plugin.Outcome, error) { return f(ctx) }}
+	return &plugin.Plugin{
+		Name:      "p",
+		BeforeRun: func(ctx context.Context, _ *session.Invocation) (plugin.Outcome, error) { return f(ctx) },
+	}
 }
 
 func TestValidate(t *testing.T) {
@@ -27,7 +30,14 @@ func TestValidate(t *testing.T) {
 	named := func(name string) *plugin.Plugin { p := before(nop); p.Name = name; return p }
 	require.NoError(t, plugin.Validate())
 	require.NoError(t, plugin.Validate(named("a"), named("b-1_x.y")))
-	err := plugin.Validate(nil, named(""), named("Upper"), named("twice"), named("twice"), &plugin.Plugin{Name: "idle"})
+	err := plugin.Validate(
+		nil,
+		named(""),
+		named("Upper"),
+		named("twice"),
+		named("twice"),
+		&plugin.Plugin{Name: "idle"},
+	)
 	for _, want := range []string{"plugin 1 is nil", `plugin 2 ("")`, `plugin 3 ("Upper")`, `plugin 5 ("twice"): another plugin has this name`, `plugin 6 ("idle"): it has no hook`} {
 		require.ErrorContains(t, err, want)
 	}
@@ -37,7 +47,11 @@ func TestValidate(t *testing.T) {
 func TestNotes(t *testing.T) {
 	e := session.Message("hi")
 	e.CustomMetadata = map[string]any{"mine": 1.0}
-	notes := plugin.Notes{Reason: "r", Changed: []plugin.Note{{Plugin: "a", Reason: "x"}}, Unchecked: []plugin.Note{{Plugin: "b", Hook: plugin.OnEvent}}}
+	notes := plugin.Notes{
+		Reason:    "r",
+		Changed:   []plugin.Note{{Plugin: "a", Reason: "x"}},
+		Unchecked: []plugin.Note{{Plugin: "b", Hook: plugin.OnEvent}},
+	}
 	noted := notes.With(e)
 	require.Equal(t, map[string]any{"mine": 1.0}, e.CustomMetadata, "the event is not changed")
 	require.Equal(t, notes, plugin.NotesOf(noted))
@@ -47,7 +61,12 @@ func TestNotes(t *testing.T) {
 	var read session.Event
 	require.NoError(t, read.UnmarshalJSON(data))
 	require.Equal(t, notes, plugin.NotesOf(&read))
-	require.Equal(t, noted.CustomMetadata, read.CustomMetadata, "notes look the same before and after they were stored")
+	require.Equal(
+		t,
+		noted.CustomMetadata,
+		read.CustomMetadata,
+		"notes look the same before and after they were stored",
+	)
 
 	require.Equal(t, e.CustomMetadata, plugin.Notes{}.With(noted).CustomMetadata)
 	require.Nil(t, plugin.Notes{}.With(session.Message("x")).CustomMetadata)
@@ -105,12 +124,17 @@ func TestWrappedRequests(t *testing.T) {
 		"both":    func(p *plugin.Plugin) *plugin.Plugin { return plugin.FailOpen(plugin.Timeout(p, time.Hour)) },
 	} {
 		fail := false
-		p := wrap(&plugin.Plugin{Name: "p", BeforeModel: func(_ context.Context, _ *session.Invocation, r *model.Request) (plugin.Outcome, error) {
-			if r.Model = "changed"; fail {
-				return plugin.Outcome{}, errors.New("no")
-			}
-			return plugin.Outcome{}, nil
-		}})
+		p := wrap(
+			&plugin.Plugin{
+				Name: "p",
+				BeforeModel: func(_ context.Context, _ *session.Invocation, r *model.Request) (plugin.Outcome, error) {
+					if r.Model = "changed"; fail {
+						return plugin.Outcome{}, errors.New("no")
+					}
+					return plugin.Outcome{}, nil
+				},
+			},
+		)
 		r := &model.Request{Model: "m"}
 		_, err := p.BeforeModel(t.Context(), nil, r)
 		require.NoError(t, err, name)
@@ -123,7 +147,9 @@ func TestWrappedRequests(t *testing.T) {
 
 // FailOpen and Timeout are copies of the struct with fields replaced.
 func ExampleFailOpen() {
-	flaky := before(func(context.Context) (plugin.Outcome, error) { return plugin.Outcome{}, errors.New("no connection") })
+	flaky := before(
+		func(context.Context) (plugin.Outcome, error) { return plugin.Outcome{}, errors.New("no connection") },
+	)
 	open := plugin.FailOpen(plugin.Timeout(flaky, time.Second))
 	out, err := open.BeforeRun(context.Background(), nil)
 	fmt.Println(out.Unchecked, err)
@@ -152,8 +178,10 @@ func TestOwnersOfStateKeys(t *testing.T) {
 		require.Equal(t, c.want, got)
 		for _, p := range c.plugins {
 			err := owners.CheckEvent(&session.Event{
-				Author:  session.PluginPrefix + p.Name,
-				Actions: session.Actions{StateIncrement: map[string]float64{"user:guard:count": -1}},
+				Author: session.PluginPrefix + p.Name,
+				Actions: session.Actions{
+					StateIncrement: map[string]float64{"user:guard:count": -1},
+				},
 			})
 			if slices.Contains(c.want, p.Name) {
 				require.NoError(t, err)

@@ -1,5 +1,7 @@
 // Package yamlfile reads files that people write: YAML of a form that a Go type gives. What is wrong in one is told with
 // file, line and column, and with the word that was probably meant.
+//
+// A new kind of value: a case of walk in form.go, or a type that reads itself and says what it wants (Wants).
 package yamlfile
 
 import (

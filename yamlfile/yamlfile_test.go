@@ -51,9 +51,31 @@ type Item struct {
 
 func TestRead(t *testing.T) {
 	var v form
-	f, err := yamlfile.Read("f.yaml", []byte("name: x\nevery: 2s\nitems:\n  - {on: true, share: 1}\nany: {a: [1]}\nby: {b: 2}\neven: [2]\npoint:\nshare: 2\n"), &v)
+	f, err := yamlfile.Read(
+		"f.yaml",
+		[]byte(
+			"name: x\nevery: 2s\nitems:\n  - {on: true, share: 1}\nany: {a: [1]}\nby: {b: 2}\neven: [2]\npoint:\nshare: 2\n",
+		),
+		&v,
+	)
 	require.NoError(t, err)
-	require.Equal(t, form{"x", 2 * time.Second, []Item{{true, 1}}, map[string]any{"a": []any{uint64(1)}}, map[string]int{"b": 2}, 0, []even{2}, &Item{}, nil, nil, Item{Share: 2}}, v)
+	require.Equal(
+		t,
+		form{
+			"x",
+			2 * time.Second,
+			[]Item{{true, 1}},
+			map[string]any{"a": []any{uint64(1)}},
+			map[string]int{"b": 2},
+			0,
+			[]even{2},
+			&Item{},
+			nil,
+			nil,
+			Item{Share: 2},
+		},
+		v,
+	)
 	require.Equal(t, "f.yaml", f.Name())
 	require.True(t, f.Has("items[0].share"))
 	require.False(t, f.Has("items[1]"))

@@ -25,7 +25,10 @@ func Example_beforeAgent() {
 			if req.Agent != "billing" || begun {
 				return plugin.Outcome{}, nil
 			}
-			return plugin.Outcome{Emit: []*session.Event{session.Reply("Billing opens at nine.")}, Withhold: true}, nil
+			return plugin.Outcome{
+				Emit:     []*session.Event{session.Reply("Billing opens at nine.")},
+				Withhold: true,
+			}, nil
 		},
 	}
 	front := newAgent(llm.Config{Name: "front", Model: says(handOver("billing")),
@@ -44,11 +47,14 @@ func Example_afterAgent() {
 	disclaimer := &plugin.Plugin{
 		Name: "disclaimer",
 		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-			if e.Author != "lawyer" || e.Text() == "" || e.ErrorCode != "" || len(session.Calls([]*session.Event{e})) > 0 {
+			if e.Author != "lawyer" || e.Text() == "" || e.ErrorCode != "" ||
+				len(session.Calls([]*session.Event{e})) > 0 {
 				return plugin.Outcome{}, nil
 			}
 			longer := e.Clone()
-			longer.Content.Parts = append(longer.Content.Parts, session.Reply("This is no legal advice.").Content.Parts...)
+			longer.Content.Parts = append(
+				longer.Content.Parts,
+				session.Reply("This is no legal advice.").Content.Parts...)
 			return plugin.Outcome{Replace: longer}, nil
 		},
 	}
@@ -101,7 +107,8 @@ func Example_branch() {
 	private := &plugin.Plugin{
 		Name: "private",
 		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-			if !strings.HasPrefix(e.Branch, "expert@") || e.Author == "expert" || !strings.Contains(e.Text(), "Ada") {
+			if !strings.HasPrefix(e.Branch, "expert@") || e.Author == "expert" ||
+				!strings.Contains(e.Text(), "Ada") {
 				return plugin.Outcome{}, nil
 			}
 			masked := e.Clone()
@@ -113,7 +120,10 @@ func Example_branch() {
 	}
 	expert := newAgent(llm.Config{Name: "expert", Model: says("Yes.")})
 	front := newAgent(llm.Config{Name: "front", AgentTools: []agent.Agent{expert},
-		Model: says(call("expert", map[string]any{"request": "May Ada have a refund?"}), "You may.")})
+		Model: says(
+			call("expert", map[string]any{"request": "May Ada have a refund?"}),
+			"You may.",
+		)})
 	run(front, []*plugin.Plugin{private}, "May I have a refund?")
 	// Output:
 	// user: May I have a refund?

@@ -31,7 +31,14 @@ func Example_changeArguments() {
 	search := function("search", func(args map[string]any) (map[string]any, error) {
 		return map[string]any{"found": "a letter of " + args["owner"].(string)}, nil
 	})
-	run(withTools([]any{call("search", map[string]any{"owner": "eve"}), "I found a letter."}, search), []*plugin.Plugin{own}, "Eve's letters?")
+	run(
+		withTools(
+			[]any{call("search", map[string]any{"owner": "eve"}), "I found a letter."},
+			search,
+		),
+		[]*plugin.Plugin{own},
+		"Eve's letters?",
+	)
 	// Output:
 	// user: Eve's letters?
 	// bot: search({"owner":"ada"})
@@ -48,7 +55,10 @@ func Example_denyTool() {
 			var out plugin.Outcome
 			for _, c := range session.Calls([]*session.Event{e}) {
 				if c.Name == "delete" {
-					denied := session.Respond(c.FunctionCall, map[string]any{"error": "deleting is not allowed here"})
+					denied := session.Respond(
+						c.FunctionCall,
+						map[string]any{"error": "deleting is not allowed here"},
+					)
 					denied.ErrorCode = session.Denied
 					out.Emit = append(out.Emit, denied)
 				}
@@ -56,7 +66,14 @@ func Example_denyTool() {
 			return out, nil
 		},
 	}
-	run(withTools([]any{call("delete", map[string]any{"file": "a.txt"}), "I may not."}, function("delete", nothing)), []*plugin.Plugin{guard}, "Delete a.txt.")
+	run(
+		withTools(
+			[]any{call("delete", map[string]any{"file": "a.txt"}), "I may not."},
+			function("delete", nothing),
+		),
+		[]*plugin.Plugin{guard},
+		"Delete a.txt.",
+	)
 	// Output:
 	// user: Delete a.txt.
 	// bot: delete({"file":"a.txt"})
@@ -83,8 +100,17 @@ func Example_askHuman() {
 			return plugin.Outcome{Emit: []*session.Event{question}}, nil
 		},
 	}
-	yes := &session.Event{Actions: session.Actions{RequestedToolConfirmations: map[string]session.Confirmation{"c-pay": {Confirmed: true}}}}
-	run(withTools([]any{call("pay", map[string]any{"eur": 5}), "Paid."}, function("pay", nothing)), []*plugin.Plugin{ask}, "Pay five euros.", yes)
+	yes := &session.Event{
+		Actions: session.Actions{
+			RequestedToolConfirmations: map[string]session.Confirmation{"c-pay": {Confirmed: true}},
+		},
+	}
+	run(
+		withTools([]any{call("pay", map[string]any{"eur": 5}), "Paid."}, function("pay", nothing)),
+		[]*plugin.Plugin{ask},
+		"Pay five euros.",
+		yes,
+	)
 	// Output:
 	// user: Pay five euros.
 	// bot: pay({"eur":5})
@@ -103,14 +129,22 @@ func Example_vetoTransfer() {
 			var out plugin.Outcome
 			for _, c := range session.Calls([]*session.Event{e}) {
 				if c.Name == llm.Transfer && c.Args["agent_name"] == "billing" {
-					out.Emit = append(out.Emit, session.Respond(c.FunctionCall, map[string]any{"error": "billing is closed"}))
+					out.Emit = append(
+						out.Emit,
+						session.Respond(
+							c.FunctionCall,
+							map[string]any{"error": "billing is closed"},
+						),
+					)
 				}
 			}
 			return out, nil
 		},
 	}
-	front := newAgent(llm.Config{Name: "front", Model: says(handOver("billing"), "Billing opens at nine."),
-		SubAgents: []agent.Agent{newAgent(llm.Config{Name: "billing", Model: says()})}})
+	front := newAgent(
+		llm.Config{Name: "front", Model: says(handOver("billing"), "Billing opens at nine."),
+			SubAgents: []agent.Agent{newAgent(llm.Config{Name: "billing", Model: says()})}},
+	)
 	run(front, []*plugin.Plugin{veto}, "I want my money back.")
 	// Output:
 	// user: I want my money back.

@@ -18,7 +18,11 @@ func Example_earlyExit() {
 			if !maintenance {
 				return plugin.Outcome{}, nil
 			}
-			return plugin.Outcome{Emit: []*session.Event{session.Reply("We are back at nine.")}, Stop: true, Reason: "maintenance"}, nil
+			return plugin.Outcome{
+				Emit:   []*session.Event{session.Reply("We are back at nine.")},
+				Stop:   true,
+				Reason: "maintenance",
+			}, nil
 		},
 	}
 	run(bot(), []*plugin.Plugin{closed}, "Hello?")
@@ -77,7 +81,11 @@ func Example_initialState() {
 			if inv.State["language"] != nil {
 				return plugin.Outcome{}, nil
 			}
-			return plugin.Outcome{Emit: []*session.Event{{Actions: session.Actions{StateDelta: map[string]any{"language": "en"}}}}}, nil
+			return plugin.Outcome{
+				Emit: []*session.Event{
+					{Actions: session.Actions{StateDelta: map[string]any{"language": "en"}}},
+				},
+			}, nil
 		},
 	}
 	run(bot("Hello.", "Hello again."), []*plugin.Plugin{begin}, "Hi.", "Hi again.")

@@ -17,9 +17,10 @@ import (
 func Example_answerFromCache() {
 	var known sync.Map                           // answers by question
 	asks := func(inv *session.Invocation) bool { // whether nothing has been said since the question
-		return inv.Input != nil && inv.Input.Text() != "" && !slices.ContainsFunc(inv.Live, func(e *session.Event) bool {
-			return e.Seq > inv.Input.Seq && e.Content != nil
-		})
+		return inv.Input != nil && inv.Input.Text() != "" &&
+			!slices.ContainsFunc(inv.Live, func(e *session.Event) bool {
+				return e.Seq > inv.Input.Seq && e.Content != nil
+			})
 	}
 	cache := &plugin.Plugin{
 		Name:     "cache",
@@ -27,7 +28,11 @@ func Example_answerFromCache() {
 		BeforeModel: func(_ context.Context, inv *session.Invocation, _ *model.Request) (plugin.Outcome, error) {
 			if asks(inv) {
 				if answer, ok := known.Load(inv.Input.Text()); ok {
-					return plugin.Outcome{Emit: []*session.Event{session.Reply(answer.(string))}, Withhold: true, Reason: "asked before"}, nil
+					return plugin.Outcome{
+						Emit:     []*session.Event{session.Reply(answer.(string))},
+						Withhold: true,
+						Reason:   "asked before",
+					}, nil
 				}
 			}
 			return plugin.Outcome{}, nil
@@ -39,7 +44,12 @@ func Example_answerFromCache() {
 			return plugin.Outcome{}, nil
 		},
 	}
-	run(bot("From nine to five."), []*plugin.Plugin{cache}, "When are you open?", "When are you open?")
+	run(
+		bot("From nine to five."),
+		[]*plugin.Plugin{cache},
+		"When are you open?",
+		"When are you open?",
+	)
 	// Output:
 	// user: When are you open?
 	// bot: From nine to five.
@@ -54,7 +64,10 @@ func Example_fallbackAnswer() {
 		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
 			switch e.ErrorCode {
 			case "UNAVAILABLE", "RESOURCE_EXHAUSTED", model.Failed, model.Unfinished:
-				return plugin.Outcome{Replace: session.Reply("I cannot think right now. Try again soon."), Reason: e.ErrorCode}, nil
+				return plugin.Outcome{
+					Replace: session.Reply("I cannot think right now. Try again soon."),
+					Reason:  e.ErrorCode,
+				}, nil
 			}
 			return plugin.Outcome{}, nil
 		},
@@ -74,8 +87,16 @@ func Example_fallbackModel() {
 			if e.ErrorCode != "UNAVAILABLE" || inv.State["temp:model"] != nil {
 				return plugin.Outcome{}, nil
 			}
-			choice := &session.Event{Actions: session.Actions{StateDelta: map[string]any{"temp:model": "small-and-steady"}}}
-			return plugin.Outcome{Withhold: true, Emit: []*session.Event{choice}, Reason: e.ErrorMessage}, nil
+			choice := &session.Event{
+				Actions: session.Actions{
+					StateDelta: map[string]any{"temp:model": "small-and-steady"},
+				},
+			}
+			return plugin.Outcome{
+				Withhold: true,
+				Emit:     []*session.Event{choice},
+				Reason:   e.ErrorMessage,
+			}, nil
 		},
 		BeforeModel: func(_ context.Context, inv *session.Invocation, req *model.Request) (plugin.Outcome, error) {
 			if name, ok := inv.State["temp:model"].(string); ok {
@@ -85,7 +106,11 @@ func Example_fallbackModel() {
 		},
 	}
 	introduces := func(req *model.Request) string { return "Hello from " + req.Model + "." }
-	run(bot(&model.Error{Code: "UNAVAILABLE", Err: errors.New("overloaded")}, introduces), []*plugin.Plugin{backup}, "Hello?")
+	run(
+		bot(&model.Error{Code: "UNAVAILABLE", Err: errors.New("overloaded")}, introduces),
+		[]*plugin.Plugin{backup},
+		"Hello?",
+	)
 	// Output:
 	// user: Hello?
 	// plugin/backup:
@@ -100,7 +125,8 @@ func Example_stopAfterModelCalls() {
 		BeforeModel: func(_ context.Context, inv *session.Invocation, _ *model.Request) (plugin.Outcome, error) {
 			asked := 0
 			for _, e := range inv.Live {
-				if e.InvocationID == inv.ID && e.Content != nil && e.Content.Role == genai.RoleModel {
+				if e.InvocationID == inv.ID && e.Content != nil &&
+					e.Content.Role == genai.RoleModel {
 					asked++
 				}
 			}

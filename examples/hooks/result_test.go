@@ -20,7 +20,8 @@ func Example_toolFromCache() {
 			var out plugin.Outcome
 			for _, c := range session.Calls([]*session.Event{e}) {
 				for _, was := range slices.Backward(session.Calls(inv.Live)) {
-					if was.Response == nil || was.Name != c.Name || !reflect.DeepEqual(was.Args, c.Args) {
+					if was.Response == nil || was.Name != c.Name ||
+						!reflect.DeepEqual(was.Args, c.Args) {
 						continue
 					}
 					if response := responseTo(was); response["error"] == nil {
@@ -37,7 +38,12 @@ func Example_toolFromCache() {
 		calls++
 		return map[string]any{"rate": 1.1, "calls": calls}, nil
 	})
-	run(withTools([]any{call("rate", nil), "1.1", call("rate", nil), "Still 1.1"}, rate), []*plugin.Plugin{again}, "The rate?", "And now?")
+	run(
+		withTools([]any{call("rate", nil), "1.1", call("rate", nil), "Still 1.1"}, rate),
+		[]*plugin.Plugin{again},
+		"The rate?",
+		"And now?",
+	)
 	// Output:
 	// user: The rate?
 	// bot: rate(null)
@@ -81,7 +87,11 @@ func Example_redactResult() {
 	customer := function("customer", func(map[string]any) (map[string]any, error) {
 		return map[string]any{"name": "Ada", "iban": "DE02120300000000202051"}, nil
 	})
-	run(withTools([]any{call("customer", nil), "Her name is Ada."}, customer), []*plugin.Plugin{redact}, "Who is it?")
+	run(
+		withTools([]any{call("customer", nil), "Her name is Ada."}, customer),
+		[]*plugin.Plugin{redact},
+		"Who is it?",
+	)
 	// Output:
 	// user: Who is it?
 	// bot: customer(null)
@@ -104,7 +114,10 @@ func Example_toolFailure() {
 				if p.FunctionResponse == nil {
 					continue
 				}
-				if failure, _ := p.FunctionResponse.Response["error"].(string); strings.Contains(failure, "refused") {
+				if failure, _ := p.FunctionResponse.Response["error"].(string); strings.Contains(
+					failure,
+					"refused",
+				) {
 					p.FunctionResponse.Response["error"] = "the shop is closed until tomorrow; do not try again"
 					out = plugin.Outcome{Replace: clear, Reason: failure}
 				}
@@ -112,8 +125,15 @@ func Example_toolFailure() {
 			return out, nil
 		},
 	}
-	order := function("order", func(map[string]any) (map[string]any, error) { return nil, errors.New("dial tcp: connection refused") })
-	run(withTools([]any{call("order", nil), "The shop is closed."}, order), []*plugin.Plugin{explain}, "Order tea.")
+	order := function(
+		"order",
+		func(map[string]any) (map[string]any, error) { return nil, errors.New("dial tcp: connection refused") },
+	)
+	run(
+		withTools([]any{call("order", nil), "The shop is closed."}, order),
+		[]*plugin.Plugin{explain},
+		"Order tea.",
+	)
 	// Output:
 	// user: Order tea.
 	// bot: order(null)

@@ -36,7 +36,13 @@ func Example_runMetrics() {
 			return plugin.Outcome{}, nil
 		},
 	}
-	r, err := runner.New(runner.Options{Agent: bot("Hi.", "Hi."), Sessions: memory.New(), Plugins: []*plugin.Plugin{moods, metrics}})
+	r, err := runner.New(
+		runner.Options{
+			Agent:    bot("Hi.", "Hi."),
+			Sessions: memory.New(),
+			Plugins:  []*plugin.Plugin{moods, metrics},
+		},
+	)
 	if err != nil {
 		panic(err)
 	}
@@ -77,9 +83,13 @@ func Example_runError() {
 			return plugin.Outcome{}, nil
 		},
 	}
-	breaks := agent.New("broken", "", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
-		return func(yield func(*session.Event, error) bool) { yield(nil, errors.New("no database")) }
-	})
+	breaks := agent.New(
+		"broken",
+		"",
+		func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
+			return func(yield func(*session.Event, error) bool) { yield(nil, errors.New("no database")) }
+		},
+	)
 	run(breaks, []*plugin.Plugin{alarm}, "Hello?")
 	// Output:
 	// user: Hello?
@@ -99,7 +109,9 @@ func Example_addUpAfterRun() {
 					tokens += float64(e.UsageMetadata.TotalTokenCount)
 				}
 			}
-			count := &session.Event{Actions: session.Actions{StateIncrement: map[string]float64{"user:tokens": tokens}}}
+			count := &session.Event{
+				Actions: session.Actions{StateIncrement: map[string]float64{"user:tokens": tokens}},
+			}
 			return plugin.Outcome{Emit: []*session.Event{count}}, nil
 		},
 	}

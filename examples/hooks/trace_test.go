@@ -26,7 +26,10 @@ type tracedModel struct {
 	tracer trace.Tracer
 }
 
-func (m tracedModel) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+func (m tracedModel) Generate(
+	ctx context.Context,
+	req *model.Request,
+) iter.Seq2[*model.Response, error] {
 	return func(yield func(*model.Response, error) bool) {
 		ctx, span := m.tracer.Start(ctx, "model")
 		defer span.End()
@@ -69,15 +72,21 @@ func Example_spans() {
 			return plugin.Outcome{}, nil
 		},
 	}
-	weather, err := tool.New("get_weather", "Says what the weather is.", func(context.Context, *tool.Call, struct{}) (string, error) {
-		return "sunny", nil
-	})
+	weather, err := tool.New(
+		"get_weather",
+		"Says what the weather is.",
+		func(context.Context, *tool.Call, struct{}) (string, error) {
+			return "sunny", nil
+		},
+	)
 	if err != nil {
 		panic(err)
 	}
 	desk := newAgent(llm.Config{Name: "desk", Tools: []*tool.Tool{traced(weather, tracer)},
 		Model: tracedModel{says(&genai.FunctionCall{Name: "get_weather"}, "It is sunny."), tracer}})
-	r, err := runner.New(runner.Options{Agent: desk, Sessions: memory.New(), Plugins: []*plugin.Plugin{ends}})
+	r, err := runner.New(
+		runner.Options{Agent: desk, Sessions: memory.New(), Plugins: []*plugin.Plugin{ends}},
+	)
 	if err != nil {
 		panic(err)
 	}
@@ -110,7 +119,11 @@ type printed struct {
 	place, attributes string
 }
 
-func (printer) Start(ctx context.Context, name string, _ ...trace.SpanStartOption) (context.Context, trace.Span) {
+func (printer) Start(
+	ctx context.Context,
+	name string,
+	_ ...trace.SpanStartOption,
+) (context.Context, trace.Span) {
 	if parent, ok := trace.SpanFromContext(ctx).(*printed); ok {
 		name = parent.place + " > " + name
 	}

@@ -41,7 +41,8 @@ func TestBoth(t *testing.T) {
 		data, err := os.ReadFile(name)
 		require.NoError(t, err)
 		// Machines can be busy, and Node.js is slow then.
-		text := strings.NewReplacer("timeout: 5s", "timeout: 1m\n    start_timeout: 1m", "timeout: 2s", "timeout: 1m").Replace(string(data))
+		text := strings.NewReplacer("timeout: 5s", "timeout: 1m\n    start_timeout: 1m", "timeout: 2s", "timeout: 1m").
+			Replace(string(data))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	here, err := filepath.Abs("toolpolicy")
@@ -65,9 +66,22 @@ func TestBoth(t *testing.T) {
 	require.NoError(t, err)
 	record := string(data)
 	require.Equal(t, 3, strings.Count(record, `"kind":"end"`))
-	require.Contains(t, record, `"author":"plugin/toolpolicy","reason":"Refunds above 200 need a person.","confirmations":[{"call":"desk-1","confirmed":false}]`)
-	require.Regexp(t, `"author":"plugin/toolpolicy","reason":"Nothing is deleted here.","responses":\[\{"name":"delete_account",.*"error":"DENIED"`, record)
-	require.Equal(t, 1, strings.Count(record, `"responses":[{"name":"refund"`), "the one that waits was not made")
+	require.Contains(
+		t,
+		record,
+		`"author":"plugin/toolpolicy","reason":"Refunds above 200 need a person.","confirmations":[{"call":"desk-1","confirmed":false}]`,
+	)
+	require.Regexp(
+		t,
+		`"author":"plugin/toolpolicy","reason":"Nothing is deleted here.","responses":\[\{"name":"delete_account",.*"error":"DENIED"`,
+		record,
+	)
+	require.Equal(
+		t,
+		1,
+		strings.Count(record, `"responses":[{"name":"refund"`),
+		"the one that waits was not made",
+	)
 	out, err := exec.Command(program, "verify", filepath.Join(dir, "audit.jsonl")).CombinedOutput()
 	require.NoError(t, err, string(out))
 }

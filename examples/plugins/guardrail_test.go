@@ -76,16 +76,52 @@ func TestGuardrail(t *testing.T) {
 			{[]string{"look"}, 0},
 			{[]string{"fail"}, 5},
 		} {
-			cmd := exec.Command(runner, append([]string{"run", "--stream", "--jsonl", "-q", "--config", name + ".yaml", "--store", "sqlite:" + name + ".db", "--session", "s"}, c.args...)...)
-			cmd.Dir, cmd.Env = dir, append(os.Environ(), "GUARD_KEY=a key of sixteen bytes, and more")
+			cmd := exec.Command(
+				runner,
+				append(
+					[]string{
+						"run",
+						"--stream",
+						"--jsonl",
+						"-q",
+						"--config",
+						name + ".yaml",
+						"--store",
+						"sqlite:" + name + ".db",
+						"--session",
+						"s",
+					},
+					c.args...)...)
+			cmd.Dir, cmd.Env = dir, append(
+				os.Environ(),
+				"GUARD_KEY=a key of sixteen bytes, and more",
+			)
 			var stderr strings.Builder
 			cmd.Stderr = &stderr
 			out, _ := cmd.Output() // the exit code tells
-			require.Equal(t, c.code, cmd.ProcessState.ExitCode(), "%s %v: %s%s", name, c.args, out, stderr.String())
+			require.Equal(
+				t,
+				c.code,
+				cmd.ProcessState.ExitCode(),
+				"%s %v: %s%s",
+				name,
+				c.args,
+				out,
+				stderr.String(),
+			)
 			said = append(said, unstamped(t, string(out))...)
 			said = append(said, stderr.String())
 		}
-		cmd := exec.Command(runner, "session", "export", "s", "--app", "desk", "--store", "sqlite:"+name+".db")
+		cmd := exec.Command(
+			runner,
+			"session",
+			"export",
+			"s",
+			"--app",
+			"desk",
+			"--store",
+			"sqlite:"+name+".db",
+		)
 		cmd.Dir = dir
 		log, err := cmd.Output()
 		require.NoError(t, err)
@@ -98,7 +134,11 @@ func TestGuardrail(t *testing.T) {
 	require.Contains(t, all, "[EMAIL_ADDRESS#")
 	require.NotContains(t, all, "@example.com")
 	require.NotContains(t, all, "4111")
-	require.NotContains(t, strings.ReplaceAll(all, `"heron"`, ""), "heron") // but what the user said
+	require.NotContains(
+		t,
+		strings.ReplaceAll(all, `"heron"`, ""),
+		"heron",
+	) // but what the user said
 }
 
 // unstamped returns events, one a line, with their ids numbered and without their times.

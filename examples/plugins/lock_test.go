@@ -28,14 +28,20 @@ func TestSourcesAreLocked(t *testing.T) {
 			require.NoError(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o755))
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
 			switch filepath.Base(name) {
-			case "runner.yaml", "script.yaml", "README.md", "verify.json", "plugin.test.mjs", "toolpolicy_test.go":
+			case "runner.yaml",
+				"script.yaml",
+				"README.md",
+				"verify.json",
+				"plugin.test.mjs",
+				"toolpolicy_test.go":
 			default:
 				sources = append(sources, name)
 			}
 		}
 	}
 	lock := func(arguments ...string) (string, error) {
-		out, err := exec.Command(runner, append([]string{"plugin", "lock", "--config", filepath.Join(dir, "runner.yaml")}, arguments...)...).CombinedOutput()
+		out, err := exec.Command(runner, append([]string{"plugin", "lock", "--config", filepath.Join(dir, "runner.yaml")}, arguments...)...).
+			CombinedOutput()
 		return string(out), err
 	}
 	if _, err := exec.LookPath("node"); err != nil {

@@ -21,7 +21,13 @@ func TestVerify(t *testing.T) {
 			}
 			args := []string{"plugin", "verify", plugin}
 			if plugin == "guardrail" { // with a key that stays, the same conversation has the same answers
-				args = append(args, "--env", "GUARD_KEY=a key of sixteen bytes, and more", "--settings", `{"key_env":"GUARD_KEY"}`)
+				args = append(
+					args,
+					"--env",
+					"GUARD_KEY=a key of sixteen bytes, and more",
+					"--settings",
+					`{"key_env":"GUARD_KEY"}`,
+				)
 			}
 			out, err := exec.Command(runner, args...).CombinedOutput()
 			require.NoError(t, err, string(out))

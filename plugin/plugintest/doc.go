@@ -59,4 +59,6 @@
 // The section state.yaml is the state that the session is created with. If there is a section
 // model.yaml, its rules are a model (package model/script), which an agent of package agent/llm
 // named bot asks, with those tools; the turns then have users' lines only.
+//
+// A new rule that every plugin keeps: a Case in cases.go, with its function in the file of its subject.
 package plugintest

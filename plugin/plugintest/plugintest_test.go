@@ -21,9 +21,12 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func on(f func(inv *session.Invocation, e *session.Event) plugin.Outcome) *plugin.Plugin {
-	return &plugin.Plugin{Name: "mutant", OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		return f(inv, e), nil
-	}}
+	return &plugin.Plugin{
+		Name: "mutant",
+		OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			return f(inv, e), nil
+		},
+	}
 }
 
 func emit(events ...*session.Event) plugin.Outcome { return plugin.Outcome{Emit: events} }
@@ -92,22 +95,28 @@ var mutants = map[string]map[string]func() *plugin.Plugin{
 			})
 		},
 		"the state": func() *plugin.Plugin {
-			return &plugin.Plugin{Name: "mutant", BeforeRun: func(_ context.Context, inv *session.Invocation) (plugin.Outcome, error) {
-				inv.State["seen"] = true
-				return plugin.Outcome{}, nil
-			}}
+			return &plugin.Plugin{
+				Name: "mutant",
+				BeforeRun: func(_ context.Context, inv *session.Invocation) (plugin.Outcome, error) {
+					inv.State["seen"] = true
+					return plugin.Outcome{}, nil
+				},
+			}
 		},
 		"a request's part": func() *plugin.Plugin {
-			return &plugin.Plugin{Name: "mutant", BeforeModel: func(_ context.Context, _ *session.Invocation, r *model.Request) (plugin.Outcome, error) {
-				for _, c := range r.Contents {
-					for _, p := range c.Parts {
-						if p != nil && p.Text != "" {
-							p.Text = "gone"
+			return &plugin.Plugin{
+				Name: "mutant",
+				BeforeModel: func(_ context.Context, _ *session.Invocation, r *model.Request) (plugin.Outcome, error) {
+					for _, c := range r.Contents {
+						for _, p := range c.Parts {
+							if p != nil && p.Text != "" {
+								p.Text = "gone"
+							}
 						}
 					}
-				}
-				return plugin.Outcome{}, nil
-			}}
+					return plugin.Outcome{}, nil
+				},
+			}
 		},
 	},
 	"allowed outcomes": {
@@ -117,9 +126,12 @@ var mutants = map[string]map[string]func() *plugin.Plugin{
 			})
 		},
 		"stop at the end": func() *plugin.Plugin {
-			return &plugin.Plugin{Name: "mutant", AfterRun: func(context.Context, *session.Invocation, plugin.End) (plugin.Outcome, error) {
-				return plugin.Outcome{Stop: true}, nil
-			}}
+			return &plugin.Plugin{
+				Name: "mutant",
+				AfterRun: func(context.Context, *session.Invocation, plugin.End) (plugin.Outcome, error) {
+					return plugin.Outcome{Stop: true}, nil
+				},
+			}
 		},
 		"a nil event": func() *plugin.Plugin {
 			return on(func(*session.Invocation, *session.Event) plugin.Outcome { return emit(nil) })
@@ -152,7 +164,9 @@ var mutants = map[string]map[string]func() *plugin.Plugin{
 	},
 	"observers ask nothing": {
 		"it answers": func() *plugin.Plugin {
-			p := on(func(*session.Invocation, *session.Event) plugin.Outcome { return plugin.Outcome{Reason: "seen"} })
+			p := on(
+				func(*session.Invocation, *session.Event) plugin.Outcome { return plugin.Outcome{Reason: "seen"} },
+			)
 			p.Observer = true
 			return p
 		},
@@ -191,24 +205,33 @@ var mutants = map[string]map[string]func() *plugin.Plugin{
 	},
 	"requests settle": {
 		"emits each time": func() *plugin.Plugin {
-			return &plugin.Plugin{Name: "mutant", BeforeModel: func(context.Context, *session.Invocation, *model.Request) (plugin.Outcome, error) {
-				return emit(session.Reply("one more")), nil
-			}}
+			return &plugin.Plugin{
+				Name: "mutant",
+				BeforeModel: func(context.Context, *session.Invocation, *model.Request) (plugin.Outcome, error) {
+					return emit(session.Reply("one more")), nil
+				},
+			}
 		},
 	},
 	"every end": {
 		"an end without an error": func() *plugin.Plugin {
-			return &plugin.Plugin{Name: "mutant", AfterRun: func(_ context.Context, _ *session.Invocation, end plugin.End) (plugin.Outcome, error) {
-				return plugin.Outcome{Reason: end.Err.Error()}, nil
-			}}
+			return &plugin.Plugin{
+				Name: "mutant",
+				AfterRun: func(_ context.Context, _ *session.Invocation, end plugin.End) (plugin.Outcome, error) {
+					return plugin.Outcome{Reason: end.Err.Error()}, nil
+				},
+			}
 		},
 		"an end that it does not know": func() *plugin.Plugin {
-			return &plugin.Plugin{Name: "mutant", AfterRun: func(_ context.Context, _ *session.Invocation, end plugin.End) (plugin.Outcome, error) {
-				if end.Kind == plugin.EndLeft {
-					panic("left?")
-				}
-				return plugin.Outcome{}, nil
-			}}
+			return &plugin.Plugin{
+				Name: "mutant",
+				AfterRun: func(_ context.Context, _ *session.Invocation, end plugin.End) (plugin.Outcome, error) {
+					if end.Kind == plugin.EndLeft {
+						panic("left?")
+					}
+					return plugin.Outcome{}, nil
+				},
+			}
 		},
 	},
 	"usable after a cancelled run": {
@@ -239,24 +262,27 @@ var mutants = map[string]map[string]func() *plugin.Plugin{
 		"it counts what it emitted as said": func() *plugin.Plugin {
 			said := map[string]bool{}
 			var mu sync.Mutex
-			return &plugin.Plugin{Name: "mutant", OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-				mu.Lock()
-				defer mu.Unlock()
-				if e.Author != session.User {
-					return plugin.Outcome{}, nil
-				}
-				text := inv.Key.User + e.Text()
-				if said[text] && !strings.Contains(e.Text(), "Thanks") {
-					for _, live := range inv.Live {
-						if live.Author == "plugin/mutant" {
-							return plugin.Outcome{}, nil
-						}
+			return &plugin.Plugin{
+				Name: "mutant",
+				OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+					mu.Lock()
+					defer mu.Unlock()
+					if e.Author != session.User {
+						return plugin.Outcome{}, nil
 					}
-					return plugin.Outcome{}, errors.New("what I have said is not there")
-				}
-				said[text] = true
-				return emit(session.Reply("noted")), nil
-			}}
+					text := inv.Key.User + e.Text()
+					if said[text] && !strings.Contains(e.Text(), "Thanks") {
+						for _, live := range inv.Live {
+							if live.Author == "plugin/mutant" {
+								return plugin.Outcome{}, nil
+							}
+						}
+						return plugin.Outcome{}, errors.New("what I have said is not there")
+					}
+					said[text] = true
+					return emit(session.Reply("noted")), nil
+				},
+			}
 		},
 	},
 	"sessions at once": {
@@ -364,10 +390,13 @@ func TestHangsAreCaught(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				free := make(chan struct{})
-				p := &plugin.Plugin{Name: "mutant", OnEvent: func(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error) {
-					<-free
-					return plugin.Outcome{}, nil
-				}}
+				p := &plugin.Plugin{
+					Name: "mutant",
+					OnEvent: func(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error) {
+						<-free
+						return plugin.Outcome{}, nil
+					},
+				}
 				err := c.Run(t.Context(), p)
 				close(free)
 				if err == nil || !strings.Contains(err.Error(), "did not return") {

@@ -63,7 +63,7 @@ func (w *watcher) call(p *plugin.Plugin, hook plugin.Hook, inv *session.Invocati
 	w.mu.Lock()
 	hung := w.broken[returns]
 	w.mu.Unlock()
-	if hung != nil { // once is enough
+	if hung != nil { // a hook did not return: no other is called, so that the case ends
 		return plugin.Outcome{}, hung
 	}
 	before := snapshot(inv, e)
@@ -183,7 +183,7 @@ func same(a, b [][]byte) bool {
 	return true
 }
 
-// asked says what an outcome asks for.
+// asked lists the fields of an outcome, for an error text.
 func asked(o plugin.Outcome) string {
 	return fmt.Sprintf("replace: %t, emit: %d, withhold: %t, stop: %t, reason: %q, unchecked: %q", o.Replace != nil, len(o.Emit), o.Withhold, o.Stop, o.Reason, o.Unchecked)
 }

@@ -33,7 +33,10 @@ type byHand struct {
 
 // handStarted starts a plugin of this binary that listens at a socket.
 func handStarted(t *testing.T, socket, name string, args ...string) *byHand {
-	h := &byHand{Cmd: exec.Command(os.Args[0], append([]string{testplugin.AsPlugin, name}, args...)...), socket: socket}
+	h := &byHand{
+		Cmd:    exec.Command(os.Args[0], append([]string{testplugin.AsPlugin, name}, args...)...),
+		socket: socket,
+	}
 	h.Env = append(os.Environ(), transport.EnvAttach+"="+socket, "GORACE=atexit_sleep_ms=0")
 	h.Stderr = &h.stderr
 	require.NoError(t, h.Start())
@@ -78,7 +81,8 @@ func attached(t *testing.T, c Config) (*Host, *testplugin.Log) {
 }
 
 func say(h *Host, text string) (string, error) {
-	out, err := h.Plugin().OnEvent(context.Background(), &session.Invocation{}, testplugin.TextEvent(text))
+	out, err := h.Plugin().
+		OnEvent(context.Background(), &session.Invocation{}, testplugin.TextEvent(text))
 	if err != nil || len(out.Emit) == 0 {
 		return "", err
 	}
@@ -114,7 +118,10 @@ func TestAttach(t *testing.T) {
 	said, err = say(two, "say still there")
 	require.NoError(t, err)
 	require.Equal(t, "still there", said)
-	require.NoError(t, two.Reload(t.Context(), Config{Attach: socket, Name: "other", Log: testplugin.Discard}))
+	require.NoError(
+		t,
+		two.Reload(t.Context(), Config{Attach: socket, Name: "other", Log: testplugin.Discard}),
+	)
 	said, err = say(two, "say again")
 	require.NoError(t, err)
 	require.Equal(t, "again", said)
@@ -135,7 +142,12 @@ func TestAttachAgain(t *testing.T) {
 		_, err := say(h, "wait")
 		failed <- err
 	}()
-	require.Eventually(t, func() bool { h.mu.Lock(); defer h.mu.Unlock(); return len(h.calls.Running()) == 1 }, time.Minute, time.Millisecond)
+	require.Eventually(
+		t,
+		func() bool { h.mu.Lock(); defer h.mu.Unlock(); return len(h.calls.Running()) == 1 },
+		time.Minute,
+		time.Millisecond,
+	)
 	dev.killed()
 	err := <-failed
 	require.ErrorIs(t, err, ErrGone)
@@ -144,7 +156,11 @@ func TestAttachAgain(t *testing.T) {
 	for range 2 {
 		_, err = say(h, "say hello")
 		require.ErrorIs(t, err, ErrGone)
-		require.ErrorContains(t, err, "nobody listens there; start it, for instance with PLUGHOOK_ATTACH="+socket)
+		require.ErrorContains(
+			t,
+			err,
+			"nobody listens there; start it, for instance with PLUGHOOK_ATTACH="+socket,
+		)
 	}
 	dev = handStarted(t, socket, "asked") // where the one that was killed has left its socket
 	said, err := say(h, "say hello")
@@ -199,7 +215,12 @@ func TestAttachWithSettings(t *testing.T) {
 // attached to: with frames too.
 func TestAttachToAHandshake(t *testing.T) {
 	cmd := exec.Command(os.Args[0], testplugin.AsPlugin, "asked")
-	cmd.Env = append(os.Environ(), transport.CookieKey+"="+transport.CookieValue, "PLUGIN_UNIX_SOCKET_DIR="+filepath.Dir(socketPath(t)), "GORACE=atexit_sleep_ms=0")
+	cmd.Env = append(
+		os.Environ(),
+		transport.CookieKey+"="+transport.CookieValue,
+		"PLUGIN_UNIX_SOCKET_DIR="+filepath.Dir(socketPath(t)),
+		"GORACE=atexit_sleep_ms=0",
+	)
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()

@@ -21,11 +21,15 @@ var errNobody = errors.New("nobody listens")
 func TestAttachedIsNotWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeProcesses{plugin: func(*fakeProcess) *plugin.Plugin {
-			return pluginWith(func(ctx context.Context, _ plugin.Hook, _ *session.Invocation) (plugin.Outcome, error) {
-				_, bounded := ctx.Deadline()
-				time.Sleep(time.Hour)
-				return plugin.Outcome{Reason: map[bool]string{true: "bounded", false: "at leisure"}[bounded]}, nil
-			}, allHooks...)
+			return pluginWith(
+				func(ctx context.Context, _ plugin.Hook, _ *session.Invocation) (plugin.Outcome, error) {
+					_, bounded := ctx.Deadline()
+					time.Sleep(time.Hour)
+					return plugin.Outcome{
+						Reason: map[bool]string{true: "bounded", false: "at leisure"}[bounded],
+					}, nil
+				},
+				allHooks...)
 		}}
 		h := f.open(t, Config{Attach: "/debugged.sock"})
 		f.process(1).mute.Store(true)
@@ -43,10 +47,12 @@ func TestAttachedIsNotWatched(t *testing.T) {
 func TestAttachedTimeouts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeProcesses{plugin: func(p *fakeProcess) *plugin.Plugin {
-			return pluginWith(func(context.Context, plugin.Hook, *session.Invocation) (plugin.Outcome, error) {
-				<-p.ctx.Done()
-				return plugin.Outcome{}, nil
-			}, allHooks...)
+			return pluginWith(
+				func(context.Context, plugin.Hook, *session.Invocation) (plugin.Outcome, error) {
+					<-p.ctx.Done()
+					return plugin.Outcome{}, nil
+				},
+				allHooks...)
 		}}
 		h := f.open(t, Config{Attach: "/debugged.sock", Timeout: time.Minute})
 		began := time.Now()

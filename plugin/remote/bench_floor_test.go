@@ -30,8 +30,13 @@ import (
 func init() {
 	testplugin.Programs["floor"] = floorMain
 	testplugin.Programs["stock"] = func() {
-		goplugin.Serve(&goplugin.ServeConfig{HandshakeConfig: transport.Handshake, GRPCServer: goplugin.DefaultGRPCServer,
-			Plugins: goplugin.PluginSet{transport.PluginKind: &stockPlugin{}}})
+		goplugin.Serve(
+			&goplugin.ServeConfig{
+				HandshakeConfig: transport.Handshake,
+				GRPCServer:      goplugin.DefaultGRPCServer,
+				Plugins:         goplugin.PluginSet{transport.PluginKind: &stockPlugin{}},
+			},
+		)
 	}
 }
 
@@ -102,26 +107,48 @@ type stockPlugin struct {
 // GRPCServer implements goplugin.GRPCPlugin.
 func (*stockPlugin) GRPCServer(_ *goplugin.GRPCBroker, s *grpc.Server) error {
 	answer := wrapperspb.Bytes(make([]byte, answerSize))
-	s.RegisterService(&grpc.ServiceDesc{ServiceName: "bench.Stock", HandlerType: (*any)(nil), Methods: []grpc.MethodDesc{{MethodName: "Call",
-		Handler: func(_ any, _ context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
-			data := new(wrapperspb.BytesValue)
-			if err := decode(data); err != nil {
-				return nil, err
-			}
-			_, err := message.DecodeEvent(data.Value)
-			return answer, err
-		}}}}, s)
+	s.RegisterService(
+		&grpc.ServiceDesc{
+			ServiceName: "bench.Stock",
+			HandlerType: (*any)(nil),
+			Methods: []grpc.MethodDesc{{MethodName: "Call",
+				Handler: func(_ any, _ context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+					data := new(wrapperspb.BytesValue)
+					if err := decode(data); err != nil {
+						return nil, err
+					}
+					_, err := message.DecodeEvent(data.Value)
+					return answer, err
+				}}},
+		},
+		s,
+	)
 	return nil
 }
 
 // GRPCClient implements goplugin.GRPCPlugin.
-func (*stockPlugin) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, c *grpc.ClientConn) (any, error) {
+func (*stockPlugin) GRPCClient(
+	_ context.Context,
+	_ *goplugin.GRPCBroker,
+	c *grpc.ClientConn,
+) (any, error) {
 	return c, nil
 }
 
 func stock(b *testing.B, size int) func() error {
-	client := goplugin.NewClient(&goplugin.ClientConfig{HandshakeConfig: transport.Handshake, Plugins: goplugin.PluginSet{transport.PluginKind: &stockPlugin{}},
-		Cmd: exec.Command(os.Args[0], testplugin.AsPlugin, "stock"), AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC}, Logger: hclog.NewNullLogger()})
+	client := goplugin.NewClient(
+		&goplugin.ClientConfig{
+			HandshakeConfig: transport.Handshake,
+			Plugins:         goplugin.PluginSet{transport.PluginKind: &stockPlugin{}},
+			Cmd: exec.Command(
+				os.Args[0],
+				testplugin.AsPlugin,
+				"stock",
+			),
+			AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
+			Logger:           hclog.NewNullLogger(),
+		},
+	)
 	b.Cleanup(client.Kill)
 	rpc, err := client.Client()
 	require.NoError(b, err)

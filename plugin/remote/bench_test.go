@@ -58,16 +58,22 @@ func callHook(b *testing.B, size int) func() error {
 // sized returns a new event of size bytes of JSON, about.
 func sized(size int) *session.Event {
 	e := session.Reply(filler[:size-150])
-	e.ID, e.InvocationID, e.Author, e.Timestamp = "0195d3a4-0000-7000-8000-000000000001", "i", "bot", time.Unix(1700000000, 0)
+	e.ID, e.InvocationID, e.Author, e.Timestamp = "0195d3a4-0000-7000-8000-000000000001", "i", "bot", time.Unix(
+		1700000000,
+		0,
+	)
 	return e
 }
 
-var filler = strings.Repeat(`Some lines of text, as people and models write it: some sentences to a line, and
+var filler = strings.Repeat(
+	`Some lines of text, as people and models write it: some sentences to a line, and
 most of them without anything that JSON would have to write in another way. Only
 now and then there is "something in quotes", a word as `+"naïve"+` as this one, or a blank
 line, which ends what belongs together.
 
-`, 1<<8)
+`,
+	1<<8,
+)
 
 // rounds measures ways to call a process in turn, n calls each, and keeps what each round has
 // shown: on a machine that others use, only what was measured at the same time can be compared.
@@ -139,14 +145,17 @@ func BenchmarkHook(b *testing.B) {
 			data, err := sized(size).MarshalJSON()
 			require.NoError(b, err)
 			floor := floor(b)
-			r := &rounds{n: 200, calls: map[string]func() error{"floor": func() error { return floor(data) },
-				"stock": stock(b, size), "hook": callHook(b, size), "json": func() error {
-					data, err := sized(size).MarshalJSON()
-					if err == nil {
-						_, err = message.DecodeEvent(data)
-					}
-					return err
-				}}}
+			r := &rounds{
+				n: 200,
+				calls: map[string]func() error{"floor": func() error { return floor(data) },
+					"stock": stock(b, size), "hook": callHook(b, size), "json": func() error {
+						data, err := sized(size).MarshalJSON()
+						if err == nil {
+							_, err = message.DecodeEvent(data)
+						}
+						return err
+					}},
+			}
 			r.run(b)
 			b.ReportMetric(0, "ns/op")
 			for name := range r.calls {
@@ -201,7 +210,13 @@ func BenchmarkCallers(b *testing.B) {
 // an exec of the same one that ends at once.
 func BenchmarkStart(b *testing.B) {
 	c := command("asked")
-	r := &rounds{n: 1, calls: map[string]func() error{"exec": func() error { return exec.Command(os.Args[0], testplugin.AsPlugin, "exits").Run() }, "start": nil}}
+	r := &rounds{
+		n: 1,
+		calls: map[string]func() error{
+			"exec":  func() error { return exec.Command(os.Args[0], testplugin.AsPlugin, "exits").Run() },
+			"start": nil,
+		},
+	}
 	var last *pluginProcess
 	stop := func() {
 		if last != nil {
@@ -236,7 +251,10 @@ func BenchmarkNotCalled(b *testing.B) {
 		"unsubscribed": func() *plugin.Plugin { return pluginWith(nil, plugin.BeforeRun) },
 		"filtered": func() *plugin.Plugin {
 			p := pluginWith(nil, plugin.OnEvent)
-			p.Filter = &plugin.Filter{Authors: []string{"someone"}, Has: []plugin.EventFeature{plugin.HasCall}}
+			p.Filter = &plugin.Filter{
+				Authors: []string{"someone"},
+				Has:     []plugin.EventFeature{plugin.HasCall},
+			}
 			return p
 		},
 		"called": func() *plugin.Plugin { return &plugin.Plugin{OnEvent: asksNothing} },
@@ -251,16 +269,23 @@ func BenchmarkNotCalled(b *testing.B) {
 				list = append(list, p)
 			}
 		}
-		list = append(list, &plugin.Plugin{Name: "last", OnEvent: asksNothing}) // the first that is called costs more
-		bot := agent.New("bot", "", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
-			return func(yield func(*session.Event, error) bool) {
-				for range events {
-					if !yield(session.Reply("a short answer"), nil) {
-						return
+		list = append(
+			list,
+			&plugin.Plugin{Name: "last", OnEvent: asksNothing},
+		) // the first that is called costs more
+		bot := agent.New(
+			"bot",
+			"",
+			func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
+				return func(yield func(*session.Event, error) bool) {
+					for range events {
+						if !yield(session.Reply("a short answer"), nil) {
+							return
+						}
 					}
 				}
-			}
-		})
+			},
+		)
 		n := 0
 		sessions := memory.New()
 		run, err := runner.New(runner.Options{Agent: bot, Sessions: sessions, Plugins: list})
@@ -277,12 +302,18 @@ func BenchmarkNotCalled(b *testing.B) {
 	}
 	r.run(b)
 	allocations := func(kind string) float64 {
-		return testing.AllocsPerRun(5, func() { require.NoError(b, r.calls[kind]()) }) / plugins / events
+		return testing.AllocsPerRun(
+			5,
+			func() { require.NoError(b, r.calls[kind]()) },
+		) / plugins / events
 	}
 	b.ReportMetric(0, "ns/op")
 	for _, kind := range []string{"unsubscribed", "filtered", "called"} {
 		// Others on the machine only add to what it takes, so the least is nearest.
-		b.ReportMetric((slices.Min(r.p50[kind])-slices.Min(r.p50["none"]))*1000/plugins/events, kind+"-ns")
+		b.ReportMetric(
+			(slices.Min(r.p50[kind])-slices.Min(r.p50["none"]))*1000/plugins/events,
+			kind+"-ns",
+		)
 		b.ReportMetric(math.Round(10*(allocations(kind)-allocations("none")))/10, kind+"-allocs")
 	}
 }

@@ -26,7 +26,7 @@ func (h *Host) call(ctx context.Context, inv *session.Invocation, a plugin.Args)
 		return out, nil
 	}
 
-	// A caller that has left gets its own reason, and the call has not failed.
+	// If the caller has cancelled the call, the error is the caller's, and does not count as a failure of the hook.
 	if ctx.Err() != nil {
 		return plugin.Outcome{}, err
 	}

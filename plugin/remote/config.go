@@ -121,7 +121,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// program tells what is started from everything else that can be.
+// program is a text that is equal for two configurations only if they start the same program.
 func (c Config) program() string {
 	if c.Attach != "" {
 		return "attached to " + c.Attach
@@ -192,7 +192,7 @@ func (c Config) starts() bool {
 		c.Isolation != "" || c.Limits != Limits{}
 }
 
-// label names the plugin before it has said its name.
+// label names the plugin in errors before the process has told its name.
 func (c Config) label() string {
 	if c.Name != "" {
 		return c.Name

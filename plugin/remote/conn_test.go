@@ -22,8 +22,17 @@ func TestAnAnswerThatIsDecodedLate(t *testing.T) {
 	defer c.all.Wait()
 	defer c.end(io.EOF)
 	defer cancel(nil)
-	answer := answer{PluginMessage: &wire.PluginMessage{Message: &wire.PluginMessage_Outcome{Outcome: &wire.Outcome{Request: &wire.ModelRequest{Model: "another"}}}}}
-	a := plugin.Args{Hook: plugin.BeforeModel, Request: &model.Request{Model: "asked", Contents: []*genai.Content{}}}
+	answer := answer{
+		PluginMessage: &wire.PluginMessage{
+			Message: &wire.PluginMessage_Outcome{
+				Outcome: &wire.Outcome{Request: &wire.ModelRequest{Model: "another"}},
+			},
+		},
+	}
+	a := plugin.Args{
+		Hook:    plugin.BeforeModel,
+		Request: &model.Request{Model: "asked", Contents: []*genai.Content{}},
+	}
 	_, err := c.take(ctx, answer, a)
 	require.NoError(t, err)
 	require.Equal(t, "another", a.Request.Model)

@@ -21,9 +21,11 @@ import (
 // numbered returns processes whose plugin answers with the number of its process as the reason.
 func numbered() *fakeProcesses {
 	return &fakeProcesses{plugin: func(p *fakeProcess) *plugin.Plugin {
-		return pluginWith(func(context.Context, plugin.Hook, *session.Invocation) (plugin.Outcome, error) {
-			return plugin.Outcome{Reason: strconv.Itoa(p.n)}, nil
-		}, allHooks...)
+		return pluginWith(
+			func(context.Context, plugin.Hook, *session.Invocation) (plugin.Outcome, error) {
+				return plugin.Outcome{Reason: strconv.Itoa(p.n)}, nil
+			},
+			allHooks...)
 	}}
 }
 
@@ -37,10 +39,12 @@ func requireAnswer(t testing.TB, h *Host, hook plugin.Hook, id, reason string) {
 func TestTimeouts(t *testing.T) {
 	hang := func(background, observer bool) *fakeProcesses {
 		return &fakeProcesses{plugin: func(p *fakeProcess) *plugin.Plugin {
-			q := pluginWith(func(context.Context, plugin.Hook, *session.Invocation) (plugin.Outcome, error) {
-				<-p.ctx.Done()
-				return plugin.Outcome{}, nil
-			}, allHooks...)
+			q := pluginWith(
+				func(context.Context, plugin.Hook, *session.Invocation) (plugin.Outcome, error) {
+					<-p.ctx.Done()
+					return plugin.Outcome{}, nil
+				},
+				allHooks...)
 			q.Background, q.Observer = background, observer
 			return q
 		}}
@@ -79,10 +83,12 @@ func TestTimeouts(t *testing.T) {
 func TestCallerLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeProcesses{plugin: func(p *fakeProcess) *plugin.Plugin {
-			return pluginWith(func(ctx context.Context, _ plugin.Hook, _ *session.Invocation) (plugin.Outcome, error) {
-				<-ctx.Done()
-				return plugin.Outcome{}, ctx.Err()
-			}, allHooks...)
+			return pluginWith(
+				func(ctx context.Context, _ plugin.Hook, _ *session.Invocation) (plugin.Outcome, error) {
+					<-ctx.Done()
+					return plugin.Outcome{}, ctx.Err()
+				},
+				allHooks...)
 		}}
 		h := f.open(t, Config{})
 		for range 2 * breakerRow {
@@ -112,14 +118,37 @@ func TestHealth(t *testing.T) {
 		h := f.open(t, Config{SHA256: "abc"})
 		began := time.Now()
 		requireAnswer(t, h, plugin.OnEvent, "i", "1")
-		require.Equal(t, Health{State: Ready, Since: began, Generation: 1, PID: 1001, Calls: 1, Version: "1.0.1", Digest: "abc"}, h.Health())
+		require.Equal(
+			t,
+			Health{
+				State:      Ready,
+				Since:      began,
+				Generation: 1,
+				PID:        1001,
+				Calls:      1,
+				Version:    "1.0.1",
+				Digest:     "abc",
+			},
+			h.Health(),
+		)
 		time.Sleep(time.Second)
 		f.process(1).die()
 		synctest.Wait()
 		s := h.Health()
 		require.Contains(t, s.LastError, "remote: the plugin is gone")
 		s.LastError = ""
-		require.Equal(t, Health{State: Restarting, Since: began.Add(time.Second), Generation: 1, Calls: 1, Version: "1.0.1", Digest: "abc"}, s)
+		require.Equal(
+			t,
+			Health{
+				State:      Restarting,
+				Since:      began.Add(time.Second),
+				Generation: 1,
+				Calls:      1,
+				Version:    "1.0.1",
+				Digest:     "abc",
+			},
+			s,
+		)
 		_, err := fire(t.Context(), h.Plugin(), plugin.OnEvent, "i")
 		require.ErrorIs(t, err, plugin.ErrTimeout)
 		require.ErrorContains(t, err, "starting again")
@@ -127,7 +156,21 @@ func TestHealth(t *testing.T) {
 		s = h.Health()
 		require.Contains(t, s.LastError, "starting again")
 		s.LastError = ""
-		require.Equal(t, Health{State: Ready, Since: began.Add(2 * time.Second), Generation: 2, PID: 1002, Restarts: 1, Calls: 2, Failures: 1, Version: "1.0.2", Digest: "abc"}, s)
+		require.Equal(
+			t,
+			Health{
+				State:      Ready,
+				Since:      began.Add(2 * time.Second),
+				Generation: 2,
+				PID:        1002,
+				Restarts:   1,
+				Calls:      2,
+				Failures:   1,
+				Version:    "1.0.2",
+				Digest:     "abc",
+			},
+			s,
+		)
 		f.done(t, h)
 		require.Equal(t, Closed, h.Health().State)
 		for _, line := range []string{"plugin started", "plugin's process ended", "plugin restarted"} {
@@ -303,10 +346,12 @@ func TestHeartbeat(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeProcesses{plugin: func(p *fakeProcess) *plugin.Plugin {
-			return pluginWith(func(context.Context, plugin.Hook, *session.Invocation) (plugin.Outcome, error) {
-				time.Sleep(time.Hour)
-				return plugin.Outcome{}, nil
-			}, allHooks...)
+			return pluginWith(
+				func(context.Context, plugin.Hook, *session.Invocation) (plugin.Outcome, error) {
+					time.Sleep(time.Hour)
+					return plugin.Outcome{}, nil
+				},
+				allHooks...)
 		}}
 		h := f.open(t, Config{Timeout: 2 * time.Hour})
 		_, err := fire(t.Context(), h.Plugin(), plugin.OnEvent, "i")
@@ -321,12 +366,16 @@ func TestBreakerOfAHook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := true
 		f := &fakeProcesses{plugin: func(p *fakeProcess) *plugin.Plugin {
-			return pluginWith(func(_ context.Context, hook plugin.Hook, _ *session.Invocation) (plugin.Outcome, error) {
-				if hook == plugin.OnEvent && broken {
-					return plugin.Outcome{}, errBoom
-				}
-				return plugin.Outcome{Withhold: true, Stop: true}, nil
-			}, plugin.OnEvent, plugin.BeforeModel)
+			return pluginWith(
+				func(_ context.Context, hook plugin.Hook, _ *session.Invocation) (plugin.Outcome, error) {
+					if hook == plugin.OnEvent && broken {
+						return plugin.Outcome{}, errBoom
+					}
+					return plugin.Outcome{Withhold: true, Stop: true}, nil
+				},
+				plugin.OnEvent,
+				plugin.BeforeModel,
+			)
 		}}
 		h := f.open(t, Config{})
 		for i := range 2 * breakerRow {
@@ -354,12 +403,14 @@ func TestBreakerOfAHook(t *testing.T) {
 func TestCrashUnderManyCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeProcesses{plugin: func(p *fakeProcess) *plugin.Plugin {
-			return pluginWith(func(context.Context, plugin.Hook, *session.Invocation) (plugin.Outcome, error) {
-				if p.n == 1 {
-					<-p.ctx.Done()
-				}
-				return plugin.Outcome{}, nil
-			}, allHooks...)
+			return pluginWith(
+				func(context.Context, plugin.Hook, *session.Invocation) (plugin.Outcome, error) {
+					if p.n == 1 {
+						<-p.ctx.Done()
+					}
+					return plugin.Outcome{}, nil
+				},
+				allHooks...)
 		}}
 		h := f.open(t, Config{})
 		var calls sync.WaitGroup

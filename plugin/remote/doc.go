@@ -8,8 +8,8 @@
 // happens:
 //
 //  1. Start (start.go) checks the configuration (config.go), starts the process (package
-//     plugin/internal/process: pinned files, isolation, limits, standard output and standard
-//     error), connects to it, gives it its settings, learns which hooks it has, and opens one
+//     plugin/internal/process, with pinned, privatedir and sandbox for pinned files, sockets,
+//     isolation and limits), connects to it, gives it its settings, learns which hooks it has, and opens one
 //     stream for all calls (stream.go).
 //  2. A Host (host.go) looks after that process: it is the first generation. watch.go sends
 //     heartbeats and sees the process end.
@@ -28,4 +28,7 @@
 // A plugin can also be started by hand, under a debugger, and attached to (Config.Attach,
 // attach.go). Loopback (loopback.go) encodes and decodes all calls of a plugin without any
 // process, for tests. health.go says how a plugin is.
+//
+// A new setting of a plugin's process: a field of Config with its check in config.go, passed on to process.Spec if it is
+// about the start. A new fault that the host has to survive: a row of faults or processFaults in the tests.
 package remote

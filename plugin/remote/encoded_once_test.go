@@ -23,12 +23,22 @@ func (c countedValue) MarshalJSON() ([]byte, error) {
 // An event that goes to many plugins is encoded once, also if they are called at once.
 func TestAnEventIsEncodedOnce(t *testing.T) {
 	n := 0
-	e := &session.Event{ID: "e1", Author: "bot", Content: genai.NewContentFromText("hello", genai.RoleModel), CustomMetadata: map[string]any{"key": countedValue{&n}}}
+	e := &session.Event{
+		ID:             "e1",
+		Author:         "bot",
+		Content:        genai.NewContentFromText("hello", genai.RoleModel),
+		CustomMetadata: map[string]any{"key": countedValue{&n}},
+	}
 	inv := &session.Invocation{ID: "i", Key: session.Key{App: "app", User: "ann", ID: "s"}}
 	for i := range 10 {
-		p := Loopback(&plugin.Plugin{Name: fmt.Sprint("p", i), OnEvent: func(_ context.Context, _ *session.Invocation, got *session.Event) (plugin.Outcome, error) {
-			return plugin.Outcome{Reason: fmt.Sprint(got.CustomMetadata["key"])}, nil
-		}})
+		p := Loopback(
+			&plugin.Plugin{
+				Name: fmt.Sprint("p", i),
+				OnEvent: func(_ context.Context, _ *session.Invocation, got *session.Event) (plugin.Outcome, error) {
+					return plugin.Outcome{Reason: fmt.Sprint(got.CustomMetadata["key"])}, nil
+				},
+			},
+		)
 		out, err := p.OnEvent(t.Context(), inv, e)
 		require.NoError(t, err)
 		require.Equal(t, "counted", out.Reason)

@@ -63,7 +63,14 @@ type fakeProcess struct {
 
 func (f *fakeProcesses) launch(ctx context.Context, c Config, _ *slog.Logger) (*launched, error) {
 	life, kill := context.WithCancel(context.Background())
-	p := &fakeProcess{loop: &loop{ctx: life, toPlugin: make(chan []byte), toHost: make(chan []byte)}, config: c, kill: kill, frozen: make(chan struct{}), limit: 1 << 20, of: f}
+	p := &fakeProcess{
+		loop:   &loop{ctx: life, toPlugin: make(chan []byte), toHost: make(chan []byte)},
+		config: c,
+		kill:   kill,
+		frozen: make(chan struct{}),
+		limit:  1 << 20,
+		of:     f,
+	}
 	p.freeze = sync.OnceFunc(func() { close(p.frozen) })
 	f.mu.Lock()
 	f.all = append(f.all, p)
@@ -79,12 +86,23 @@ func (f *fakeProcesses) launch(ctx context.Context, c Config, _ *slog.Logger) (*
 		}
 	}
 	plug := f.plugin(p)
-	p.conn = newConn(limited{hostEnd{p.loop}, p.limit}, transport.DefaultMaxMessage, func(*wire.Log) {})
+	p.conn = newConn(
+		limited{hostEnd{p.loop}, p.limit},
+		transport.DefaultMaxMessage,
+		func(*wire.Log) {},
+	)
 	p.work.Go(func() {
 		_ = callee.Serve(life, p, plug, true)
 		kill()
 	})
-	return &launched{conn: p.conn, about: &wire.Description{Name: "guard", Version: fmt.Sprintf("1.0.%d", p.n)}, sub: message.Subscription(plug), pid: 1000 + p.n, traced: p.debugged.Load, stop: p.stop}, nil
+	return &launched{
+		conn:   p.conn,
+		about:  &wire.Description{Name: "guard", Version: fmt.Sprintf("1.0.%d", p.n)},
+		sub:    message.Subscription(plug),
+		pid:    1000 + p.n,
+		traced: p.debugged.Load,
+		stop:   p.stop,
+	}, nil
 }
 
 // stop is how a process is stopped: asked, and killed if it does not listen.
@@ -172,7 +190,9 @@ type tester interface {
 // open opens a host of fake processes, with its log in f.log.
 func (f *fakeProcesses) open(t tester, c Config) *Host {
 	c.Name = "guard"
-	c.Log = slog.New(slog.NewTextHandler(&locked{f: f}, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	c.Log = slog.New(
+		slog.NewTextHandler(&locked{f: f}, &slog.HandlerOptions{Level: slog.LevelDebug}),
+	)
 	h, err := openHost(t.Context(), c, f.launch)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = h.Close(context.Background()) })
@@ -224,17 +244,23 @@ func (f *fakeProcesses) done(t tester, h *Host) {
 
 // pluginWith returns a plugin with these hooks. They answer what do does, or nothing if that is
 // nil.
-func pluginWith(do func(ctx context.Context, hook plugin.Hook, inv *session.Invocation) (plugin.Outcome, error), list ...plugin.Hook) *plugin.Plugin {
+func pluginWith(
+	do func(ctx context.Context, hook plugin.Hook, inv *session.Invocation) (plugin.Outcome, error),
+	list ...plugin.Hook,
+) *plugin.Plugin {
 	s := &wire.Subscription{}
 	for _, hook := range list {
 		s.Hooks = append(s.Hooks, message.WireHook[hook])
 	}
-	p := message.Hooks(s, func(ctx context.Context, inv *session.Invocation, a plugin.Args) (plugin.Outcome, error) {
-		if do == nil {
-			return plugin.Outcome{}, nil
-		}
-		return do(ctx, a.Hook, inv)
-	})
+	p := message.Hooks(
+		s,
+		func(ctx context.Context, inv *session.Invocation, a plugin.Args) (plugin.Outcome, error) {
+			if do == nil {
+				return plugin.Outcome{}, nil
+			}
+			return do(ctx, a.Hook, inv)
+		},
+	)
 	p.Name = "guard"
 	return p
 }
@@ -242,7 +268,12 @@ func pluginWith(do func(ctx context.Context, hook plugin.Hook, inv *session.Invo
 var allHooks = []plugin.Hook{plugin.BeforeRun, plugin.BeforeModel, plugin.OnEvent, plugin.AfterRun}
 
 // fire calls a hook of an invocation, as a runner does.
-func fire(ctx context.Context, p *plugin.Plugin, hook plugin.Hook, id string) (plugin.Outcome, error) {
+func fire(
+	ctx context.Context,
+	p *plugin.Plugin,
+	hook plugin.Hook,
+	id string,
+) (plugin.Outcome, error) {
 	inv := &session.Invocation{ID: id, Key: session.Key{App: "app", User: "ann", ID: "s"}}
 	switch hook {
 	case plugin.BeforeRun:
@@ -256,22 +287,33 @@ func fire(ctx context.Context, p *plugin.Plugin, hook plugin.Hook, id string) (p
 }
 
 // turn runs one input under plugins, with an agent that asks a model once.
-func turn(t testing.TB, input string, plugins ...*plugin.Plugin) (events []*session.Event, models int, err error) {
-	bot := agent.New("bot", "", func(ctx context.Context, h *agent.Host) iter.Seq2[*session.Event, error] {
-		return func(yield func(*session.Event, error) bool) {
-			_, err := h.BeforeModel(ctx, func(*session.Invocation) (*model.Request, error) {
-				return &model.Request{Agent: "bot", Contents: []*genai.Content{genai.NewContentFromText(input, "user")}}, nil
-			})
-			if errors.Is(err, agent.ErrEnded) {
-				return
+func turn(
+	t testing.TB,
+	input string,
+	plugins ...*plugin.Plugin,
+) (events []*session.Event, models int, err error) {
+	bot := agent.New(
+		"bot",
+		"",
+		func(ctx context.Context, h *agent.Host) iter.Seq2[*session.Event, error] {
+			return func(yield func(*session.Event, error) bool) {
+				_, err := h.BeforeModel(ctx, func(*session.Invocation) (*model.Request, error) {
+					return &model.Request{
+						Agent:    "bot",
+						Contents: []*genai.Content{genai.NewContentFromText(input, "user")},
+					}, nil
+				})
+				if errors.Is(err, agent.ErrEnded) {
+					return
+				}
+				if models++; err != nil {
+					yield(nil, err)
+					return
+				}
+				yield(session.Reply("answer"), nil)
 			}
-			if models++; err != nil {
-				yield(nil, err)
-				return
-			}
-			yield(session.Reply("answer"), nil)
-		}
-	})
+		},
+	)
 	r, err := runner.New(runner.Options{Agent: bot, Sessions: memory.New(), Plugins: plugins})
 	require.NoError(t, err)
 	for e, failure := range r.Run(context.Background(), session.Key{App: "app", User: "ann", ID: "s"}, session.Message(input), session.RunConfig{Create: true}) {

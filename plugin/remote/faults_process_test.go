@@ -54,12 +54,17 @@ func faultyMain(fault string) {
 	if s, err := os.Stat(starts); err == nil && s.Size() > 1 && when == "before" {
 		_, _ = doFault(what)
 	}
-	serve.Plugin(&plugin.Plugin{Name: "guard", OnEvent: func(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error) {
-		if when == "during" {
-			return doFault(what)
-		}
-		return plugin.Outcome{}, nil
-	}})
+	serve.Plugin(
+		&plugin.Plugin{
+			Name: "guard",
+			OnEvent: func(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error) {
+				if when == "during" {
+					return doFault(what)
+				}
+				return plugin.Outcome{}, nil
+			},
+		},
+	)
 }
 
 func doFault(what string) (plugin.Outcome, error) {
@@ -75,12 +80,17 @@ func doFault(what string) (plugin.Outcome, error) {
 	case "garbage":
 		fmt.Println(strings.Repeat("garbage", 1000))
 		for fd := 3; fd < 64; fd++ { // HTTP/2 on the connections that there are
-			if kind, _ := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); strings.HasPrefix(kind, "socket:") {
+			if kind, _ := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); strings.HasPrefix(
+				kind,
+				"socket:",
+			) {
 				_, _ = syscall.Write(fd, []byte(strings.Repeat("\xff", 4096)))
 			}
 		}
 	case "oversize":
-		return plugin.Outcome{Emit: []*session.Event{session.Reply(strings.Repeat("x", 1<<20))}}, nil
+		return plugin.Outcome{
+			Emit: []*session.Event{session.Reply(strings.Repeat("x", 1<<20))},
+		}, nil
 	case "wrong version":
 		fmt.Println("1|99|unix|/nowhere|grpc")
 		select {}
@@ -134,7 +144,11 @@ var processFaults = []processFault{
 	{what: "SIGSTOP", when: "during", is: plugin.ErrTimeout},
 	{what: "garbage", when: "before", harmless: true}, // noise before the handshake
 	{what: "garbage", when: "during", is: ErrGone},
-	{what: "oversize", when: "before", input: strings.Repeat("x", 1<<20)}, // the message of the call is
+	{
+		what:  "oversize",
+		when:  "before",
+		input: strings.Repeat("x", 1<<20),
+	}, // the message of the call is
 	{what: "oversize", when: "during"},
 	{what: "wrong version", when: "before"},
 	{what: "wrong digest", when: "before", is: ErrQuarantined, says: ErrDigest.Error()},
@@ -155,28 +169,44 @@ func (x processFault) open(t *testing.T) (h *Host, left func() []int) {
 	starts, pinned := filepath.Join(dir, "starts"), filepath.Join(dir, "source")
 	require.NoError(t, os.WriteFile(pinned, []byte("as pinned"), 0o600))
 	sum := sha256.Sum256([]byte("as pinned"))
-	c := Config{Name: "guard", Command: []string{self}, Env: testplugin.Env(envFault+"="+x.what+"/"+x.when, envStarts+"="+starts),
-		Files: map[string]string{pinned: hex.EncodeToString(sum[:])}, Timeout: 500 * time.Millisecond, MaxMessage: 128 << 10, Log: testplugin.Discard}
+	c := Config{
+		Name:    "guard",
+		Command: []string{self},
+		Env:     testplugin.Env(envFault+"="+x.what+"/"+x.when, envStarts+"="+starts),
+		Files: map[string]string{
+			pinned: hex.EncodeToString(sum[:]),
+		},
+		Timeout:    500 * time.Millisecond,
+		MaxMessage: 128 << 10,
+		Log:        testplugin.Discard,
+	}
 	if x.harmless || x.when == "during" && x.is != plugin.ErrTimeout {
 		c.Timeout = time.Minute // however busy the machine is
 	}
 	var mu sync.Mutex
 	var pids []int
-	h, err = openHost(t.Context(), c, func(ctx context.Context, c Config, log *slog.Logger) (*launched, error) {
-		l, err := launchProcess(ctx, c, log)
-		mu.Lock()
-		defer mu.Unlock()
-		if err == nil {
-			pids = append(pids, l.pid)
-		}
-		return l, err
-	})
+	h, err = openHost(
+		t.Context(),
+		c,
+		func(ctx context.Context, c Config, log *slog.Logger) (*launched, error) {
+			l, err := launchProcess(ctx, c, log)
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				pids = append(pids, l.pid)
+			}
+			return l, err
+		},
+	)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = h.Close(context.Background()) })
 	left = func() []int {
 		mu.Lock()
 		defer mu.Unlock()
-		return slices.DeleteFunc(slices.Clone(pids), func(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) })
+		return slices.DeleteFunc(
+			slices.Clone(pids),
+			func(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) },
+		)
 	}
 	if x.what == "wrong digest" {
 		require.NoError(t, os.WriteFile(pinned, []byte("another"), 0o600))

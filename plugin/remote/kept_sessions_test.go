@@ -129,7 +129,10 @@ func TestAPluginSeesEachInvocationAsItIs(t *testing.T) {
 			case "model":
 				request := &model.Request{Agent: "bot"}
 				for _, e := range s.live {
-					request.Contents = append(request.Contents, genai.NewContentFromText(e.Text(), genai.RoleUser))
+					request.Contents = append(
+						request.Contents,
+						genai.NewContentFromText(e.Text(), genai.RoleUser),
+					)
 				}
 				want = seen(inv, nil, request)
 				_, err = p.BeforeModel(r.Context(), inv, request)
@@ -150,14 +153,23 @@ func TestAPluginSeesEachInvocationAsItIs(t *testing.T) {
 // A session that was deleted is gone for plugins, too: the next one under its key begins with nothing.
 func TestAPluginSeesNothingOfADeletedSession(t *testing.T) {
 	var got []string
-	p := Loopback(&plugin.Plugin{Name: "looks", BeforeRun: func(_ context.Context, inv *session.Invocation) (plugin.Outcome, error) {
-		got = append(got, inv.Input.Text())
-		return plugin.Outcome{}, nil
-	}})
+	p := Loopback(
+		&plugin.Plugin{
+			Name: "looks",
+			BeforeRun: func(_ context.Context, inv *session.Invocation) (plugin.Outcome, error) {
+				got = append(got, inv.Input.Text())
+				return plugin.Outcome{}, nil
+			},
+		},
+	)
 	store := memory.New()
-	bot := agent.New("bot", "", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
-		return func(yield func(*session.Event, error) bool) { yield(session.Reply("yes"), nil) }
-	})
+	bot := agent.New(
+		"bot",
+		"",
+		func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
+			return func(yield func(*session.Event, error) bool) { yield(session.Reply("yes"), nil) }
+		},
+	)
 	r, err := runner.New(runner.Options{Agent: bot, Sessions: store, Plugins: []*plugin.Plugin{p}})
 	require.NoError(t, err)
 	defer r.Close(context.Background())

@@ -45,7 +45,12 @@ func TestMemoryDoesNotGrowWithSessions(t *testing.T) {
 	h, err := Open(t.Context(), c)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = h.Close(context.Background()) })
-	require.Eventually(t, func() bool { return testplugin.AskHeap(t, h.Plugin()) > 16<<20 }, time.Minute, 10*time.Millisecond,
-		"its ballast, which a plugin's process has a second after its start")
+	require.Eventually(
+		t,
+		func() bool { return testplugin.AskHeap(t, h.Plugin()) > 16<<20 },
+		time.Minute,
+		10*time.Millisecond,
+		"its ballast, which a plugin's process has a second after its start",
+	)
 	testplugin.ManySessions(t, h.Plugin(), func() int { return testplugin.AskHeap(t, h.Plugin()) })
 }

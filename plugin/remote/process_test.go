@@ -30,21 +30,36 @@ func init() {
 	testplugin.Programs["host"] = func() {
 		p, err := start(context.Background(), command("asked"), slog.New(slog.DiscardHandler))
 		if err == nil {
-			_, err = p.conn.call(context.Background(), &session.Invocation{}, plugin.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent("child here " + os.Args[3])})
+			_, err = p.conn.call(
+				context.Background(),
+				&session.Invocation{},
+				plugin.Args{
+					Hook:  plugin.OnEvent,
+					Event: testplugin.TextEvent("child here " + os.Args[3]),
+				},
+			)
 		}
 		fmt.Println("started", err)
 		select {}
 	}
 	// starting host is killed while it starts a plugin.
 	testplugin.Programs["starting host"] = func() {
-		_, err := start(context.Background(), command("hangs", os.Args[3]), slog.New(slog.DiscardHandler))
+		_, err := start(
+			context.Background(),
+			command("hangs", os.Args[3]),
+			slog.New(slog.DiscardHandler),
+		)
 		fmt.Println(err)
 	}
 }
 
 func command(name string, args ...string) Config {
 	// A binary that was built to find races sleeps before it exits, and on a busy machine it takes long to start.
-	return Config{Command: testplugin.CommandLine(name, args...), Env: testplugin.Env(), StartTimeout: time.Minute}
+	return Config{
+		Command:      testplugin.CommandLine(name, args...),
+		Env:          testplugin.Env(),
+		StartTimeout: time.Minute,
+	}
 }
 
 // started starts a process for a test.
@@ -60,7 +75,11 @@ func started(t testing.TB, c Config) (*pluginProcess, *testplugin.Log) {
 func question(t testing.TB, p *pluginProcess, text string) (string, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	out, err := p.conn.call(ctx, &session.Invocation{}, plugin.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent(text)})
+	out, err := p.conn.call(
+		ctx,
+		&session.Invocation{},
+		plugin.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent(text)},
+	)
 	if err != nil {
 		return "", err
 	}
@@ -139,7 +158,11 @@ func TestProcessesThatDoNotStart(t *testing.T) {
 			require.NotContains(t, err.Error(), "first words", "2 KB of stderr are enough")
 		})
 	}
-	_, err := start(t.Context(), Config{Command: []string{"/no/such/plugin"}}, slog.New(slog.DiscardHandler))
+	_, err := start(
+		t.Context(),
+		Config{Command: []string{"/no/such/plugin"}},
+		slog.New(slog.DiscardHandler),
+	)
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.ErrorContains(t, err, "/no/such/plugin")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -290,7 +313,11 @@ func TestProcessesStop(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // enough to ask it
 			defer cancel()
-			_, err := p.conn.call(ctx, &session.Invocation{}, plugin.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent("hang")})
+			_, err := p.conn.call(
+				ctx,
+				&session.Invocation{},
+				plugin.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent("hang")},
+			)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			begin := time.Now()
 			require.ErrorContains(t, p.process.Stop(t.Context()), "was killed")
@@ -373,8 +400,14 @@ func TestThePluginsEnvironment(t *testing.T) {
 	}
 	for _, v := range env {
 		name, _, _ := strings.Cut(v, "=")
-		require.True(t, strings.HasPrefix(name, "PLUGIN_") || strings.HasPrefix(name, "PLUGHOOK_") || name == "GORACE" || name == "GRANTED" || name == "SET" ||
-			name == "PATH" || name == "HOME" || name == "LANG" || name == "TMPDIR" || name == "TZ", "it has %s", name)
+		require.True(
+			t,
+			strings.HasPrefix(name, "PLUGIN_") || strings.HasPrefix(name, "PLUGHOOK_") || name == "GORACE" || name == "GRANTED" || name == "SET" ||
+				name == "PATH" || name == "HOME" || name == "LANG" || name == "TMPDIR" ||
+				name == "TZ",
+			"it has %s",
+			name,
+		)
 	}
 	require.Contains(t, log.String(), "variable=NOT_THERE")
 	_, err := question(t, p, "crash granted-canary")

@@ -173,13 +173,15 @@ func TestReloadWithAContextThatEnds(t *testing.T) {
 func TestClose(t *testing.T) {
 	slow := func(d time.Duration) *fakeProcesses {
 		return &fakeProcesses{plugin: func(p *fakeProcess) *plugin.Plugin {
-			return pluginWith(func(context.Context, plugin.Hook, *session.Invocation) (plugin.Outcome, error) {
-				select {
-				case <-time.After(d):
-				case <-p.ctx.Done():
-				}
-				return plugin.Outcome{Reason: "done"}, nil
-			}, allHooks...)
+			return pluginWith(
+				func(context.Context, plugin.Hook, *session.Invocation) (plugin.Outcome, error) {
+					select {
+					case <-time.After(d):
+					case <-p.ctx.Done():
+					}
+					return plugin.Outcome{Reason: "done"}, nil
+				},
+				allHooks...)
 		}}
 	}
 	t.Run("waits for calls", func(t *testing.T) {
@@ -321,11 +323,18 @@ func TestCloseUnderLoad(t *testing.T) {
 			for i := range 16 {
 				load.Go(func() {
 					for n := 0; ; n++ {
-						_, err := fire(context.Background(), h.Plugin(), allHooks[n%4], strconv.Itoa(i+n/4))
+						_, err := fire(
+							context.Background(),
+							h.Plugin(),
+							allHooks[n%4],
+							strconv.Itoa(i+n/4),
+						)
 						if errors.Is(err, ErrClosed) {
 							return
 						}
-						if err != nil && !errors.Is(err, ErrGone) && !errors.Is(err, ErrQuarantined) && !errors.Is(err, plugin.ErrTimeout) {
+						if err != nil && !errors.Is(err, ErrGone) &&
+							!errors.Is(err, ErrQuarantined) &&
+							!errors.Is(err, plugin.ErrTimeout) {
 							t.Errorf("%v", err)
 						}
 						time.Sleep(time.Millisecond)
@@ -394,7 +403,11 @@ func TestInvariantsHoldInAnyOrder(t *testing.T) {
 			ids := rapid.SampledFrom([]string{"a", "b", "c", "d"})
 			r.Repeat(map[string]func(*rapid.T){
 				"call": func(r *rapid.T) {
-					id, hook := ids.Draw(r, "invocation"), rapid.SampledFrom(allHooks).Draw(r, "hook")
+					id, hook := ids.Draw(
+						r,
+						"invocation",
+					), rapid.SampledFrom(allHooks).
+						Draw(r, "hook")
 					was := began[id]
 					lives := was != 0 && f.process(was).ctx.Err() == nil
 					out, err := fire(context.Background(), h.Plugin(), hook, id)
@@ -434,7 +447,9 @@ func TestInvariantsHoldInAnyOrder(t *testing.T) {
 					require.Equal(r, n, h.Health().Generation)
 				},
 				"wait": func(r *rapid.T) {
-					time.Sleep(time.Duration(rapid.IntRange(1, 200).Draw(r, "seconds")) * time.Second)
+					time.Sleep(
+						time.Duration(rapid.IntRange(1, 200).Draw(r, "seconds")) * time.Second,
+					)
 				},
 				"": func(r *rapid.T) {
 					synctest.Wait()

@@ -32,11 +32,28 @@ func Example() {
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "audit.jsonl")
 	p, _ := audit.New(audit.Config{Path: path})
-	inv := &session.Invocation{ID: "i1", Key: session.Key{App: "shop", User: "ann", ID: "s1"}, Position: 1}
-	call := &session.Event{ID: "e1", InvocationID: "i1", Author: "desk", Timestamp: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC),
-		Content: genai.NewContentFromFunctionCall("pay", map[string]any{"card": "4111 1111 1111 1111"}, "model")}
+	inv := &session.Invocation{
+		ID:       "i1",
+		Key:      session.Key{App: "shop", User: "ann", ID: "s1"},
+		Position: 1,
+	}
+	call := &session.Event{
+		ID:           "e1",
+		InvocationID: "i1",
+		Author:       "desk",
+		Timestamp:    time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC),
+		Content: genai.NewContentFromFunctionCall(
+			"pay",
+			map[string]any{"card": "4111 1111 1111 1111"},
+			"model",
+		),
+	}
 	_, _ = p.OnEvent(context.Background(), inv, call)
-	_, _ = p.AfterRun(context.Background(), inv, plugin.End{Kind: plugin.EndStopped, Plugin: "policy", Reason: "no payments"})
+	_, _ = p.AfterRun(
+		context.Background(),
+		inv,
+		plugin.End{Kind: plugin.EndStopped, Plugin: "policy", Reason: "no payments"},
+	)
 	_ = p.Close(context.Background())
 	data, _ := os.ReadFile(path)
 	fmt.Print(regexp.MustCompile(`[0-9a-f]{58}"`).ReplaceAllString(string(data), `…"`))
@@ -48,20 +65,51 @@ func Example() {
 // loaded returns an event that has a secret wherever one can be.
 func loaded(secret string) *session.Event {
 	object := map[string]any{secret: secret, "error": secret}
-	e := &session.Event{ID: secret, Branch: secret, ErrorCode: secret, ErrorMessage: secret, FinishReason: genai.FinishReason(secret), ModelVersion: secret,
-		CustomMetadata: map[string]any{"note": secret}, LongRunningToolIDs: []string{secret},
-		Output: object, NodeInfo: &session.NodeInfo{Path: secret, OutputFor: []string{secret}, OutputOf: secret, Ended: true},
+	e := &session.Event{
+		ID:                 secret,
+		Branch:             secret,
+		ErrorCode:          secret,
+		ErrorMessage:       secret,
+		FinishReason:       genai.FinishReason(secret),
+		ModelVersion:       secret,
+		CustomMetadata:     map[string]any{"note": secret},
+		LongRunningToolIDs: []string{secret},
+		Output:             object,
+		NodeInfo: &session.NodeInfo{
+			Path:      secret,
+			OutputFor: []string{secret},
+			OutputOf:  secret,
+			Ended:     true,
+		},
 		Content: &genai.Content{Role: "model", Parts: []*genai.Part{
 			nil, {}, {Text: secret}, {Text: secret, Thought: true},
 			{FunctionCall: &genai.FunctionCall{Name: secret, ID: secret, Args: object}},
 			{FunctionResponse: &genai.FunctionResponse{Name: secret, ID: secret, Response: object}},
-			{InlineData: &genai.Blob{MIMEType: "text/plain; name=" + secret, Data: []byte(secret), DisplayName: secret}},
+			{
+				InlineData: &genai.Blob{
+					MIMEType:    "text/plain; name=" + secret,
+					Data:        []byte(secret),
+					DisplayName: secret,
+				},
+			},
 			{FileData: &genai.FileData{FileURI: secret, MIMEType: secret, DisplayName: secret}},
-			{ExecutableCode: &genai.ExecutableCode{Code: secret}}, {CodeExecutionResult: &genai.CodeExecutionResult{Output: secret}}}},
-		Actions: session.Actions{StateDelta: object, ArtifactDelta: map[string]int64{secret: 1}, TransferToAgent: secret, Route: []any{secret, true},
-			StateIncrement:             map[string]float64{"app:" + secret: 1},
-			RequestedToolConfirmations: map[string]session.Confirmation{secret: {Hint: secret, Payload: secret}}}}
-	n := plugin.Notes{Unchecked: []plugin.Note{{Plugin: "guard", Hook: plugin.OnEvent, Reason: secret}}}
+			{
+				ExecutableCode: &genai.ExecutableCode{Code: secret},
+			}, {CodeExecutionResult: &genai.CodeExecutionResult{Output: secret}}}},
+		Actions: session.Actions{
+			StateDelta:      object,
+			ArtifactDelta:   map[string]int64{secret: 1},
+			TransferToAgent: secret,
+			Route:           []any{secret, true},
+			StateIncrement:  map[string]float64{"app:" + secret: 1},
+			RequestedToolConfirmations: map[string]session.Confirmation{
+				secret: {Hint: secret, Payload: secret},
+			},
+		},
+	}
+	n := plugin.Notes{
+		Unchecked: []plugin.Note{{Plugin: "guard", Hook: plugin.OnEvent, Reason: secret}},
+	}
 	return n.With(e)
 }
 
@@ -73,12 +121,28 @@ func TestNothingThatWasSaidIsInIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "audit.jsonl")
 			p := create(t, audit.Config{Path: path, KeyFile: keyFile})
-			inv := &session.Invocation{ID: secret, Key: session.Key{App: "a", User: "u", ID: "s"}, Input: loaded(secret), State: map[string]any{"x": secret}}
+			inv := &session.Invocation{
+				ID:    secret,
+				Key:   session.Key{App: "a", User: "u", ID: "s"},
+				Input: loaded(secret),
+				State: map[string]any{"x": secret},
+			}
 			_, err := p.OnEvent(t.Context(), inv, loaded(secret))
 			require.NoError(t, err)
 			_, err = p.BeforeRun(t.Context(), inv)
 			require.NoError(t, err)
-			_, err = p.AfterRun(t.Context(), inv, plugin.End{Kind: plugin.EndFailed, Err: &plugin.Error{Plugin: "guard", Hook: plugin.OnEvent, Err: errors.New(secret)}})
+			_, err = p.AfterRun(
+				t.Context(),
+				inv,
+				plugin.End{
+					Kind: plugin.EndFailed,
+					Err: &plugin.Error{
+						Plugin: "guard",
+						Hook:   plugin.OnEvent,
+						Err:    errors.New(secret),
+					},
+				},
+			)
 			require.NoError(t, err)
 			text := read(t, path)
 			require.Equal(t, 3, strings.Count(text, "\n"))
@@ -86,12 +150,24 @@ func TestNothingThatWasSaidIsInIt(t *testing.T) {
 				require.NotContains(t, text, piece)
 			}
 			require.Contains(t, text, `"calls":[{"name":"(25 bytes)","id":"(25 bytes)","size":`)
-			require.Contains(t, text, `"node":"(25 bytes)","ended":true,"output":123,"route":["(25 bytes)","true"]`)
+			require.Contains(
+				t,
+				text,
+				`"node":"(25 bytes)","ended":true,"output":123,"route":["(25 bytes)","true"]`,
+			)
 			require.Contains(t, text, `"unchecked":[{"plugin":"guard","hook":"OnEvent"}]`)
-			require.Contains(t, text, `"end":{"kind":"failed","plugin":"guard","hook":"OnEvent","error":"error"}`)
+			require.Contains(
+				t,
+				text,
+				`"end":{"kind":"failed","plugin":"guard","hook":"OnEvent","error":"error"}`,
+			)
 			fingerprint, err := audit.Fingerprint([]byte("0123456789abcdef"), secret)
 			require.NoError(t, err)
-			require.Equal(t, keyFile != "", strings.Contains(text, `"fingerprint":"`+fingerprint+`"`))
+			require.Equal(
+				t,
+				keyFile != "",
+				strings.Contains(text, `"fingerprint":"`+fingerprint+`"`),
+			)
 		})
 	}
 }
@@ -102,7 +178,10 @@ func TestListsAreBounded(t *testing.T) {
 	p := create(t, audit.Config{Path: path})
 	e := &session.Event{Content: &genai.Content{}}
 	for i := range 10_000 {
-		e.Content.Parts = append(e.Content.Parts, genai.NewPartFromFunctionCall(fmt.Sprint("tool", i), nil))
+		e.Content.Parts = append(
+			e.Content.Parts,
+			genai.NewPartFromFunctionCall(fmt.Sprint("tool", i), nil),
+		)
 	}
 	require.NoError(t, offer(p, e, "e"))
 	require.Less(t, len(read(t, path)), 20_000)
@@ -110,7 +189,9 @@ func TestListsAreBounded(t *testing.T) {
 }
 
 // fresh finds what is new in each run of a recording that has invocations without an input.
-var fresh = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|"prev":"[0-9a-f]{64}",`)
+var fresh = regexp.MustCompile(
+	`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|"prev":"[0-9a-f]{64}",`,
+)
 
 // In process, through the encoding, and as a process: the same file to the byte.
 func TestTheSameFileEveryWay(t *testing.T) {
@@ -133,7 +214,10 @@ func TestTheSameFileEveryWay(t *testing.T) {
 				got := map[string]string{}
 				for _, name := range []string{"direct", "encoded", "process"} {
 					got[name] = read(t, filepath.Join(dir, name))
-					if strings.Contains(recording, "rich") { // it has invocations without an input, whose ids are new each time
+					if strings.Contains(
+						recording,
+						"rich",
+					) { // it has invocations without an input, whose ids are new each time
 						got[name] = fresh.ReplaceAllString(got[name], "")
 					}
 				}
@@ -185,10 +269,29 @@ func TestClosed(t *testing.T) {
 func TestNodes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	p := create(t, audit.Config{Path: path})
-	e := &session.Event{Output: 0, NodeInfo: &session.NodeInfo{Path: "desk@0192f0c1-2345-7abc-8def-0123456789ab/review@2", Ended: true}}
+	e := &session.Event{
+		Output: 0,
+		NodeInfo: &session.NodeInfo{
+			Path:  "desk@0192f0c1-2345-7abc-8def-0123456789ab/review@2",
+			Ended: true,
+		},
+	}
 	e.Actions.Route = "revise"
-	e.Content = &genai.Content{Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: "desk@i/review@2#approve", Name: session.AskTool}}}}
+	e.Content = &genai.Content{
+		Parts: []*genai.Part{
+			{
+				FunctionCall: &genai.FunctionCall{
+					ID:   "desk@i/review@2#approve",
+					Name: session.AskTool,
+				},
+			},
+		},
+	}
 	require.NoError(t, offer(p, e, "e"))
-	require.Contains(t, read(t, path), `"calls":[{"name":"adk_request_input","id":"desk@i/review@2#approve","size":0}],`+
-		`"node":"desk@0192f0c1-2345-7abc-8def-0123456789ab/review@2","ended":true,"output":1,"route":["revise"]`)
+	require.Contains(
+		t,
+		read(t, path),
+		`"calls":[{"name":"adk_request_input","id":"desk@i/review@2#approve","size":0}],`+
+			`"node":"desk@0192f0c1-2345-7abc-8def-0123456789ab/review@2","ended":true,"output":1,"route":["revise"]`,
+	)
 }

@@ -17,8 +17,11 @@ import (
 // What a policy decided is recorded rule by rule, if the guardrail says so, and no word of a text with it.
 func TestDecisions(t *testing.T) {
 	record := func(rule string) map[string]any {
-		return map[string]any{"revision": "0f", "records": []any{map[string]any{"rule": rule, "stage": "input", "type": "CREDIT_CARD",
-			"action": "allow", "would_action": "redact", "count": 1.0, "length": 19.0, "fingerprints": []any{"ab12"}, "text": "4111 1111 1111 1111"}}}
+		return map[string]any{
+			"revision": "0f",
+			"records": []any{map[string]any{"rule": rule, "stage": "input", "type": "CREDIT_CARD",
+				"action": "allow", "would_action": "redact", "count": 1.0, "length": 19.0, "fingerprints": []any{"ab12"}, "text": "4111 1111 1111 1111"}},
+		}
 	}
 	changed := plugin.Notes{Changed: []plugin.Note{{Plugin: "guardrail"}}}
 	const want = `"policy":"0f","decisions":[{"rule":"cards","stage":"input","type":"CREDIT_CARD","action":"allow","would_action":"redact","count":1,"length":19,"fingerprints":["ab12"]}]`
@@ -37,7 +40,10 @@ func TestDecisions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "audit.jsonl")
-			_, err := create(t, audit.Config{Path: path}).OnEvent(t.Context(), &session.Invocation{ID: "i", Key: session.Key{App: "a", User: "u", ID: "s"}}, c.event)
+			_, err := create(
+				t,
+				audit.Config{Path: path},
+			).OnEvent(t.Context(), &session.Invocation{ID: "i", Key: session.Key{App: "a", User: "u", ID: "s"}}, c.event)
 			require.NoError(t, err)
 			text := read(t, path)
 			require.Contains(t, text, c.want)

@@ -55,7 +55,16 @@ func TestTornLineIsRepaired(t *testing.T) {
 			text := read(t, path)
 			require.True(t, strings.HasPrefix(text, before))
 			require.Contains(t, text, fmt.Sprintf(`"kind":"repair","cut":%d}`, cut-len(before)))
-			require.Equal(t, audit.Chain{First: 1, Last: int64(lines + 1), Repairs: 1, Hash: verify(t, text).Hash}, verify(t, text))
+			require.Equal(
+				t,
+				audit.Chain{
+					First:   1,
+					Last:    int64(lines + 1),
+					Repairs: 1,
+					Hash:    verify(t, text).Hash,
+				},
+				verify(t, text),
+			)
 		}
 	}
 }
@@ -123,7 +132,11 @@ func TestSeveralProcessesWriteOneChain(t *testing.T) {
 		require.GreaterOrEqual(t, n, lines)
 		total += n
 	}
-	require.Equal(t, audit.Chain{First: 1, Last: int64(total), Hash: verify(t, all(t, path)).Hash}, verify(t, all(t, path)))
+	require.Equal(
+		t,
+		audit.Chain{First: 1, Last: int64(total), Hash: verify(t, all(t, path)).Hash},
+		verify(t, all(t, path)),
+	)
 	aside, err := filepath.Glob(filepath.Dir(path) + "/audit.*.*.jsonl")
 	require.NoError(t, err)
 	require.Greater(t, len(aside), 4)
@@ -138,7 +151,11 @@ func TestFullDisk(t *testing.T) {
 	}
 	require.NoError(t, cmd.Wait(), said)
 	require.Greater(t, len(said), 2)
-	require.Contains(t, said[0], "audit: the line cannot be written, so the run cannot go on: write "+path+": file too large")
+	require.Contains(
+		t,
+		said[0],
+		"audit: the line cannot be written, so the run cannot go on: write "+path+": file too large",
+	)
 	require.Equal(t, fmt.Sprintf("failed: %d", len(said)-1), said[len(said)-1])
 	c := verify(t, read(t, path))
 	require.Equal(t, int64(20-(len(said)-1)+1), c.Last)
@@ -192,7 +209,12 @@ func TestRotationByAge(t *testing.T) {
 	_, first, _ := strings.Cut(read(t, path), `"written":"`)
 	written, err := time.Parse(time.RFC3339Nano, first[:strings.Index(first, `"`)])
 	require.NoError(t, err)
-	old := strings.Replace(read(t, path), written.Format(time.RFC3339Nano), written.Add(-25*time.Hour).Format(time.RFC3339Nano), 1)
+	old := strings.Replace(
+		read(t, path),
+		written.Format(time.RFC3339Nano),
+		written.Add(-25*time.Hour).Format(time.RFC3339Nano),
+		1,
+	)
 	require.NoError(t, os.WriteFile(path, []byte(old), 0o600))
 	again := create(t, audit.Config{Path: path, MaxAge: "24h"})
 	require.NoError(t, offer(again, session.Message("hello"), "x"))

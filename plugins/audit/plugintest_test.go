@@ -11,5 +11,8 @@ import (
 )
 
 func TestRulesOfPlugins(t *testing.T) {
-	plugintest.Check(t, create(t, audit.Config{Path: filepath.Join(t.TempDir(), "audit.jsonl"), Sync: "rotate"}))
+	plugintest.Check(
+		t,
+		create(t, audit.Config{Path: filepath.Join(t.TempDir(), "audit.jsonl"), Sync: "rotate"}),
+	)
 }

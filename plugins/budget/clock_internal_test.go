@@ -53,7 +53,14 @@ func TestNextTimeOfDay(t *testing.T) {
 		require.NoError(t, err)
 		now, err := time.Parse(time.RFC3339, c.now)
 		require.NoError(t, err)
-		require.Equal(t, c.want, at.next(now).UTC().Format(time.RFC3339), "%s after %s", c.until, c.now)
+		require.Equal(
+			t,
+			c.want,
+			at.next(now).UTC().Format(time.RFC3339),
+			"%s after %s",
+			c.until,
+			c.now,
+		)
 	}
 }
 
@@ -61,20 +68,49 @@ func TestNextTimeOfDay(t *testing.T) {
 // the same end until then, and the local date changes from one end to the next: no day has two
 // ends.
 func TestWindowsFollowEachOther(t *testing.T) {
-	zones := []string{"UTC", "Europe/Berlin", "America/New_York", "America/Sao_Paulo", "America/Havana", "Asia/Beirut", "Australia/Lord_Howe", "Africa/Cairo", "Asia/Tehran", "Africa/Casablanca"}
+	zones := []string{
+		"UTC",
+		"Europe/Berlin",
+		"America/New_York",
+		"America/Sao_Paulo",
+		"America/Havana",
+		"Asia/Beirut",
+		"Australia/Lord_Howe",
+		"Africa/Cairo",
+		"Asia/Tehran",
+		"Africa/Casablanca",
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		zone, err := time.LoadLocation(rapid.SampledFrom(zones).Draw(rt, "zone"))
 		require.NoError(rt, err)
-		at := &timeOfDay{hour: rapid.IntRange(0, 23).Draw(rt, "hour"), minute: rapid.IntRange(0, 59).Draw(rt, "minute"), zone: zone}
+		at := &timeOfDay{
+			hour:   rapid.IntRange(0, 23).Draw(rt, "hour"),
+			minute: rapid.IntRange(0, 59).Draw(rt, "minute"),
+			zone:   zone,
+		}
 		now := time.Unix(rapid.Int64Range(0, 2e9).Draw(rt, "now"), 0)
 		for range 400 {
 			end := at.next(now)
 			length := end.Sub(now)
 			require.Greater(rt, length, time.Duration(0))
 			require.LessOrEqual(rt, length, 26*time.Hour)
-			between := now.Add(time.Duration(rapid.Float64Range(0, 0.999999).Draw(rt, "part") * float64(length)))
-			require.True(rt, at.next(between).Equal(end), "%v: %v, but from %v on %v", now, end, between, at.next(between))
-			require.NotEqual(rt, end.In(zone).Format(time.DateOnly), at.next(end).In(zone).Format(time.DateOnly))
+			between := now.Add(
+				time.Duration(rapid.Float64Range(0, 0.999999).Draw(rt, "part") * float64(length)),
+			)
+			require.True(
+				rt,
+				at.next(between).Equal(end),
+				"%v: %v, but from %v on %v",
+				now,
+				end,
+				between,
+				at.next(between),
+			)
+			require.NotEqual(
+				rt,
+				end.In(zone).Format(time.DateOnly),
+				at.next(end).In(zone).Format(time.DateOnly),
+			)
 			now = end
 		}
 	})

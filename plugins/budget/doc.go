@@ -35,4 +35,6 @@
 //
 // The session's own state has no increments. So if one append brings several events that count (an
 // event, and what another plugin emits on it), a limit per session counts only the last of them.
+//
+// A new thing to count: where it is counted in counts.go, its name in config.go, and its words for people in words.go.
 package budget

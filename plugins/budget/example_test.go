@@ -16,16 +16,36 @@ import (
 
 func Example() {
 	limits, err := budget.New(budget.Config{Limits: []budget.Limit{
-		{Name: "rate", Count: "runs", Max: 2, Per: "user", Every: time.Hour, Message: "That was all for this hour."},
-		{Name: "daily", Count: "tokens", Max: 100_000, Per: "user", Until: "00:00 Europe/Berlin", Warn: 0.8},
+		{
+			Name:    "rate",
+			Count:   "runs",
+			Max:     2,
+			Per:     "user",
+			Every:   time.Hour,
+			Message: "That was all for this hour.",
+		},
+		{
+			Name:  "daily",
+			Count: "tokens",
+			Max:   100_000,
+			Per:   "user",
+			Until: "00:00 Europe/Berlin",
+			Warn:  0.8,
+		},
 	}})
 	if err != nil {
 		panic(err)
 	}
-	polite := agent.New("bot", "", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
-		return func(yield func(*session.Event, error) bool) { yield(session.Reply("Hello."), nil) }
-	})
-	r, err := runner.New(runner.Options{Agent: polite, Sessions: memory.New(), Plugins: []*plugin.Plugin{limits}})
+	polite := agent.New(
+		"bot",
+		"",
+		func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
+			return func(yield func(*session.Event, error) bool) { yield(session.Reply("Hello."), nil) }
+		},
+	)
+	r, err := runner.New(
+		runner.Options{Agent: polite, Sessions: memory.New(), Plugins: []*plugin.Plugin{limits}},
+	)
 	if err != nil {
 		panic(err)
 	}

@@ -28,18 +28,26 @@ func TestLimitsCountOverAGraph(t *testing.T) {
 	var edges []workflow.Edge
 	all := workflow.Join("all")
 	for i := range 4 {
-		writer, err := llm.New(llm.Config{Name: fmt.Sprint("writer", i), Model: talker{p, hello(0)}})
+		writer, err := llm.New(
+			llm.Config{Name: fmt.Sprint("writer", i), Model: talker{p, hello(0)}},
+		)
 		require.NoError(t, err)
 		edges = append(edges, workflow.Chain(workflow.Start, workflow.Agent(writer), all)...)
 	}
-	items := workflow.Func("items", func(context.Context, *workflow.Run, any) ([]map[string]any, error) {
-		return make([]map[string]any, 4), nil
-	})
+	items := workflow.Func(
+		"items",
+		func(context.Context, *workflow.Run, any) ([]map[string]any, error) {
+			return make([]map[string]any, 4), nil
+		},
+	)
 	var bought atomic.Int32
-	buy := &tool.Tool{Declaration: &genai.FunctionDeclaration{Name: "buy"}, Run: func(context.Context, *tool.Call) (map[string]any, error) {
-		bought.Add(1)
-		return map[string]any{"ok": true}, nil
-	}}
+	buy := &tool.Tool{
+		Declaration: &genai.FunctionDeclaration{Name: "buy"},
+		Run: func(context.Context, *tool.Call) (map[string]any, error) {
+			bought.Add(1)
+			return map[string]any{"ok": true}, nil
+		},
+	}
 	edges = slices.Concat(edges, workflow.Chain(all, items, workflow.Each(workflow.Tool(buy), 1)))
 	g, err := workflow.New(workflow.Graph{Name: "wf", Edges: edges, Limit: 1})
 	require.NoError(t, err)
@@ -47,7 +55,13 @@ func TestLimitsCountOverAGraph(t *testing.T) {
 		limits := limits(
 			budget.Limit{Name: "models", Count: "model_calls", Max: models, Per: "session"},
 			budget.Limit{Name: "tools", Count: "tool_calls", Max: tools, Per: "session"})
-		r, err := runner.New(runner.Options{Agent: g, Sessions: sessions, Plugins: []*plugin.Plugin{made(t, limits)}})
+		r, err := runner.New(
+			runner.Options{
+				Agent:    g,
+				Sessions: sessions,
+				Plugins:  []*plugin.Plugin{made(t, limits)},
+			},
+		)
 		require.NoError(t, err)
 		defer func() { require.NoError(t, r.Close(context.Background())) }()
 		for e, err := range r.Run(t.Context(), key("a"), input, session.RunConfig{Create: true}) {

@@ -76,8 +76,23 @@ func TestKeysAreTheNamedPlugins(t *testing.T) {
 func TestWindowsEnd(t *testing.T) {
 	now := &clock{now: noon}
 	c := limits(
-		budget.Limit{Name: "day", Count: "runs", Max: 2, Per: "user", Until: "20:00 UTC", Warn: 0.5, Message: "Tomorrow."},
-		budget.Limit{Name: "mine", Count: "runs", Max: 2, Per: "session", Until: "20:00 UTC", Warn: 0.5},
+		budget.Limit{
+			Name:    "day",
+			Count:   "runs",
+			Max:     2,
+			Per:     "user",
+			Until:   "20:00 UTC",
+			Warn:    0.5,
+			Message: "Tomorrow.",
+		},
+		budget.Limit{
+			Name:  "mine",
+			Count: "runs",
+			Max:   2,
+			Per:   "session",
+			Until: "20:00 UTC",
+			Warn:  0.5,
+		},
 	)
 	c.Now = now.Now
 	p := start(t, memory.New(), c, hello(0))
@@ -95,7 +110,9 @@ func TestWindowsEnd(t *testing.T) {
 func TestRollingWindow(t *testing.T) {
 	for _, per := range []string{"user", "session"} {
 		now := &clock{now: noon}
-		c := limits(budget.Limit{Name: "l", Count: "runs", Max: 2, Per: per, Every: time.Hour, Warn: 1})
+		c := limits(
+			budget.Limit{Name: "l", Count: "runs", Max: 2, Per: per, Every: time.Hour, Warn: 1},
+		)
 		c.Now = now.Now
 		p := start(t, memory.New(), c, hello(0))
 		denied := func(again string) string {
@@ -103,12 +120,21 @@ func TestRollingWindow(t *testing.T) {
 		}
 		require.Equal(t, "bot: hello", p.say("a"))
 		now.pass(10 * time.Minute)
-		require.Equal(t, []string{"user: hi", "plugin/budget: warning: 2 of 2", "bot: hello"}, p.run(key("a"), session.Message("hi")))
+		require.Equal(
+			t,
+			[]string{"user: hi", "plugin/budget: warning: 2 of 2", "bot: hello"},
+			p.run(key("a"), session.Message("hi")),
+		)
 		require.Equal(t, denied("55m"), p.say("a"))
 		now.pass(54 * time.Minute)
 		require.Equal(t, denied("1m"), p.say("a"))
 		now.pass(time.Minute)
-		require.Equal(t, []string{"user: hi", "bot: hello"}, p.run(key("a"), session.Message("hi")), "it has warned in this window")
+		require.Equal(
+			t,
+			[]string{"user: hi", "bot: hello"},
+			p.run(key("a"), session.Message("hi")),
+			"it has warned in this window",
+		)
 		require.Equal(t, denied("10m"), p.say("a"))
 		now.pass(1000 * time.Hour)
 		require.Equal(t, "bot: hello", p.say("a"))
@@ -146,18 +172,24 @@ func TestOldNumbersGo(t *testing.T) {
 		StateIncrement: map[string]float64{
 			"user:budget:l:runs:ever:0": 1, "app:budget:gone:runs:1h0m0s:0": -4, "app:budget:gone:runs:1h0m0s:1": 4,
 		},
-		StateBound: map[string]float64{"user:budget:l:runs:ever:0": 5, "app:budget:gone:runs:1h0m0s:1": 0},
+		StateBound: map[string]float64{
+			"user:budget:l:runs:ever:0":     5,
+			"app:budget:gone:runs:1h0m0s:1": 0,
+		},
 	}, out.Replace.Actions)
 }
 
 // An input that is withheld behind the budget was no run.
 func TestWhatIsNotAppendedIsNotCounted(t *testing.T) {
-	withholds := &plugin.Plugin{Name: "no", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		if e.Author == session.User && e.Text() == "no" {
-			return plugin.Deny("No.", "no"), nil
-		}
-		return plugin.Outcome{}, nil
-	}}
+	withholds := &plugin.Plugin{
+		Name: "no",
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			if e.Author == session.User && e.Text() == "no" {
+				return plugin.Deny("No.", "no"), nil
+			}
+			return plugin.Outcome{}, nil
+		},
+	}
 	counts := made(t, limits(budget.Limit{Name: "l", Count: "runs", Max: 5, Per: "user"}))
 	for _, plugins := range [][]*plugin.Plugin{{counts, withholds}, {withholds, counts}} {
 		p := startWith(t, memory.New(), hello(0), plugins...)
@@ -173,14 +205,29 @@ func TestPluginsTokens(t *testing.T) {
 		budget.Limit{Name: "t", Count: "tokens", Max: 50, Per: "app"},
 		budget.Limit{Name: "m", Count: "model_calls", Max: 50, Per: "app"},
 	))
-	usage := &genai.GenerateContentResponseUsageMetadata{PromptTokenCount: 30, CandidatesTokenCount: 3, ThoughtsTokenCount: 4}
-	summary := &session.Event{Author: "plugin/compaction", UsageMetadata: usage, Actions: session.Actions{
-		Compaction: &session.Compaction{Through: 1, Content: genai.NewContentFromText("so far", genai.RoleUser)},
-	}}
+	usage := &genai.GenerateContentResponseUsageMetadata{
+		PromptTokenCount:     30,
+		CandidatesTokenCount: 3,
+		ThoughtsTokenCount:   4,
+	}
+	summary := &session.Event{
+		Author:        "plugin/compaction",
+		UsageMetadata: usage,
+		Actions: session.Actions{
+			Compaction: &session.Compaction{
+				Through: 1,
+				Content: genai.NewContentFromText("so far", genai.RoleUser),
+			},
+		},
+	}
 	inv := &session.Invocation{ID: "i", Key: key("a")}
 	out, err := p.OnEvent(ctx, inv, summary)
 	require.NoError(t, err)
-	require.Equal(t, map[string]float64{"app:budget:t:tokens:ever:0": 37, "app:budget:m:model_calls:ever:0": 1}, out.Replace.Actions.StateIncrement)
+	require.Equal(
+		t,
+		map[string]float64{"app:budget:t:tokens:ever:0": 37, "app:budget:m:model_calls:ever:0": 1},
+		out.Replace.Actions.StateIncrement,
+	)
 	require.Empty(t, out.Replace.Actions.StateBound)
 	require.Equal(t, "so far", out.Replace.Actions.Compaction.Content.Parts[0].Text)
 
@@ -203,7 +250,10 @@ func FuzzState(f *testing.F) {
 	f.Add("user:budget:r:runs:1h0m0s:", -3.0, "user:budget:", 1.0)
 	f.Add("user:budget:r:runs:1h0m0s:1", -3.0, "user:budget:r:runs:1h0m0s:warned:0", 1.0)
 	const total = "user:budget:r:runs:1h0m0s:0"
-	p := made(f, limits(budget.Limit{Name: "r", Count: "runs", Max: 2, Per: "user", Every: time.Hour}))
+	p := made(
+		f,
+		limits(budget.Limit{Name: "r", Count: "runs", Max: 2, Per: "user", Every: time.Hour}),
+	)
 	f.Fuzz(func(t *testing.T, first string, n float64, second string, m float64) {
 		state := map[string]any{first: n, second: m}
 		input := session.Message("hi")

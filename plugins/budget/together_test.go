@@ -79,7 +79,8 @@ func TestAtTheSameMoment(t *testing.T) {
 			for i := range 30 {
 				for e, err := range processes[0].sessions.Read(ctx, key(fmt.Sprintf("s%d", i)), session.Selection{}) {
 					require.NoError(t, err)
-					if said, ok := e.CustomMetadata[budget.Key].(map[string]any); ok && said["warning"] == true {
+					if said, ok := e.CustomMetadata[budget.Key].(map[string]any); ok &&
+						said["warning"] == true {
 						warnings++
 						require.Equal(t, "r", said["limit"])
 						require.Equal(t, 4.0, said["used"])
@@ -99,13 +100,16 @@ func TestNobodyHasSeenTheOthers(t *testing.T) {
 		const atOnce = 5
 		var met sync.WaitGroup
 		var first atomic.Int64
-		meet := &plugin.Plugin{Name: "meet", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-			if e.Text() == "hi" && first.Add(-1) >= 0 { // offered for the first time
-				met.Done()
-				met.Wait()
-			}
-			return plugin.Outcome{}, nil
-		}}
+		meet := &plugin.Plugin{
+			Name: "meet",
+			OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+				if e.Text() == "hi" && first.Add(-1) >= 0 { // offered for the first time
+					met.Done()
+					met.Wait()
+				}
+				return plugin.Outcome{}, nil
+			},
+		}
 		now := &clock{now: noon}
 		c := limits(budget.Limit{Name: "l", Count: "runs", Max: 3, Per: per, Every: time.Hour})
 		c.Now = now.Now
@@ -117,7 +121,13 @@ func TestNobodyHasSeenTheOthers(t *testing.T) {
 		for round := range 3 {
 			met.Add(atOnce)
 			first.Store(atOnce)
-			require.Equal(t, 3, together(processes, atOnce, fmt.Sprint(round, "-")), "round %d", round)
+			require.Equal(
+				t,
+				3,
+				together(processes, atOnce, fmt.Sprint(round, "-")),
+				"round %d",
+				round,
+			)
 			total := session.UserPrefix
 			if per == "app" {
 				total = session.AppPrefix
@@ -147,16 +157,29 @@ func TestNoLimitIsPassed(t *testing.T) {
 		}
 
 		// Time may pass between the moment at which a budget decides and the append.
-		delay := &plugin.Plugin{Name: "delay", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-			if e.Text() == "hi" {
-				now.pass(every / 40)
-			}
-			return plugin.Outcome{}, nil
-		}}
+		delay := &plugin.Plugin{
+			Name: "delay",
+			OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+				if e.Text() == "hi" {
+					now.pass(every / 40)
+				}
+				return plugin.Outcome{}, nil
+			},
+		}
 		sessions := memory.New()
 		var processes []*process
 		for range 2 {
-			processes = append(processes, startWith(t, sessions, calls(1, 0, "search", "search"), rewind.New(sessions), made(t, c), delay))
+			processes = append(
+				processes,
+				startWith(
+					t,
+					sessions,
+					calls(1, 0, "search", "search"),
+					rewind.New(sessions),
+					made(t, c),
+					delay,
+				),
+			)
 		}
 		defer func() {
 			for _, p := range processes {
@@ -195,7 +218,11 @@ func TestNoLimitIsPassed(t *testing.T) {
 			require.LessOrEqual(rt, n, most)
 		}
 		if len(c.Limits) > 1 {
-			require.LessOrEqual(rt, processes[0].tools.Load()+processes[1].tools.Load(), int64(tools))
+			require.LessOrEqual(
+				rt,
+				processes[0].tools.Load()+processes[1].tools.Load(),
+				int64(tools),
+			)
 		}
 		require.NotEmpty(rt, passed)
 		s, err := sessions.Get(ctx, key("0-0"))

@@ -33,11 +33,15 @@ const (
 
 // visits counts the runs of all users in the app's state, as anybody's plugin would.
 func visits() *plugin.Plugin {
-	return &plugin.Plugin{Name: "visits", SharedState: true, BeforeRun: func(context.Context, *session.Invocation) (plugin.Outcome, error) {
-		e := &session.Event{}
-		e.Actions.StateIncrement = map[string]float64{visitsKey: 1}
-		return plugin.Outcome{Emit: []*session.Event{e}}, nil
-	}}
+	return &plugin.Plugin{
+		Name:        "visits",
+		SharedState: true,
+		BeforeRun: func(context.Context, *session.Invocation) (plugin.Outcome, error) {
+			e := &session.Event{}
+			e.Actions.StateIncrement = map[string]float64{visitsKey: 1}
+			return plugin.Outcome{Emit: []*session.Event{e}}, nil
+		},
+	}
 }
 
 // talk says hello in a session, over and over, and returns how often the model has answered.
@@ -47,15 +51,23 @@ func talk(path string, key session.Key) (answered int, err error) {
 		return 0, err
 	}
 	defer store.Close()
-	limits, err := budget.New(budget.Config{Limits: []budget.Limit{{Name: "runs", Count: "runs", Max: perDay, Per: "user"}}})
+	limits, err := budget.New(
+		budget.Config{
+			Limits: []budget.Limit{{Name: "runs", Count: "runs", Max: perDay, Per: "user"}},
+		},
+	)
 	if err != nil {
 		return 0, err
 	}
-	bot, err := llm.New(llm.Config{Name: "bot", Model: talker{process: new(process), say: hello(0)}})
+	bot, err := llm.New(
+		llm.Config{Name: "bot", Model: talker{process: new(process), say: hello(0)}},
+	)
 	if err != nil {
 		return 0, err
 	}
-	r, err := runner.New(runner.Options{Agent: bot, Sessions: store, Plugins: []*plugin.Plugin{limits, visits()}})
+	r, err := runner.New(
+		runner.Options{Agent: bot, Sessions: store, Plugins: []*plugin.Plugin{limits, visits()}},
+	)
 	if err != nil {
 		return 0, err
 	}

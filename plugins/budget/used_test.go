@@ -21,15 +21,34 @@ func TestUsed(t *testing.T) {
 	c := limits(
 		budget.Limit{Name: "tokens", Count: "tokens", Max: 200_000, Per: "session"},
 		budget.Limit{Name: "rate", Count: "runs", Max: 30, Per: "user", Every: time.Hour},
-		budget.Limit{Name: "mails", Count: "tool_calls", Max: 5, Per: "user", Tools: []string{"send_*"}, Beyond: "ask"},
-		budget.Limit{Name: "pages", Count: "tool_calls", Max: 5, Per: "user", Tools: []string{"web_fetch", "web_search"}},
+		budget.Limit{
+			Name:   "mails",
+			Count:  "tool_calls",
+			Max:    5,
+			Per:    "user",
+			Tools:  []string{"send_*"},
+			Beyond: "ask",
+		},
+		budget.Limit{
+			Name:  "pages",
+			Count: "tool_calls",
+			Max:   5,
+			Per:   "user",
+			Tools: []string{"web_fetch", "web_search"},
+		},
 		budget.Limit{Name: "free", Count: "model_calls", Max: 10, Per: "tenant"},
 	)
 	c.TenantKey = "user:tenant"
 	p := made(t, c)
 	const free = "app:budget:free:model_calls:ever:ad95d5fa651ba86d8923fe12:0"
 	call := func(name string) *session.Event {
-		return &session.Event{Author: "bot", Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: "c", Name: name}}}}}
+		return &session.Event{
+			Author: "bot",
+			Content: &genai.Content{
+				Role:  genai.RoleModel,
+				Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: "c", Name: name}}},
+			},
+		}
 	}
 	input := session.Message("hi")
 	input.Author = session.User
@@ -111,13 +130,34 @@ func TestDocumentedConfiguration(t *testing.T) {
 // What a workflow says of its nodes is no model's answer, and a question to a person is no call of a tool. The call of a
 // node's tool is one.
 func TestAWorkflowsOwnEvents(t *testing.T) {
-	p := made(t, limits(budget.Limit{Name: "tools", Count: "tool_calls", Max: 5, Per: "session"}, budget.Limit{Name: "models", Count: "model_calls", Max: 5, Per: "session"}))
+	p := made(
+		t,
+		limits(
+			budget.Limit{Name: "tools", Count: "tool_calls", Max: 5, Per: "session"},
+			budget.Limit{Name: "models", Count: "model_calls", Max: 5, Per: "session"},
+		),
+	)
 	calls := func(author, name string) *session.Event {
-		content := &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: "c", Name: name}}}}
-		return &session.Event{Author: author, Content: content, NodeInfo: &session.NodeInfo{Path: "desk@i/n@1"}}
+		content := &genai.Content{
+			Role:  genai.RoleModel,
+			Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: "c", Name: name}}},
+		}
+		return &session.Event{
+			Author:   author,
+			Content:  content,
+			NodeInfo: &session.NodeInfo{Path: "desk@i/n@1"},
+		}
 	}
-	failed := &session.Event{Author: "desk", ErrorCode: "NODE_FAILED", NodeInfo: &session.NodeInfo{Path: "desk@i/n@1"}}
-	ended := &session.Event{Author: "desk", Output: "out", NodeInfo: &session.NodeInfo{Path: "desk@i/n@1", Ended: true}}
+	failed := &session.Event{
+		Author:    "desk",
+		ErrorCode: "NODE_FAILED",
+		NodeInfo:  &session.NodeInfo{Path: "desk@i/n@1"},
+	}
+	ended := &session.Event{
+		Author:   "desk",
+		Output:   "out",
+		NodeInfo: &session.NodeInfo{Path: "desk@i/n@1", Ended: true},
+	}
 	for name, c := range map[string]struct {
 		event         *session.Event
 		tools, models bool
@@ -140,7 +180,21 @@ func TestAWorkflowsOwnEvents(t *testing.T) {
 				increments[key], _ = v.(float64)
 			}
 		}
-		require.Equal(t, c.tools, increments["budget:tools:tool_calls:ever:0"] == 1, "%s: %v", name, increments)
-		require.Equal(t, c.models, increments["budget:models:model_calls:ever:0"] == 1, "%s: %v", name, increments)
+		require.Equal(
+			t,
+			c.tools,
+			increments["budget:tools:tool_calls:ever:0"] == 1,
+			"%s: %v",
+			name,
+			increments,
+		)
+		require.Equal(
+			t,
+			c.models,
+			increments["budget:models:model_calls:ever:0"] == 1,
+			"%s: %v",
+			name,
+			increments,
+		)
 	}
 }

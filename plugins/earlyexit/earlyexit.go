@@ -1,5 +1,7 @@
 // Package earlyexit is a plugin that answers by rule and ends the run: the first rule that matches
 // an event decides. An answer to the user's input costs no model call, because no agent runs.
+//
+// A new condition of a rule: a field of Rule, compared where the first matching rule is sought.
 package earlyexit
 
 import (

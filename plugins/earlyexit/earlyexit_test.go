@@ -20,11 +20,15 @@ import (
 )
 
 // echo answers with the user's last text.
-var echo = agent.New("echo", "", func(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
-	return func(yield func(*session.Event, error) bool) {
-		yield(session.Reply("you said: "+host.Now().Input.Text()), nil)
-	}
-})
+var echo = agent.New(
+	"echo",
+	"",
+	func(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
+		return func(yield func(*session.Event, error) bool) {
+			yield(session.Reply("you said: "+host.Now().Input.Text()), nil)
+		}
+	},
+)
 
 func Example() {
 	p, err := earlyexit.New(earlyexit.Config{Rules: []earlyexit.Rule{
@@ -35,7 +39,9 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	r, err := runner.New(runner.Options{Agent: echo, Sessions: memory.New(), Plugins: []*plugin.Plugin{p}})
+	r, err := runner.New(
+		runner.Options{Agent: echo, Sessions: memory.New(), Plugins: []*plugin.Plugin{p}},
+	)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -58,7 +64,12 @@ func Example() {
 }
 
 // outcome asks one rule about one event.
-func outcome(t *testing.T, r earlyexit.Rule, state map[string]any, e *session.Event) plugin.Outcome {
+func outcome(
+	t *testing.T,
+	r earlyexit.Rule,
+	state map[string]any,
+	e *session.Event,
+) plugin.Outcome {
 	t.Helper()
 	r.Answer = "answer"
 	p, err := earlyexit.New(earlyexit.Config{Rules: []earlyexit.Rule{r}})
@@ -73,7 +84,10 @@ func TestRulesMatch(t *testing.T) {
 	said := session.Message("refund please")
 	agents := session.Reply("here is your refund")
 	agents.Author = "billing"
-	thought := &session.Event{Author: "user", Content: &genai.Content{Parts: []*genai.Part{{Text: "refund", Thought: true}}}}
+	thought := &session.Event{
+		Author:  "user",
+		Content: &genai.Content{Parts: []*genai.Part{{Text: "refund", Thought: true}}},
+	}
 	for name, tc := range map[string]struct {
 		rule  earlyexit.Rule
 		state map[string]any
@@ -109,7 +123,11 @@ func TestRulesMatch(t *testing.T) {
 func TestOutcomes(t *testing.T) {
 	said := session.Message("refund")
 	answer := outcome(t, earlyexit.Rule{Text: "refund"}, nil, said)
-	require.True(t, answer.Stop && !answer.Withhold && answer.Reason == "rule 1" && answer.Emit[0].ErrorCode == "")
+	require.True(
+		t,
+		answer.Stop && !answer.Withhold && answer.Reason == "rule 1" &&
+			answer.Emit[0].ErrorCode == "",
+	)
 
 	deny := outcome(t, earlyexit.Rule{Name: "no refunds", Text: "refund", Deny: true}, nil, said)
 	require.True(t, deny.Stop && deny.Withhold)
@@ -121,7 +139,15 @@ func TestOutcomes(t *testing.T) {
 }
 
 func TestFirstRuleDecides(t *testing.T) {
-	p, err := earlyexit.New(earlyexit.Config{Rules: []earlyexit.Rule{{Text: "b", Answer: "1"}, {Text: "a", Answer: "2"}, {Text: "a", Answer: "3"}}})
+	p, err := earlyexit.New(
+		earlyexit.Config{
+			Rules: []earlyexit.Rule{
+				{Text: "b", Answer: "1"},
+				{Text: "a", Answer: "2"},
+				{Text: "a", Answer: "3"},
+			},
+		},
+	)
 	require.NoError(t, err)
 	out, err := p.OnEvent(t.Context(), &session.Invocation{}, session.Message("a"))
 	require.NoError(t, err)
@@ -131,7 +157,14 @@ func TestFirstRuleDecides(t *testing.T) {
 
 func TestPartialsAreHeldBackForRulesAboutAgents(t *testing.T) {
 	for author, want := range map[string]bool{"": true, "user": true, "echo": false} {
-		p, err := earlyexit.New(earlyexit.Config{Rules: []earlyexit.Rule{{Text: "a", Answer: "b"}, {Text: "a", Author: author, Answer: "b"}}})
+		p, err := earlyexit.New(
+			earlyexit.Config{
+				Rules: []earlyexit.Rule{
+					{Text: "a", Answer: "b"},
+					{Text: "a", Author: author, Answer: "b"},
+				},
+			},
+		)
 		require.NoError(t, err)
 		require.Equal(t, want, p.Partials, "author %q", author)
 	}

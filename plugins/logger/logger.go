@@ -1,6 +1,8 @@
 // Package logger is a plugin that writes a log record for each thing that happens in a run: its
 // begin, each event, each model call, its end. The records say what kind of thing it was, not what
 // was said.
+//
+// A new attribute of the records: logger.go, where the hook logs.
 package logger
 
 import (

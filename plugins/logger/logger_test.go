@@ -25,26 +25,39 @@ import (
 )
 
 // booker calls a tool, answers it, and sets state.
-var booker = agent.New("booker", "", func(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
-	return func(yield func(*session.Event, error) bool) {
-		_, err := host.BeforeModel(ctx, func(*session.Invocation) (*model.Request, error) {
-			return &model.Request{Model: "small", Contents: []*genai.Content{{}}}, nil
-		})
-		if err != nil {
-			return
+var booker = agent.New(
+	"booker",
+	"",
+	func(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
+		return func(yield func(*session.Event, error) bool) {
+			_, err := host.BeforeModel(ctx, func(*session.Invocation) (*model.Request, error) {
+				return &model.Request{Model: "small", Contents: []*genai.Content{{}}}, nil
+			})
+			if err != nil {
+				return
+			}
+			call := &session.Event{
+				Content: &genai.Content{
+					Parts: []*genai.Part{
+						{Text: "hm", Thought: true},
+						genai.NewPartFromFunctionCall("book", map[string]any{"seat": "12A"}),
+					},
+				},
+			}
+			if !yield(call, nil) {
+				return
+			}
+			done := session.Reply("seat 12A is yours")
+			done.Actions.StateDelta = map[string]any{"seat": "12A", "paid": true}
+			yield(done, nil)
 		}
-		call := &session.Event{Content: &genai.Content{Parts: []*genai.Part{{Text: "hm", Thought: true}, genai.NewPartFromFunctionCall("book", map[string]any{"seat": "12A"})}}}
-		if !yield(call, nil) {
-			return
-		}
-		done := session.Reply("seat 12A is yours")
-		done.Actions.StateDelta = map[string]any{"seat": "12A", "paid": true}
-		yield(done, nil)
-	}
-})
+	},
+)
 
 func run(t interface{ Fatal(...any) }, a agent.Agent, p *plugin.Plugin) {
-	r, err := runner.New(runner.Options{Agent: a, Sessions: memory.New(), Plugins: []*plugin.Plugin{p}})
+	r, err := runner.New(
+		runner.Options{Agent: a, Sessions: memory.New(), Plugins: []*plugin.Plugin{p}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +98,9 @@ func (panics) Fatal(args ...any) { panic(args) }
 func TestContentIsOffUnlessAskedFor(t *testing.T) {
 	for _, content := range []bool{false, true} {
 		var out bytes.Buffer
-		p, err := logger.New(logger.Config{Content: content, Log: slog.New(slog.NewJSONHandler(&out, nil))})
+		p, err := logger.New(
+			logger.Config{Content: content, Log: slog.New(slog.NewJSONHandler(&out, nil))},
+		)
 		require.NoError(t, err)
 		run(t, booker, p)
 		require.Equal(t, content, strings.Contains(out.String(), "12A"), out.String())
@@ -100,7 +115,11 @@ func TestContentIsJSONText(t *testing.T) {
 		p, err := logger.New(logger.Config{Content: true, Log: slog.New(handler)})
 		require.NoError(t, err)
 		for _, args := range []map[string]any{{"seat": "<12A>"}, {"seat": func() {}}} {
-			_, err = p.OnEvent(t.Context(), &session.Invocation{}, &session.Event{Content: genai.NewContentFromFunctionCall("book", args, "model")})
+			_, err = p.OnEvent(
+				t.Context(),
+				&session.Invocation{},
+				&session.Event{Content: genai.NewContentFromFunctionCall("book", args, "model")},
+			)
 			require.NoError(t, err)
 		}
 	}
@@ -117,7 +136,11 @@ func TestContentIsJSONText(t *testing.T) {
 		got = append(got, record.Content)
 	}
 	require.Len(t, got, 4)
-	require.JSONEq(t, `{"role":"model","parts":[{"functionCall":{"name":"book","args":{"seat":"<12A>"}}}]}`, got[0])
+	require.JSONEq(
+		t,
+		`{"role":"model","parts":[{"functionCall":{"name":"book","args":{"seat":"<12A>"}}}]}`,
+		got[0],
+	)
 	require.Contains(t, got[0], "<12A>", "for people")
 	require.Contains(t, got[1], "it is not JSON: ")
 	require.Equal(t, got[:2], got[2:])
@@ -128,13 +151,25 @@ func TestEndsAreLogged(t *testing.T) {
 	p, err := logger.New(logger.Config{Log: slog.New(slog.NewTextHandler(&out, nil))})
 	require.NoError(t, err)
 	require.True(t, p.Observer)
-	run(t, agent.New("broken", "", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
-		return func(yield func(*session.Event, error) bool) { yield(nil, errors.New("no luck")) }
-	}), p)
+	run(
+		t,
+		agent.New(
+			"broken",
+			"",
+			func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
+				return func(yield func(*session.Event, error) bool) { yield(nil, errors.New("no luck")) }
+			},
+		),
+		p,
+	)
 	require.Contains(t, out.String(), `end=failed`)
 	require.Contains(t, out.String(), `no luck`)
 
-	_, err = p.AfterRun(t.Context(), &session.Invocation{}, plugin.End{Kind: plugin.EndStopped, Plugin: "guard", Reason: "rule 1"})
+	_, err = p.AfterRun(
+		t.Context(),
+		&session.Invocation{},
+		plugin.End{Kind: plugin.EndStopped, Plugin: "guard", Reason: "rule 1"},
+	)
 	require.NoError(t, err)
 	require.Contains(t, out.String(), `end=stopped plugin=guard reason="rule 1"`)
 }
@@ -143,22 +178,43 @@ func TestKindsOfParts(t *testing.T) {
 	var out bytes.Buffer
 	p, err := logger.New(logger.Config{Log: slog.New(slog.NewTextHandler(&out, nil))})
 	require.NoError(t, err)
-	e := &session.Event{Author: "a", ErrorCode: "SAFETY", Content: &genai.Content{Parts: []*genai.Part{nil, {},
-		{FunctionResponse: &genai.FunctionResponse{}}, {InlineData: &genai.Blob{}}, {FileData: &genai.FileData{}},
-		{ExecutableCode: &genai.ExecutableCode{}}, {CodeExecutionResult: &genai.CodeExecutionResult{}}}},
-		Actions: session.Actions{Compaction: &session.Compaction{Through: 1}, Rewind: &session.Rewind{}}}
+	e := &session.Event{
+		Author:    "a",
+		ErrorCode: "SAFETY",
+		Content: &genai.Content{Parts: []*genai.Part{nil, {},
+			{
+				FunctionResponse: &genai.FunctionResponse{},
+			}, {InlineData: &genai.Blob{}}, {FileData: &genai.FileData{}},
+			{
+				ExecutableCode: &genai.ExecutableCode{},
+			}, {CodeExecutionResult: &genai.CodeExecutionResult{}}}},
+		Actions: session.Actions{
+			Compaction: &session.Compaction{Through: 1},
+			Rewind:     &session.Rewind{},
+		},
+	}
 	_, err = p.OnEvent(t.Context(), &session.Invocation{}, e)
 	require.NoError(t, err)
-	require.Contains(t, out.String(), `parts="functionResponse inlineData fileData executableCode codeExecutionResult compaction rewind" error_code=SAFETY`)
+	require.Contains(
+		t,
+		out.String(),
+		`parts="functionResponse inlineData fileData executableCode codeExecutionResult compaction rewind" error_code=SAFETY`,
+	)
 }
 
 // A record says which node an event is of, and what the node hands on only if what was said is asked for.
 func TestNodes(t *testing.T) {
-	e := &session.Event{Author: "desk", Output: map[string]any{"seat": "12A"}, NodeInfo: &session.NodeInfo{Path: "desk@i/sort@1", Ended: true}}
+	e := &session.Event{
+		Author:   "desk",
+		Output:   map[string]any{"seat": "12A"},
+		NodeInfo: &session.NodeInfo{Path: "desk@i/sort@1", Ended: true},
+	}
 	e.Actions.Route = "left"
 	for _, content := range []bool{false, true} {
 		var out bytes.Buffer
-		p, err := logger.New(logger.Config{Content: content, Log: slog.New(slog.NewJSONHandler(&out, nil))})
+		p, err := logger.New(
+			logger.Config{Content: content, Log: slog.New(slog.NewJSONHandler(&out, nil))},
+		)
 		require.NoError(t, err)
 		_, err = p.OnEvent(t.Context(), &session.Invocation{}, e)
 		require.NoError(t, err)

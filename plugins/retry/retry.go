@@ -11,6 +11,8 @@
 // (session.Denied), a human's refusal ("declined"), and the response to a call that an earlier run
 // has left open ("interrupted"). What a workflow calls for a node is left alone, since no model reads
 // the response: the node says how often it is tried.
+//
+// A new kind of response that counts as no failure: the function that tells failures in retry.go.
 package retry
 
 import (

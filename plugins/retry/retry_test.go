@@ -33,37 +33,69 @@ var key = session.Key{App: "a", User: "u", ID: "s"}
 // caller returns an agent that makes the calls "tool arg" of one answer after the other, and executes
 // those that are open: a tool fails if its argument begins with "bad".
 func caller(answers ...[]string) agent.Agent {
-	return agent.New("bot", "", func(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
-		return func(yield func(*session.Event, error) bool) {
-			for i, calls := range answers {
-				said, done := &genai.Content{Role: genai.RoleModel}, &genai.Content{Role: genai.RoleUser}
-				for n, c := range calls {
-					name, arg, _ := strings.Cut(c, " ")
-					said.Parts = append(said.Parts, &genai.Part{FunctionCall: &genai.FunctionCall{ID: fmt.Sprintf("%d.%d", i, n), Name: name, Args: map[string]any{"arg": arg}}})
-				}
-				if !yield(&session.Event{Content: said}, nil) {
-					return
-				}
-				inv := host.Now()
-				for _, c := range session.Calls(inv.Live) {
-					if c.Response != nil || c.Event.InvocationID != inv.ID {
-						continue
+	return agent.New(
+		"bot",
+		"",
+		func(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
+			return func(yield func(*session.Event, error) bool) {
+				for i, calls := range answers {
+					said, done := &genai.Content{
+						Role: genai.RoleModel,
+					}, &genai.Content{
+						Role: genai.RoleUser,
 					}
-					response := map[string]any{"ran": c.Args["arg"]}
-					if arg := fmt.Sprint(c.Args["arg"]); strings.HasPrefix(arg, "bad") {
-						response = map[string]any{"error": arg}
+					for n, c := range calls {
+						name, arg, _ := strings.Cut(c, " ")
+						said.Parts = append(
+							said.Parts,
+							&genai.Part{
+								FunctionCall: &genai.FunctionCall{
+									ID:   fmt.Sprintf("%d.%d", i, n),
+									Name: name,
+									Args: map[string]any{"arg": arg},
+								},
+							},
+						)
 					}
-					done.Parts = append(done.Parts, &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: c.ID, Name: c.Name, Response: response}})
-				}
-				if len(done.Parts) > 0 && !yield(&session.Event{Content: done}, nil) {
-					return
+					if !yield(&session.Event{Content: said}, nil) {
+						return
+					}
+					inv := host.Now()
+					for _, c := range session.Calls(inv.Live) {
+						if c.Response != nil || c.Event.InvocationID != inv.ID {
+							continue
+						}
+						response := map[string]any{"ran": c.Args["arg"]}
+						if arg := fmt.Sprint(c.Args["arg"]); strings.HasPrefix(arg, "bad") {
+							response = map[string]any{"error": arg}
+						}
+						done.Parts = append(
+							done.Parts,
+							&genai.Part{
+								FunctionResponse: &genai.FunctionResponse{
+									ID:       c.ID,
+									Name:     c.Name,
+									Response: response,
+								},
+							},
+						)
+					}
+					if len(done.Parts) > 0 && !yield(&session.Event{Content: done}, nil) {
+						return
+					}
 				}
 			}
-		}
-	})
+		},
+	)
 }
 
-func runs(t testing.TB, sessions session.Service, a agent.Agent, input *session.Event, plugins ...*plugin.Plugin) (log []*session.Event) {
+func runs(
+	t testing.TB,
+	sessions session.Service,
+	a agent.Agent,
+	input *session.Event,
+	plugins ...*plugin.Plugin,
+) (log []*session.Event) {
 	t.Helper()
 	r, err := runner.New(runner.Options{Agent: a, Sessions: sessions, Plugins: plugins})
 	require.NoError(t, err)
@@ -128,7 +160,17 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	r, err := runner.New(runner.Options{Agent: caller([]string{"book bad date"}, []string{"book bad seat"}, []string{"book 12A"}), Sessions: memory.New(), Plugins: []*plugin.Plugin{p}})
+	r, err := runner.New(
+		runner.Options{
+			Agent: caller(
+				[]string{"book bad date"},
+				[]string{"book bad seat"},
+				[]string{"book 12A"},
+			),
+			Sessions: memory.New(),
+			Plugins:  []*plugin.Plugin{p},
+		},
+	)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -171,7 +213,13 @@ func TestAttempts(t *testing.T) {
 			[]string{"f bad1: bad1", "g bad1: failed 1 of 1 last", "f bad2: bad2", "g 2: refused"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			log := runs(t, memory.New(), caller(tc.answers...), session.Message("go"), with(t, tc.config))
+			log := runs(
+				t,
+				memory.New(),
+				caller(tc.answers...),
+				session.Message("go"),
+				with(t, tc.config),
+			)
 			require.Equal(t, tc.want, became(t, log))
 		})
 	}
@@ -196,12 +244,16 @@ func TestAModelReadsIt(t *testing.T) {
 		Instead string `json:"instead,omitempty"`
 	}
 	var tried []seat
-	book, err := tool.New("book", "", func(_ context.Context, _ *tool.Call, in seat) (string, error) {
-		if tried = append(tried, in); in.Seat != "12A" {
-			return "", errors.New("no such seat")
-		}
-		return "done", nil
-	})
+	book, err := tool.New(
+		"book",
+		"",
+		func(_ context.Context, _ *tool.Call, in seat) (string, error) {
+			if tried = append(tried, in); in.Seat != "12A" {
+				return "", errors.New("no such seat")
+			}
+			return "done", nil
+		},
+	)
 	require.NoError(t, err)
 	bot, err := llm.New(llm.Config{Name: "bot", Model: m, Tools: []*tool.Tool{book}})
 	require.NoError(t, err)
@@ -210,13 +262,23 @@ func TestAModelReadsIt(t *testing.T) {
 	require.Equal(t, "booked", log[len(log)-1].Text())
 	require.Equal(t, []seat{{"99Z", ""}, {"12A", "99Z"}}, tried)
 	log = runs(t, sessions, bot, session.Message("plane"), with(t, retry.Config{Max: 1}))
-	require.Equal(t, "This was the last attempt: do not call book again now. Go on without it, and say what could not be done.", log[len(log)-1].Text())
+	require.Equal(
+		t,
+		"This was the last attempt: do not call book again now. Go on without it, and say what could not be done.",
+		log[len(log)-1].Text(),
+	)
 }
 
 func TestTheNextInvocationBeginsAtZero(t *testing.T) {
 	sessions := memory.New()
 	for range 2 {
-		log := runs(t, sessions, caller([]string{"f bad"}, []string{"f 2"}), session.Message("go"), with(t, retry.Config{Max: 1}))
+		log := runs(
+			t,
+			sessions,
+			caller([]string{"f bad"}, []string{"f 2"}),
+			session.Message("go"),
+			with(t, retry.Config{Max: 1}),
+		)
 		require.Equal(t, []string{"f bad: failed 1 of 1 last", "f 2: refused"}, became(t, log))
 	}
 }
@@ -238,27 +300,55 @@ func TestItCountsInTheLog(t *testing.T) {
 		}
 		require.NoError(t, sessions.Close())
 		if i == 0 {
-			require.Equal(t, []string{"f bad1: failed 1 of 3", "f bad2: failed 2 of 3"}, became(t, log))
+			require.Equal(
+				t,
+				[]string{"f bad1: failed 1 of 3", "f bad2: failed 2 of 3"},
+				became(t, log),
+			)
 		}
 	}
-	require.Equal(t, []string{"f bad1: failed 1 of 3", "f bad2: failed 2 of 3", "f bad3: failed 3 of 3 last", "f 4: refused"}, became(t, log))
+	require.Equal(
+		t,
+		[]string{
+			"f bad1: failed 1 of 3",
+			"f bad2: failed 2 of 3",
+			"f bad3: failed 3 of 3 last",
+			"f 4: refused",
+		},
+		became(t, log),
+	)
 }
 
 // Two failures were voided by a rewind: they do not count.
 func TestARewindTakesBackTheCount(t *testing.T) {
-	rewind := &plugin.Plugin{Name: "rewind", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		if e.Text() != "undo" {
-			return plugin.Outcome{}, nil
-		}
-		return plugin.Outcome{Emit: []*session.Event{{Actions: session.Actions{Rewind: &session.Rewind{To: 1}}}}, Withhold: true, Stop: true}, nil
-	}}
+	rewind := &plugin.Plugin{
+		Name: "rewind",
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			if e.Text() != "undo" {
+				return plugin.Outcome{}, nil
+			}
+			return plugin.Outcome{
+				Emit: []*session.Event{
+					{Actions: session.Actions{Rewind: &session.Rewind{To: 1}}},
+				},
+				Withhold: true,
+				Stop:     true,
+			}, nil
+		},
+	}
 	sessions := memory.New()
 	input := func(text string) *session.Event {
 		in := session.Message(text)
 		in.InvocationID = "one"
 		return in
 	}
-	runs(t, sessions, caller([]string{"f bad1"}, []string{"f bad2"}), input("go"), with(t, retry.Config{}))
+	runs(
+		t,
+		sessions,
+		caller([]string{"f bad1"}, []string{"f bad2"}),
+		input("go"),
+		with(t, retry.Config{}),
+	)
 	runs(t, sessions, caller(), input("undo"), rewind)
 	log := runs(t, sessions, caller([]string{"f bad3"}), input("go"), with(t, retry.Config{}))
 	require.Equal(t, []string{"f bad3: failed 1 of 3"}, became(t, log))
@@ -290,14 +380,28 @@ func TestWhatIsNoFailure(t *testing.T) {
 		"an interruption":              {respond("bot", "", map[string]any{"error": "the run ended", "interrupted": true}), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, err := with(t, retry.Config{Max: 1}).OnEvent(t.Context(), &session.Invocation{ID: "one"}, tc.event)
+			out, err := with(
+				t,
+				retry.Config{Max: 1},
+			).OnEvent(t.Context(), &session.Invocation{ID: "one"}, tc.event)
 			require.NoError(t, err)
 			require.Equal(t, tc.want, out.Replace != nil)
 			require.NoError(t, out.Check(plugin.OnEvent))
 
-			call := &session.Event{ID: "c", Author: "bot", InvocationID: "one", Content: &genai.Content{Role: "model", Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: "2", Name: "f"}}}}}
+			call := &session.Event{
+				ID:           "c",
+				Author:       "bot",
+				InvocationID: "one",
+				Content: &genai.Content{
+					Role:  "model",
+					Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: "2", Name: "f"}}},
+				},
+			}
 			if !tc.event.Partial {
-				out, err = with(t, retry.Config{Max: 1}).OnEvent(t.Context(), &session.Invocation{ID: "one", Live: []*session.Event{tc.event}}, call)
+				out, err = with(
+					t,
+					retry.Config{Max: 1},
+				).OnEvent(t.Context(), &session.Invocation{ID: "one", Live: []*session.Event{tc.event}}, call)
 				require.NoError(t, err)
 				require.Equal(t, tc.want, len(out.Emit) == 1, "it counts if it is a failure")
 			}
@@ -307,25 +411,41 @@ func TestWhatIsNoFailure(t *testing.T) {
 
 // A denial by a plugin is final, and is answered by who has denied.
 func TestADenialIsNotRetried(t *testing.T) {
-	deny := &plugin.Plugin{Name: "policy", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (out plugin.Outcome, _ error) {
-		for _, c := range session.Calls([]*session.Event{e}) {
-			r := session.Respond(c.FunctionCall, map[string]any{"error": "not allowed"})
-			r.ErrorCode = session.Denied
-			out.Emit = append(out.Emit, r)
-		}
-		return out, nil
-	}}
-	log := runs(t, memory.New(), caller([]string{"f 1"}, []string{"f 2"}), session.Message("go"), deny, with(t, retry.Config{Max: 1}))
+	deny := &plugin.Plugin{
+		Name: "policy",
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (out plugin.Outcome, _ error) {
+			for _, c := range session.Calls([]*session.Event{e}) {
+				r := session.Respond(c.FunctionCall, map[string]any{"error": "not allowed"})
+				r.ErrorCode = session.Denied
+				out.Emit = append(out.Emit, r)
+			}
+			return out, nil
+		},
+	}
+	log := runs(
+		t,
+		memory.New(),
+		caller([]string{"f 1"}, []string{"f 2"}),
+		session.Message("go"),
+		deny,
+		with(t, retry.Config{Max: 1}),
+	)
 	require.Equal(t, []string{"f 1: not allowed", "f 2: not allowed"}, became(t, log))
 }
 
 // What else the event has stays as it is, to the byte, and who has changed it is noted.
 func TestTheRestStaysVerbatim(t *testing.T) {
 	var e session.Event
-	require.NoError(t, json.Unmarshal([]byte(`{"id":"e","invocationId":"one","author":"bot","content":{"role":"user","parts":[
+	require.NoError(
+		t,
+		json.Unmarshal(
+			[]byte(`{"id":"e","invocationId":"one","author":"bot","content":{"role":"user","parts":[
 		{"functionResponse":{"id":"1","name":"f","response":{"n":9007199254740993},"x-unknown":1}},
 		{"text":"beside","thoughtSignature":"c2ln"},
-		{"functionResponse":{"id":"2","name":"f","response":{"error":"no","detail":{"deep":[1]}}}}]},"actions":{"stateDelta":{"k":1}}}`), &e))
+		{"functionResponse":{"id":"2","name":"f","response":{"error":"no","detail":{"deep":[1]}}}}]},"actions":{"stateDelta":{"k":1}}}`),
+			&e,
+		),
+	)
 	before := e.Clone()
 	out, err := with(t, retry.Config{}).OnEvent(t.Context(), &session.Invocation{ID: "one"}, &e)
 	require.NoError(t, err)
@@ -342,11 +462,24 @@ func TestTheRestStaysVerbatim(t *testing.T) {
 // An event that was played from a record is not changed again.
 func TestOnceIsEnough(t *testing.T) {
 	sessions := memory.New()
-	log := runs(t, sessions, caller([]string{"f bad1"}), session.Message("go"), with(t, retry.Config{}))
-	out, err := with(t, retry.Config{}).OnEvent(t.Context(), &session.Invocation{ID: log[0].InvocationID, Live: log[:2]}, log[2])
+	log := runs(
+		t,
+		sessions,
+		caller([]string{"f bad1"}),
+		session.Message("go"),
+		with(t, retry.Config{}),
+	)
+	out, err := with(
+		t,
+		retry.Config{},
+	).OnEvent(t.Context(), &session.Invocation{ID: log[0].InvocationID, Live: log[:2]}, log[2])
 	require.NoError(t, err)
 	require.True(t, out.IsZero())
-	require.Equal(t, []plugin.Note{{Plugin: "retry", Reason: "f has failed, attempt 1 of 3"}}, plugin.NotesOf(log[2]).Changed)
+	require.Equal(
+		t,
+		[]plugin.Note{{Plugin: "retry", Reason: "f has failed, attempt 1 of 3"}},
+		plugin.NotesOf(log[2]).Changed,
+	)
 }
 
 func TestRefused(t *testing.T) {
@@ -369,7 +502,15 @@ func TestAWorkflowsOwnCallsAreLeftAlone(t *testing.T) {
 		return e
 	}
 	called := func(author string) *session.Event {
-		return of(author, &session.Event{Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: call}}}})
+		return of(
+			author,
+			&session.Event{
+				Content: &genai.Content{
+					Role:  genai.RoleModel,
+					Parts: []*genai.Part{{FunctionCall: call}},
+				},
+			},
+		)
 	}
 	failed := func(author string) *session.Event {
 		return of(author, session.Respond(call, map[string]any{"error": "no luck"}))

@@ -15,6 +15,8 @@
 //
 // A position may be within a turn, even between a call and its response. The call is open again then. If it waits for a
 // human or a later answer, it goes on waiting; otherwise the next run answers it as interrupted.
+//
+// A new way to say how far: a field of the command, resolved in target.go; DryRun (dryrun.go) uses the same.
 package rewind
 
 import (

@@ -29,27 +29,41 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var key = session.Key{App: "a", User: "u", ID: "s"}
 
 // bot answers a text, and counts in the state.
-var bot = agent.New("bot", "", func(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
-	return func(yield func(*session.Event, error) bool) {
-		inv := host.Now()
-		n, _ := inv.State["n"].(float64)
-		e := session.Reply("to " + inv.Input.Text())
-		e.Actions.StateDelta = map[string]any{"n": n + 1}
-		yield(e, nil)
-	}
-})
+var bot = agent.New(
+	"bot",
+	"",
+	func(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
+		return func(yield func(*session.Event, error) bool) {
+			inv := host.Now()
+			n, _ := inv.State["n"].(float64)
+			e := session.Reply("to " + inv.Input.Text())
+			e.Actions.StateDelta = map[string]any{"n": n + 1}
+			yield(e, nil)
+		}
+	},
+)
 
 // compact is a plugin that covers up to a position when it is told "compact N", keeping what is told then.
-var compact = &plugin.Plugin{Name: "compact", OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-	c := session.Compaction{Frontier: inv.Frontier, Content: genai.NewContentFromText("summary", "user")}
-	var keep int64
-	if n, _ := fmt.Sscanf(e.Text(), "compact %d keep %d", &c.Through, &keep); n == 0 {
-		return plugin.Outcome{}, nil
-	} else if n == 2 {
-		c.Keep = []int64{keep}
-	}
-	return plugin.Outcome{Emit: []*session.Event{{Actions: session.Actions{Compaction: &c}}}, Withhold: true, Stop: true}, nil
-}}
+var compact = &plugin.Plugin{
+	Name: "compact",
+	OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+		c := session.Compaction{
+			Frontier: inv.Frontier,
+			Content:  genai.NewContentFromText("summary", "user"),
+		}
+		var keep int64
+		if n, _ := fmt.Sscanf(e.Text(), "compact %d keep %d", &c.Through, &keep); n == 0 {
+			return plugin.Outcome{}, nil
+		} else if n == 2 {
+			c.Keep = []int64{keep}
+		}
+		return plugin.Outcome{
+			Emit:     []*session.Event{{Actions: session.Actions{Compaction: &c}}},
+			Withhold: true,
+			Stop:     true,
+		}, nil
+	},
+}
 
 type scene struct {
 	t        require.TestingT
@@ -64,7 +78,9 @@ func on(t require.TestingT, sessions session.Service) *scene {
 }
 
 func with(t require.TestingT, sessions session.Service, p *plugin.Plugin) *scene {
-	r, err := runner.New(runner.Options{Agent: bot, Sessions: sessions, Plugins: []*plugin.Plugin{p, compact}})
+	r, err := runner.New(
+		runner.Options{Agent: bot, Sessions: sessions, Plugins: []*plugin.Plugin{p, compact}},
+	)
 	require.NoError(t, err)
 	return &scene{t, sessions, r}
 }
@@ -137,7 +153,13 @@ func (s *scene) live() string {
 
 func Example() {
 	sessions := memory.New()
-	r, err := runner.New(runner.Options{Agent: bot, Sessions: sessions, Plugins: []*plugin.Plugin{rewind.New(sessions)}})
+	r, err := runner.New(
+		runner.Options{
+			Agent:    bot,
+			Sessions: sessions,
+			Plugins:  []*plugin.Plugin{rewind.New(sessions)},
+		},
+	)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -231,12 +253,25 @@ func TestCommands(t *testing.T) {
 // A turn that answers a human's question, and one without input, go with the message before them.
 func TestTurnsBeginWithMessages(t *testing.T) {
 	s := stage(t).say("a", "b")
-	verdict := &session.Event{Actions: session.Actions{RequestedToolConfirmations: map[string]session.Confirmation{"c": {Confirmed: true}}}}
+	verdict := &session.Event{
+		Actions: session.Actions{
+			RequestedToolConfirmations: map[string]session.Confirmation{"c": {Confirmed: true}},
+		},
+	}
 	late := session.Respond(&genai.FunctionCall{ID: "c", Name: "f"}, map[string]any{"ok": true})
 	log := s.read(false)
 	last := log[len(log)-1]
-	held := &session.Event{Author: last.Author, InvocationID: last.InvocationID, Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: "c", Name: "f"}}}},
-		Actions: session.Actions{RequestedToolConfirmations: map[string]session.Confirmation{"c": {Hint: "sure?"}}}}
+	held := &session.Event{
+		Author:       last.Author,
+		InvocationID: last.InvocationID,
+		Content: &genai.Content{
+			Role:  genai.RoleModel,
+			Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: "c", Name: "f"}}},
+		},
+		Actions: session.Actions{
+			RequestedToolConfirmations: map[string]session.Confirmation{"c": {Hint: "sure?"}},
+		},
+	}
 	s.put(held)
 	for _, input := range []*session.Event{verdict, late} {
 		_, err := s.run(input)
@@ -250,16 +285,35 @@ func TestTurnsBeginWithMessages(t *testing.T) {
 // A turn in which the conversation was compacted begins with its message, not with the compaction.
 func TestATurnThatCompacts(t *testing.T) {
 	event := func(seq int64, author string) *session.Event {
-		return &session.Event{Seq: seq, Author: author, InvocationID: "b", Content: session.Message("b").Content}
+		return &session.Event{
+			Seq:          seq,
+			Author:       author,
+			InvocationID: "b",
+			Content:      session.Message("b").Content,
+		}
 	}
-	head := &session.Event{Seq: 5, Author: "plugin/compact", InvocationID: "b", Actions: session.Actions{Compaction: &session.Compaction{Through: 2}}}
-	inv := &session.Invocation{Live: []*session.Event{head, event(3, session.User), event(4, "bot"), event(6, "bot")}, Position: 6}
+	head := &session.Event{
+		Seq:          5,
+		Author:       "plugin/compact",
+		InvocationID: "b",
+		Actions:      session.Actions{Compaction: &session.Compaction{Through: 2}},
+	}
+	inv := &session.Invocation{
+		Live:     []*session.Event{head, event(3, session.User), event(4, "bot"), event(6, "bot")},
+		Position: 6,
+	}
 	for _, c := range []session.Command{rewind.Turns(1), rewind.Before("b")} {
 		input := c.Event()
 		input.ID = "in"
 		out, err := rewind.New(memory.New()).OnEvent(t.Context(), inv, input)
 		require.NoError(t, err)
-		require.Equal(t, []*session.Event{{ID: "rewind:in", Actions: session.Actions{Rewind: &session.Rewind{To: 2}}}}, out.Emit)
+		require.Equal(
+			t,
+			[]*session.Event{
+				{ID: "rewind:in", Actions: session.Actions{Rewind: &session.Rewind{To: 2}}},
+			},
+			out.Emit,
+		)
 	}
 }
 
@@ -330,7 +384,9 @@ func TestLaw(t *testing.T) {
 				s.say(fmt.Sprint("text", i))
 				continue
 			case "compact":
-				in := session.Message(fmt.Sprint("compact ", rapid.Int64Range(1, position).Draw(rt, "through")))
+				in := session.Message(
+					fmt.Sprint("compact ", rapid.Int64Range(1, position).Draw(rt, "through")),
+				)
 				_, _ = s.run(in) // or it is refused
 				continue
 			case "to":
@@ -357,7 +413,13 @@ func TestLaw(t *testing.T) {
 				continue
 			}
 			if c.Args["turns"] == nil || !compacted {
-				require.Equal(rt, seqs(session.Live(log[:want])), seqs(session.Live(log[:to])), "%v", c)
+				require.Equal(
+					rt,
+					seqs(session.Live(log[:want])),
+					seqs(session.Live(log[:to])),
+					"%v",
+					c,
+				)
 			}
 			require.Equal(rt, seqs(session.Live(log[:to])), seqs(s.read(true)))
 			was, err := s.sessions.Get(context.Background(), key)
@@ -426,7 +488,9 @@ func TestReplay(t *testing.T) {
 			}
 			_, err = again.Create(t.Context(), key, rec.State)
 			require.NoError(t, err)
-			r, err := runner.New(runner.Options{Agent: a, Sessions: again, Plugins: plugins, Restore: true})
+			r, err := runner.New(
+				runner.Options{Agent: a, Sessions: again, Plugins: plugins, Restore: true},
+			)
 			require.NoError(t, err)
 			for input := range a.Inputs(key) {
 				for _, err := range r.Run(t.Context(), key, input, session.RunConfig{}) {
@@ -435,7 +499,11 @@ func TestReplay(t *testing.T) {
 			}
 			var played strings.Builder
 			require.NoError(t, session.Export(t.Context(), again, key, &played))
-			require.Equal(t, strings.Split(file.String(), "\n")[1:], strings.Split(played.String(), "\n")[1:])
+			require.Equal(
+				t,
+				strings.Split(file.String(), "\n")[1:],
+				strings.Split(played.String(), "\n")[1:],
+			)
 			require.Equal(t, want, (&scene{t: t, sessions: again}).live())
 		}
 	}

@@ -11,7 +11,10 @@ import (
 
 // put appends events to a session that is there.
 func (s *scene) put(events ...*session.Event) {
-	_, err := s.sessions.Append(s.t.(*testing.T).Context(), session.AppendTarget{Key: key, After: int64(len(s.read(false)))}, events...)
+	_, err := s.sessions.Append(
+		s.t.(*testing.T).Context(),
+		session.AppendTarget{Key: key, After: int64(len(s.read(false)))},
+		events...)
 	require.NoError(s.t, err)
 }
 

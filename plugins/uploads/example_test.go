@@ -29,14 +29,27 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	r, err := runner.New(runner.Options{Agent: bot, Sessions: memory.New(), Plugins: []*plugin.Plugin{p}})
+	r, err := runner.New(
+		runner.Options{Agent: bot, Sessions: memory.New(), Plugins: []*plugin.Plugin{p}},
+	)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer r.Close(ctx)
-	photo := &genai.Part{InlineData: &genai.Blob{Data: []byte("…"), MIMEType: "image/jpeg", DisplayName: "holiday.jpg"}}
-	input := &session.Event{Content: genai.NewContentFromParts([]*genai.Part{genai.NewPartFromText("Where was I?"), photo}, genai.RoleUser)}
+	photo := &genai.Part{
+		InlineData: &genai.Blob{
+			Data:        []byte("…"),
+			MIMEType:    "image/jpeg",
+			DisplayName: "holiday.jpg",
+		},
+	}
+	input := &session.Event{
+		Content: genai.NewContentFromParts(
+			[]*genai.Part{genai.NewPartFromText("Where was I?"), photo},
+			genai.RoleUser,
+		),
+	}
 	for e, err := range r.Run(ctx, key, input, session.RunConfig{Create: true}) {
 		if err != nil {
 			fmt.Println(err)

@@ -5,6 +5,8 @@
 //
 // A saved file stays if the input is rewound, withheld by a later plugin, or refused by the store. A session with such
 // addresses needs this plugin, or another one that knows them, in every later run.
+//
+// Another place in which files come: uploads.go replaces them, show.go puts them back for the model.
 package uploads
 
 import (

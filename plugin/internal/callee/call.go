@@ -14,8 +14,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// call prepares a call, and returns the function that answers it. It returns nil if it has
-// refused the call.
+// call decodes a call of a hook, and returns the function that calls the hook and sends its answer. It returns
+// nil if the call made no sense and was answered with a failure.
 func (x *server) call(ctx context.Context, seq uint64, w *wire.Call) (answer func()) {
 	inv, a, err := x.args(w)
 	if err != nil { // the message makes no sense
@@ -115,8 +115,8 @@ func (x *server) answer(ctx context.Context, seq uint64, inv *session.Invocation
 	x.reply(m)
 }
 
-// watch returns a function that returns ErrInPlace if the invocation or the event was changed in
-// place meanwhile.
+// watch remembers the invocation and the event. The function that it returns compares them with what was
+// remembered, and returns ErrInPlace if the hook has changed one.
 func watch(inv *session.Invocation, e *session.Event) func() error {
 	was := *inv
 	var before []byte

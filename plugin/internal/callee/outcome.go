@@ -39,7 +39,8 @@ func encodeOutcome(out plugin.Outcome) (w *wire.Outcome, err error) {
 	return w, nil
 }
 
-// shallow returns a copy of a request that the hook may change: all of it but what parts point to.
+// shallow copies a request as deep as hooks may change it: contents, parts and configuration are copies, what a
+// part points to is shared.
 func shallow(r *model.Request) *model.Request {
 	mine := *r
 	mine.Contents = make([]*genai.Content, len(r.Contents))
@@ -62,7 +63,8 @@ func shallow(r *model.Request) *model.Request {
 	return &mine
 }
 
-// changed returns what a hook has changed of a request, nil if it has changed nothing.
+// changed compares a request before and after a hook, and returns a message with the difference: nil if there is
+// none. Contents at the beginning that are equal are not sent.
 func changed(was, is *model.Request) (*wire.ModelRequest, error) {
 	keep := 0
 	for keep < len(was.Contents) && keep < len(is.Contents) && reflect.DeepEqual(was.Contents[keep], is.Contents[keep]) {

@@ -11,8 +11,8 @@ import (
 )
 
 // DecodeAnswer returns what a hook has answered. If the hook has changed the model request, it
-// returns the changed one too. Texts for people have no secrets. A plugin cannot declare itself
-// unchecked: if it does, it has failed.
+// returns the changed one too. Secrets are replaced in texts that people read. If the plugin sets
+// Unchecked, which only the host may set, the hook has failed.
 func DecodeAnswer(m *wire.PluginMessage, a plugin.Args, secret message.Secrets) (out plugin.Outcome, request *model.Request, err error) {
 	bad := func(err error) (plugin.Outcome, *model.Request, error) {
 		return plugin.Outcome{}, nil, secret.Error(fmt.Errorf("%w: %w", plugin.ErrOutcome, err))

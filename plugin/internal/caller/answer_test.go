@@ -42,7 +42,12 @@ func TestMessagesWithTooManyFields(t *testing.T) {
 		require.NoError(t, err)
 		require.ErrorIs(t, message.Unmarshal(data, new(wire.Subscription)), message.ErrTooLarge)
 	}
-	large := &wire.PluginMessage{Seq: 7, Message: &wire.PluginMessage_Outcome{Outcome: &wire.Outcome{Reason: strings.Repeat("x", 1<<20)}}}
+	large := &wire.PluginMessage{
+		Seq: 7,
+		Message: &wire.PluginMessage_Outcome{
+			Outcome: &wire.Outcome{Reason: strings.Repeat("x", 1<<20)},
+		},
+	}
 	data, err := proto.Marshal(large)
 	require.NoError(t, err)
 	got := new(wire.PluginMessage)
@@ -52,7 +57,11 @@ func TestMessagesWithTooManyFields(t *testing.T) {
 
 // What is too much is everywhere counted that JSON is in an answer.
 func TestAnswersWithTooManyValues(t *testing.T) {
-	parts, list := many(message.MaxValues), []byte(`{"tools":[`+strings.Repeat("{},", message.MaxValues)+`{}]}`)
+	parts, list := many(
+		message.MaxValues,
+	), []byte(
+		`{"tools":[`+strings.Repeat("{},", message.MaxValues)+`{}]}`,
+	)
 	emits, half := make([][]byte, message.MaxValues/message.PerEvent), many(message.MaxValues/2)
 	for i := range emits {
 		emits[i] = []byte(`{}`)
@@ -69,15 +78,25 @@ func TestAnswersWithTooManyValues(t *testing.T) {
 			if o.Request != nil {
 				a = plugin.Args{Hook: plugin.BeforeModel, Request: &model.Request{}}
 			}
-			_, _, err := DecodeAnswer(&wire.PluginMessage{Message: &wire.PluginMessage_Outcome{Outcome: o}}, a, message.Secrets{})
+			_, _, err := DecodeAnswer(
+				&wire.PluginMessage{Message: &wire.PluginMessage_Outcome{Outcome: o}},
+				a,
+				message.Secrets{},
+			)
 			require.ErrorIs(t, err, message.ErrTooLarge)
 		})
 	}
 	t.Run("an event that has as many itself", func(t *testing.T) {
 		e, err := message.DecodeEvent(parts)
 		require.NoError(t, err)
-		answer := &wire.PluginMessage{Message: &wire.PluginMessage_Outcome{Outcome: &wire.Outcome{Replace: parts}}}
-		out, _, err := DecodeAnswer(answer, plugin.Args{Hook: plugin.OnEvent, Event: e}, message.Secrets{})
+		answer := &wire.PluginMessage{
+			Message: &wire.PluginMessage_Outcome{Outcome: &wire.Outcome{Replace: parts}},
+		}
+		out, _, err := DecodeAnswer(
+			answer,
+			plugin.Args{Hook: plugin.OnEvent, Event: e},
+			message.Secrets{},
+		)
 		require.NoError(t, err)
 		require.Len(t, out.Replace.Content.Parts, message.MaxValues)
 	})

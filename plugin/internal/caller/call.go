@@ -27,9 +27,8 @@ func NewCall(a plugin.Args) (*wire.Call, error) {
 	return call, nil
 }
 
-// Complete adds the invocation and the model request to a call, without what the plugin has. It
-// notes what the plugin has once it has this call too. If the call is not sent then, the caller
-// drops the session.
+// Complete adds the invocation and the model request to a call, and leaves out what earlier calls have sent. It
+// counts what is in this call as sent: if the call is not sent after all, drop the session.
 func (x *Sent) Complete(call *wire.Call, inv *session.Invocation, a plugin.Args) error {
 	w, err := x.invocation(inv)
 	if err != nil {

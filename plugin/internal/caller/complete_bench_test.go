@@ -14,7 +14,11 @@ import (
 // BenchmarkComplete measures what the host does for one call of OnEvent in a session of 100 live
 // events that the plugin has, besides encoding the event.
 func BenchmarkComplete(b *testing.B) {
-	inv := &session.Invocation{ID: "i", Key: session.Key{App: "app", User: "ann", ID: "s"}, State: map[string]any{"a": 1.0}}
+	inv := &session.Invocation{
+		ID:    "i",
+		Key:   session.Key{App: "app", User: "ann", ID: "s"},
+		State: map[string]any{"a": 1.0},
+	}
 	for i := range 100 {
 		e := session.Reply("some words")
 		e.ID = session.NewID()

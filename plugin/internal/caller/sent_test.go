@@ -15,7 +15,13 @@ import (
 )
 
 // complete completes a call of a hook, and returns its invocation as the plugin gets it.
-func complete(t *testing.T, x *Sent, inv *session.Invocation, hook plugin.Hook, e *session.Event) *wire.Invocation {
+func complete(
+	t *testing.T,
+	x *Sent,
+	inv *session.Invocation,
+	hook plugin.Hook,
+	e *session.Event,
+) *wire.Invocation {
 	t.Helper()
 	args := plugin.Args{Hook: hook, Event: e}
 	call, err := NewCall(args)
@@ -132,13 +138,25 @@ func TestAnEditedSessionUnderTheSameKeyIsSentAnew(t *testing.T) {
 	one.Seq = 1
 	edited := one.Clone()
 	edited.Content.Parts[0].Text = "[taken out]"
-	w, err := x.invocation(&session.Invocation{ID: "i", Key: key, Number: 1, Live: []*session.Event{one}, Position: 1})
+	w, err := x.invocation(
+		&session.Invocation{ID: "i", Key: key, Number: 1, Live: []*session.Event{one}, Position: 1},
+	)
 	require.NoError(t, err)
 	require.Len(t, w.Events, 1)
-	w, err = x.invocation(&session.Invocation{ID: "i", Key: key, Number: 1, Live: []*session.Event{one}, Position: 1})
+	w, err = x.invocation(
+		&session.Invocation{ID: "i", Key: key, Number: 1, Live: []*session.Event{one}, Position: 1},
+	)
 	require.NoError(t, err)
 	require.Empty(t, w.Events)
-	w, err = x.invocation(&session.Invocation{ID: "i", Key: key, Number: 2, Live: []*session.Event{edited}, Position: 1})
+	w, err = x.invocation(
+		&session.Invocation{
+			ID:       "i",
+			Key:      key,
+			Number:   2,
+			Live:     []*session.Event{edited},
+			Position: 1,
+		},
+	)
 	require.NoError(t, err)
 	require.True(t, w.Fresh)
 	require.Len(t, w.Events, 1)

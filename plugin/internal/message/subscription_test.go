@@ -26,7 +26,10 @@ func TestSubscription(t *testing.T) {
 	}
 	for _, kind := range plugin.Hooks {
 		p := &plugin.Plugin{
-			Filter:      &plugin.Filter{Authors: []string{"user"}, Has: []plugin.EventFeature{plugin.HasText}},
+			Filter: &plugin.Filter{
+				Authors: []string{"user"},
+				Has:     []plugin.EventFeature{plugin.HasText},
+			},
 			Partials:    true,
 			SharedState: true,
 		}

@@ -118,7 +118,7 @@ func (i *Copy) Release() {
 	}
 }
 
-// firstTwo keeps the first two bytes.
+// firstTwo keeps the first two bytes that are written: "#!" begins a script.
 type firstTwo struct{ *bytes.Buffer }
 
 func (f *firstTwo) Write(p []byte) (int, error) {

@@ -70,7 +70,7 @@ func CheckFiles(dir string, digests map[string]string) (*Files, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the directories of its files cannot be watched: %w", err)
 	}
-	for _, dir := range dirs { // of these, whatever changes in them counts
+	for _, dir := range dirs { // inotify cannot watch these: any change of their stamp counts as a move
 		p.others[dir], err = stampOf(unix.Lstat, dir)
 		if err != nil {
 			p.Close()
@@ -109,8 +109,8 @@ func (f *pinnedFile) compare(want string) error {
 // maxLinks is how many symbolic links a path may have, as in the kernel.
 const maxLinks = 40
 
-// walk follows an absolute path as the system does. It stamps the symbolic links, and returns the
-// directories.
+// walk follows an absolute path through directories and symbolic links, as the system does. It stamps the links,
+// and returns the directories.
 func (p *Files) walk(path string) (dirs []string, err error) {
 	at := "/"
 	rest := strings.Split(path, "/")

@@ -73,7 +73,8 @@ func (d *Dir) names() ([]string, error) {
 	return d.lock.Readdirnames(-1)
 }
 
-// expects reports whether a file in the directory is one that belongs there.
+// expects reports whether a file is of a kind that this package or a plugin puts into the directory: the mark, the
+// copy of an executable, a socket.
 func (d *Dir) expects(name string) bool {
 	var st unix.Stat_t
 	if unix.Fstatat(int(d.lock.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || int(st.Uid) != os.Geteuid() {
@@ -87,7 +88,8 @@ func (d *Dir) expects(name string) bool {
 	}
 }
 
-// made reports whether this package has made the directory, and there is nothing else in it.
+// made reports whether this package has made the directory, as the mark in it says, and the directory holds no other
+// files than those that expects names.
 func (d *Dir) made() bool {
 	var st unix.Stat_t
 	if unix.Fstat(int(d.lock.Fd()), &st) != nil || st.Mode&0o7777 != 0o700 {

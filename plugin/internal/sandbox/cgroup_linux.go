@@ -189,7 +189,7 @@ func removeUnused(dir string) {
 	}
 }
 
-// hold has a process start in the group.
+// hold sets the attributes of a process so that the kernel starts it inside the group.
 func (g *group) hold(a *syscall.SysProcAttr) {
 	if g != nil {
 		a.UseCgroupFD = true
@@ -197,7 +197,7 @@ func (g *group) hold(a *syscall.SysProcAttr) {
 	}
 }
 
-// refused returns the error with which a process did not start in the group.
+// refused adds to an error of a start what to do if the kernel did not let the process into the group.
 func (g *group) refused(err error) error {
 	if g == nil || !errors.Is(err, unix.EACCES) {
 		return err

@@ -26,7 +26,7 @@ type isolation struct {
 	mu      sync.Mutex
 	lowest  level // the highest level of a process that was started
 	highest level // the highest level that may be possible here
-	said    bool  // the log has what isolation lacks
+	said    bool  // the log has been told what isolation lacks here
 }
 
 // system is the isolation that this system lets this user have.
@@ -56,7 +56,8 @@ func WithoutNamespaces() (restore func()) {
 	}
 }
 
-// bounds returns the levels between which a process is started whose configuration demands this.
+// bounds returns the lowest and the highest level at which a process may be started. demand is what its
+// configuration says of isolation.
 func (i *isolation) bounds(demand string) (lowest, highest level) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -96,8 +97,8 @@ func (i *isolation) start(demand string, attempt func(level) (*Process, error), 
 	}
 }
 
-// reached notes that a process was started at a level, and that none could be above it. The log
-// says once what is missing.
+// reached notes the level at which a process was started: later processes get no lower one, and no higher one is
+// tried. The log says once what is missing at that level.
 func (i *isolation) reached(l level, log *slog.Logger) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -122,12 +122,11 @@ func refused(l level, err error) error {
 	return err
 }
 
-// noIsolation reports whether a process has not started because it could not be isolated.
+// noIsolation reports whether an error says that the system refuses isolation, so that a lower level may work.
 func noIsolation(err error) bool { return errors.Is(err, inside.ErrIsolation) }
 
-// usedUp reports whether a start has failed because all namespaces or mounts that there may be
-// are in use, so that there may be some at another time. Where there may be none at all, the
-// system gives the same error.
+// usedUp reports whether a start has failed because the system has no namespace left, so that a later start may
+// succeed. A system that allows none at all gives the same error: then its limit is 0, and usedUp is false.
 func usedUp(err error) bool {
 	if !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EUSERS) {
 		return false

@@ -27,9 +27,21 @@ func hostMessages() *rapid.Generator[*wire.HostMessage] {
 			m.Message = &wire.HostMessage_Ping{Ping: &wire.Ping{}}
 			return m
 		}
-		call := &wire.Call{Hook: wire.Hook_ON_EVENT, Traceparent: rapid.String().Draw(t, "traceparent"),
-			Event:      []byte(strings.Repeat("x", rapid.SampledFrom([]int{0, 1, apart - 1, apart, 70_000}).Draw(t, "event"))),
-			Invocation: &wire.Invocation{Id: rapid.String().Draw(t, "id"), Live: []*wire.Span{{First: 1, Last: 7}}, State: rapid.SliceOf(rapid.Byte()).Draw(t, "state")}}
+		call := &wire.Call{
+			Hook:        wire.Hook_ON_EVENT,
+			Traceparent: rapid.String().Draw(t, "traceparent"),
+			Event: []byte(
+				strings.Repeat(
+					"x",
+					rapid.SampledFrom([]int{0, 1, apart - 1, apart, 70_000}).Draw(t, "event"),
+				),
+			),
+			Invocation: &wire.Invocation{
+				Id:    rapid.String().Draw(t, "id"),
+				Live:  []*wire.Span{{First: 1, Last: 7}},
+				State: rapid.SliceOf(rapid.Byte()).Draw(t, "state"),
+			},
+		}
 		if rapid.Bool().Draw(t, "bounded") {
 			call.Remaining = durationpb.New(time.Second)
 		}

@@ -6,4 +6,6 @@
 // conversation with it (conversation.go, talk.go), or a part of one, and looks at the answers
 // (answers.go). The checks themselves are in start.go, calls.go, kept.go, time.go, ends.go and
 // killed.go.
+//
+// A new check: a row of the list in checks.go with its explanation, and its function in the file of its subject.
 package protocol

@@ -42,23 +42,38 @@ import (
 // soundPlugins are plugins that use package serve, so no check fails.
 var soundPlugins = map[string]func(){
 	"verified all": func() {
-		p := testplugin.Ask(func(_ context.Context, text string) (string, error) { return "seen " + text, nil })
+		p := testplugin.Ask(
+			func(_ context.Context, text string) (string, error) { return "seen " + text, nil },
+		)
 		p.BeforeRun = func(_ context.Context, inv *session.Invocation) (plugin.Outcome, error) {
-			return plugin.Outcome{Emit: []*session.Event{session.Reply(fmt.Sprint("live ", len(inv.Live), " state ", inv.State))}}, nil
+			return plugin.Outcome{
+				Emit: []*session.Event{
+					session.Reply(fmt.Sprint("live ", len(inv.Live), " state ", inv.State)),
+				},
+			}, nil
 		}
 		p.BeforeModel = func(_ context.Context, _ *session.Invocation, req *model.Request) (plugin.Outcome, error) {
 			req.Contents = req.Contents[1:]
 			return plugin.Outcome{}, nil
 		}
 		p.AfterRun = func(_ context.Context, inv *session.Invocation, end plugin.End) (plugin.Outcome, error) {
-			return plugin.Outcome{Emit: []*session.Event{session.Reply(fmt.Sprint(end.Kind, end.Err, inv.Frontier))}}, nil
+			return plugin.Outcome{
+				Emit: []*session.Event{session.Reply(fmt.Sprint(end.Kind, end.Err, inv.Frontier))},
+			}, nil
 		}
 		serve.Plugin(p)
 	},
 	"verified after run": func() {
-		serve.Plugin(&plugin.Plugin{Name: "last", AfterRun: func(_ context.Context, inv *session.Invocation, _ plugin.End) (plugin.Outcome, error) {
-			return plugin.Outcome{Emit: []*session.Event{session.Reply(inv.Live[0].Text())}}, nil
-		}})
+		serve.Plugin(
+			&plugin.Plugin{
+				Name: "last",
+				AfterRun: func(_ context.Context, inv *session.Invocation, _ plugin.End) (plugin.Outcome, error) {
+					return plugin.Outcome{
+						Emit: []*session.Event{session.Reply(inv.Live[0].Text())},
+					}, nil
+				},
+			},
+		)
 	},
 	"verified filter": func() {
 		p := testplugin.Ask(testplugin.Answer)
@@ -118,7 +133,12 @@ func init() {
 }
 
 func serveFlawed(flaw, dir string) {
-	f := &flawed{flaw: flaw, plug: testplugin.Ask(func(_ context.Context, text string) (string, error) { return "seen " + text, nil })}
+	f := &flawed{
+		flaw: flaw,
+		plug: testplugin.Ask(
+			func(_ context.Context, text string) (string, error) { return "seen " + text, nil },
+		),
+	}
 	if os.Getenv(transport.CookieKey) != transport.CookieValue {
 		switch flaw {
 		case "waits without the cookie":
@@ -166,20 +186,31 @@ func serveFlawed(flaw, dir string) {
 		h.SetServingStatus("plugin", grpc_health_v1.HealthCheckResponse_SERVING)
 		grpc_health_v1.RegisterHealthServer(s, h)
 	}
-	s.RegisterService(&grpc.ServiceDesc{ServiceName: "plugin.GRPCController", HandlerType: (*any)(nil), Methods: []grpc.MethodDesc{{MethodName: "Shutdown",
-		Handler: func(any, context.Context, func(any) error, grpc.UnaryServerInterceptor) (any, error) {
-			if flaw != "does not shut down" {
-				time.AfterFunc(10*time.Millisecond, end)
-			}
-			return &emptypb.Empty{}, nil
-		}}}}, new(any))
+	s.RegisterService(
+		&grpc.ServiceDesc{
+			ServiceName: "plugin.GRPCController",
+			HandlerType: (*any)(nil),
+			Methods: []grpc.MethodDesc{{MethodName: "Shutdown",
+				Handler: func(any, context.Context, func(any) error, grpc.UnaryServerInterceptor) (any, error) {
+					if flaw != "does not shut down" {
+						time.AfterFunc(10*time.Millisecond, end)
+					}
+					return &emptypb.Empty{}, nil
+				}}},
+		},
+		new(any),
+	)
 	fmt.Printf("1|1|unix|%s|grpc\n", l.Addr())
 	_ = s.Serve(l)
 	end()
 }
 
 func (f *flawed) Describe(context.Context, *wire.Host) (*wire.Description, error) {
-	d := &wire.Description{Protocol: transport.ProtocolVersion, Name: "flawed", Settings: []byte(`{"type":"object","additionalProperties":false}`)}
+	d := &wire.Description{
+		Protocol: transport.ProtocolVersion,
+		Name:     "flawed",
+		Settings: []byte(`{"type":"object","additionalProperties":false}`),
+	}
 	if f.flaw == "is another one each time" {
 		d.Version = session.NewID()
 	}
@@ -208,7 +239,12 @@ func (f *flawed) Configure(_ context.Context, c *wire.Configuration) (*wire.Subs
 }
 
 func (f *flawed) Serve(w grpc.BidiStreamingServer[wire.HostMessage, wire.PluginMessage]) error {
-	err := callee.Serve(w.Context(), &flawedStream{wire: w, flaw: f.flaw, seen: map[string]bool{}}, f.plug, false)
+	err := callee.Serve(
+		w.Context(),
+		&flawedStream{wire: w, flaw: f.flaw, seen: map[string]bool{}},
+		f.plug,
+		false,
+	)
 	if f.flaw != "survives the host" {
 		time.AfterFunc(10*time.Millisecond, func() { os.Exit(0) })
 	}
@@ -238,7 +274,8 @@ func (s *flawedStream) Recv() (*wire.HostMessage, error) {
 				inv.Appended = nil
 			case s.flaw == "counts fields" && len(inv.ProtoReflect().GetUnknown()) > 0:
 				return nil, errors.New("too many fields")
-			case s.flaw == "loses a call" && s.calls == 150, s.flaw == "does not answer hooks that it does not know" && c.Hook > 4:
+			case s.flaw == "loses a call" && s.calls == 150,
+				s.flaw == "does not answer hooks that it does not know" && c.Hook > 4:
 				continue
 			case s.flaw == "ends when there is no time" && c.Remaining != nil && c.Remaining.AsDuration() <= 0:
 				return nil, errors.New("no time")
@@ -254,7 +291,9 @@ func (s *flawedStream) Recv() (*wire.HostMessage, error) {
 			continue
 		case s.flaw == "drains nothing" && m.GetDrain() != nil:
 			return nil, errors.New("drained")
-		case s.flaw == "ends by Forget" && m.GetForget() != nil, s.flaw == "ends by what it does not know" && m.Message == nil, s.flaw == "ends by a late cancel" && m.GetCancel() != nil && m.Seq > 1000:
+		case s.flaw == "ends by Forget" && m.GetForget() != nil,
+			s.flaw == "ends by what it does not know" && m.Message == nil,
+			s.flaw == "ends by a late cancel" && m.GetCancel() != nil && m.Seq > 1000:
 			return nil, io.EOF
 		}
 		return m, nil
@@ -290,7 +329,11 @@ func (s *flawedStream) Send(m *wire.PluginMessage) error {
 
 // command returns a configuration that starts a program of this binary.
 func command(name string, args ...string) remote.Config {
-	return remote.Config{Command: testplugin.CommandLine(name, args...), Env: testplugin.Env(), StartTimeout: time.Minute}
+	return remote.Config{
+		Command:      testplugin.CommandLine(name, args...),
+		Env:          testplugin.Env(),
+		StartTimeout: time.Minute,
+	}
 }
 
 // patiently gives plugins ten times as long until the test ends: a sound one is not to fail on a busy machine.
@@ -311,7 +354,13 @@ func verified(ctx context.Context, c remote.Config, only string) (failed []strin
 		}
 		err := vc.try(ctx, withDefaults(c))
 		if _, skip := errors.AsType[skipped](err); err != nil && !skip {
-			failed, errs = append(failed, vc.name), errors.Join(errs, fmt.Errorf("%s: %w", vc.name, err))
+			failed, errs = append(
+				failed,
+				vc.name,
+			), errors.Join(
+				errs,
+				fmt.Errorf("%s: %w", vc.name, err),
+			)
 		}
 	}
 	return failed, errs

@@ -12,4 +12,7 @@
 // its settings, and opens one stream of calls (service.go, limited.go), over which log records go
 // too (log.go). When the stream ends, the process does. attach.go is for plugins that a developer
 // has started, such as under a debugger.
+//
+// What a plugin's program should do for every plugin goes here; how a call is decoded, made and answered is in package
+// plugin/internal/callee.
 package serve

@@ -37,7 +37,10 @@ func dialAs(t *testing.T, uid int, address string) net.Conn {
 
 // A plugin lets in its own user only, which is the host's.
 func TestTheGate(t *testing.T) {
-	l, err := net.Listen("unix", fmt.Sprintf("@plughook-test-%d-%d", os.Getpid(), time.Now().UnixNano()))
+	l, err := net.Listen(
+		"unix",
+		fmt.Sprintf("@plughook-test-%d-%d", os.Getpid(), time.Now().UnixNano()),
+	)
 	require.NoError(t, err)
 	defer l.Close()
 	const http2, nobody = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 65534
@@ -70,7 +73,12 @@ func TestTheGate(t *testing.T) {
 			require.NoError(t, err)
 			defer accepted.Close()
 			framed := make(chan bool, 1)
-			through, _, err := gate{insecure.NewCredentials(), func(net.Conn) { framed <- true }}.ServerHandshake(accepted)
+			through, _, err := gate{
+				insecure.NewCredentials(),
+				func(net.Conn) { framed <- true },
+			}.ServerHandshake(
+				accepted,
+			)
 			if c.says != "" {
 				require.ErrorContains(t, err, c.says)
 			} else {

@@ -29,7 +29,10 @@ const (
 )
 
 // transports calls test with each of the libraries for Node.js: without packages, and with grpc-js.
-func transports(t *testing.T, test func(t *testing.T, open func(settings string, change func(*remote.Config)) (*odd, error))) {
+func transports(
+	t *testing.T,
+	test func(t *testing.T, open func(settings string, change func(*remote.Config)) (*odd, error)),
+) {
 	clitest.NeedNode(t)
 	for _, name := range []string{"http2", "grpc-js"} {
 		t.Run(name, func(t *testing.T) {
@@ -87,8 +90,15 @@ func (l *lockedLog) text() string {
 
 func openOdd(t *testing.T, dir, settings string, change func(*remote.Config)) (*odd, error) {
 	o := &odd{log: &lockedLog{}}
-	c := remote.Config{Command: []string{"node", filepath.Join(dir, "odd.mjs")}, Settings: json.RawMessage(settings), StartTimeout: time.Minute,
-		Timeout: time.Minute, Log: slog.New(slog.NewTextHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	c := remote.Config{
+		Command:      []string{"node", filepath.Join(dir, "odd.mjs")},
+		Settings:     json.RawMessage(settings),
+		StartTimeout: time.Minute,
+		Timeout:      time.Minute,
+		Log: slog.New(
+			slog.NewTextHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug}),
+		),
+	}
 	if change != nil {
 		change(&c)
 	}
@@ -101,7 +111,11 @@ func openOdd(t *testing.T, dir, settings string, change func(*remote.Config)) (*
 }
 
 // tell tells the plugin what to do, in an invocation.
-func (o *odd) tell(ctx context.Context, inv *session.Invocation, text string) (plugin.Outcome, error) {
+func (o *odd) tell(
+	ctx context.Context,
+	inv *session.Invocation,
+	text string,
+) (plugin.Outcome, error) {
 	return o.Plugin().OnEvent(ctx, inv, agentSaid(text))
 }
 
@@ -148,7 +162,16 @@ func TestNodeAnswers(t *testing.T) {
 		out, err := o.tell(t.Context(), inv, "denied")
 		require.NoError(t, err)
 		require.True(t, out.Withhold && out.Stop)
-		require.Equal(t, []string{"why not", session.Denied, "why not", "no"}, []string{out.Reason, out.Emit[0].ErrorCode, out.Emit[0].ErrorMessage, out.Emit[0].Text()})
+		require.Equal(
+			t,
+			[]string{"why not", session.Denied, "why not", "no"},
+			[]string{
+				out.Reason,
+				out.Emit[0].ErrorCode,
+				out.Emit[0].ErrorMessage,
+				out.Emit[0].Text(),
+			},
+		)
 		out, err = o.tell(t.Context(), inv, "shout naïve 🙂")
 		require.NoError(t, err)
 		require.Equal(t, "SHOUT NAÏVE 🙂", out.Replace.Text())
@@ -187,7 +210,12 @@ func TestNodeCancels(t *testing.T) {
 		require.NoError(t, <-waiting)
 		cancel()
 		require.ErrorIs(t, <-hanging, context.Canceled)
-		require.Eventually(t, func() bool { return strings.Contains(o.log.text(), "hang was cancelled") }, time.Minute, time.Millisecond)
+		require.Eventually(
+			t,
+			func() bool { return strings.Contains(o.log.text(), "hang was cancelled") },
+			time.Minute,
+			time.Millisecond,
+		)
 		require.NoError(t, o.Close(t.Context()))
 	})
 }
@@ -213,8 +241,16 @@ func TestNodeKeepsTheSession(t *testing.T) {
 	transports(t, func(t *testing.T, open func(string, func(*remote.Config)) (*odd, error)) {
 		o, err := open("", nil)
 		require.NoError(t, err)
-		inv := &session.Invocation{ID: "i", Key: session.Key{App: "a", User: "u", ID: "s"}, Config: session.RunConfig{Create: true, Streaming: session.SSE},
-			State: map[string]any{"gone": 1, "big": json.Number("9007199254740993"), "list": []any{"x"}}}
+		inv := &session.Invocation{
+			ID:     "i",
+			Key:    session.Key{App: "a", User: "u", ID: "s"},
+			Config: session.RunConfig{Create: true, Streaming: session.SSE},
+			State: map[string]any{
+				"gone": 1,
+				"big":  json.Number("9007199254740993"),
+				"list": []any{"x"},
+			},
+		}
 		appended := func(e *session.Event) {
 			e = e.Clone()
 			inv.Position++
@@ -233,7 +269,9 @@ func TestNodeKeepsTheSession(t *testing.T) {
 			require.JSONEq(t, want, out.Emit[0].Text())
 		}
 		appended(agentSaid("hello")) // which it was never offered
-		what(`["i",{"app":"a","user":"u","id":"s"},{"create":true,"streaming":"sse"},1,"of hello",["1:of hello"],{"gone":1,"big":"9007199254740993n","list":["x"]},true,""]`)
+		what(
+			`["i",{"app":"a","user":"u","id":"s"},{"create":true,"streaming":"sse"},1,"of hello",["1:of hello"],{"gone":1,"big":"9007199254740993n","list":["x"]},true,""]`,
+		)
 		offered := agentSaid("nothing")
 		_, err = o.Plugin().OnEvent(t.Context(), inv, offered)
 		require.NoError(t, err)
@@ -241,24 +279,45 @@ func TestNodeKeepsTheSession(t *testing.T) {
 		e.Seq, inv.Position = 2, 2
 		inv.Live = append(inv.Live[:1:1], &e)
 		inv.State = map[string]any{"list": []any{"x", nil}, "new": nil}
-		what(`["i",{"app":"a","user":"u","id":"s"},{"create":true,"streaming":"sse"},2,"of hello",["1:of hello","2:of nothing"],{"list":["x",null]},true,""]`)
+		what(
+			`["i",{"app":"a","user":"u","id":"s"},{"create":true,"streaming":"sse"},2,"of hello",["1:of hello","2:of nothing"],{"list":["x",null]},true,""]`,
+		)
 		appended(agentSaid("more"))
 		inv.Live = []*session.Event{inv.Live[0], inv.Live[2]} // one was rewound
-		what(`["i",{"app":"a","user":"u","id":"s"},{"create":true,"streaming":"sse"},3,"of hello",["1:of hello","3:of more"],{"list":["x",null]},true,""]`)
+		what(
+			`["i",{"app":"a","user":"u","id":"s"},{"create":true,"streaming":"sse"},3,"of hello",["1:of hello","3:of more"],{"list":["x",null]},true,""]`,
+		)
 
-		contents := []*genai.Content{genai.NewContentFromText("one", genai.RoleUser), genai.NewContentFromText("two", genai.RoleModel)}
+		contents := []*genai.Content{
+			genai.NewContentFromText("one", genai.RoleUser),
+			genai.NewContentFromText("two", genai.RoleModel),
+		}
 		for range 3 {
 			contents = append(contents, genai.NewContentFromText("more", genai.RoleUser))
-			req := &model.Request{Agent: "bot", Model: "m", Config: &genai.GenerateContentConfig{MaxOutputTokens: 7}, Contents: append([]*genai.Content(nil), contents...)}
+			req := &model.Request{
+				Agent:    "bot",
+				Model:    "m",
+				Config:   &genai.GenerateContentConfig{MaxOutputTokens: 7},
+				Contents: append([]*genai.Content(nil), contents...),
+			}
 			_, err := o.Plugin().BeforeModel(t.Context(), inv, req)
 			require.NoError(t, err)
 			require.Equal(t, "m!", req.Model)
 			require.Equal(t, int32(7), req.Config.MaxOutputTokens)
 			require.Equal(t, contents[:len(contents)-1], req.Contents[:len(contents)-1])
-			require.Equal(t, string(rune('0'+len(contents)))+" contents", req.Contents[len(contents)-1].Parts[0].Text)
+			require.Equal(
+				t,
+				string(rune('0'+len(contents)))+" contents",
+				req.Contents[len(contents)-1].Parts[0].Text,
+			)
 		}
-		out, err := o.Plugin().AfterRun(t.Context(), inv, plugin.End{Kind: plugin.EndFailed, Err: context.Canceled, Plugin: "p", Reason: "r"})
+		out, err := o.Plugin().
+			AfterRun(t.Context(), inv, plugin.End{Kind: plugin.EndFailed, Err: context.Canceled, Plugin: "p", Reason: "r"})
 		require.NoError(t, err)
-		require.JSONEq(t, `{"kind":"failed","error":{"message":"context canceled","kinds":["canceled"]},"plugin":"p","reason":"r"}`, out.Emit[0].Text())
+		require.JSONEq(
+			t,
+			`{"kind":"failed","error":{"message":"context canceled","kinds":["canceled"]},"plugin":"p","reason":"r"}`,
+			out.Emit[0].Text(),
+		)
 	})
 }

@@ -20,7 +20,13 @@ import (
 )
 
 // messages are those that the library for Node.js reads and writes, by their number in testdata/node/roundtrip.mjs.
-var messages = []proto.Message{&wire.HostMessage{}, &wire.PluginMessage{}, &wire.Configuration{}, &wire.Subscription{}, &wire.Description{}}
+var messages = []proto.Message{
+	&wire.HostMessage{},
+	&wire.PluginMessage{},
+	&wire.Configuration{},
+	&wire.Subscription{},
+	&wire.Description{},
+}
 
 // The library for Node.js reads and writes every field of every message as Go does, and skips those that it does not know.
 func TestNodeWire(t *testing.T) {
@@ -41,10 +47,17 @@ func TestNodeWire(t *testing.T) {
 		m := messages[kind].ProtoReflect().New()
 		draw(r, m, 0)
 		want := proto.Clone(m.Interface())
-		m.SetUnknown(protowire.AppendBytes(protowire.AppendTag(nil, 16383, protowire.BytesType), []byte("unknown")))
+		m.SetUnknown(
+			protowire.AppendBytes(
+				protowire.AppendTag(nil, 16383, protowire.BytesType),
+				[]byte("unknown"),
+			),
+		)
 		data, err := proto.Marshal(m.Interface())
 		require.NoError(r, err)
-		_, err = in.Write(append(binary.BigEndian.AppendUint32([]byte{byte(kind)}, uint32(len(data))), data...))
+		_, err = in.Write(
+			append(binary.BigEndian.AppendUint32([]byte{byte(kind)}, uint32(len(data))), data...),
+		)
 		require.NoError(r, err)
 		var length [4]byte
 		_, err = io.ReadFull(out, length[:])
@@ -90,7 +103,12 @@ func draw(r *rapid.T, m protoreflect.Message, depth int) {
 	}
 }
 
-func drawValue(r *rapid.T, zero protoreflect.Value, f protoreflect.FieldDescriptor, depth int) protoreflect.Value {
+func drawValue(
+	r *rapid.T,
+	zero protoreflect.Value,
+	f protoreflect.FieldDescriptor,
+	depth int,
+) protoreflect.Value {
 	switch f.Kind() {
 	case protoreflect.MessageKind:
 		draw(r, zero.Message(), depth+1)
@@ -102,7 +120,9 @@ func drawValue(r *rapid.T, zero protoreflect.Value, f protoreflect.FieldDescript
 	case protoreflect.BoolKind:
 		return protoreflect.ValueOfBool(rapid.Bool().Draw(r, "bool"))
 	case protoreflect.EnumKind:
-		return protoreflect.ValueOfEnum(protoreflect.EnumNumber(rapid.IntRange(0, 4).Draw(r, "enum")))
+		return protoreflect.ValueOfEnum(
+			protoreflect.EnumNumber(rapid.IntRange(0, 4).Draw(r, "enum")),
+		)
 	case protoreflect.Int32Kind:
 		return protoreflect.ValueOfInt32(rapid.Int32Range(0, 1<<31-1).Draw(r, "int32"))
 	case protoreflect.Uint32Kind:

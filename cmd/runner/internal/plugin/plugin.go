@@ -1,4 +1,6 @@
 // Package plugin has the commands about plugins: runner plugin list, lock, new, verify.
+//
+// A new command: a file with a function that returns it, added in plugin.go. What "new" writes is below template.
 package plugin
 
 import (

@@ -46,13 +46,29 @@ type sees struct{ asked *model.Request }
 func (s *sees) Generate(_ context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
 	return func(yield func(*model.Response, error) bool) {
 		s.asked = req
-		texts := []string{"I see", fmt.Sprintf(" %d parts", len(req.Contents[len(req.Contents)-1].Parts))}
+		texts := []string{
+			"I see",
+			fmt.Sprintf(" %d parts", len(req.Contents[len(req.Contents)-1].Parts)),
+		}
 		for _, text := range texts {
-			if req.Stream && !yield(&model.Response{Content: genai.NewContentFromText(text, genai.RoleModel), Partial: true}, nil) {
+			if req.Stream &&
+				!yield(
+					&model.Response{
+						Content: genai.NewContentFromText(text, genai.RoleModel),
+						Partial: true,
+					},
+					nil,
+				) {
 				return
 			}
 		}
-		yield(&model.Response{Content: genai.NewContentFromText(texts[0]+texts[1], genai.RoleModel), FinishReason: genai.FinishReasonStop}, nil)
+		yield(
+			&model.Response{
+				Content:      genai.NewContentFromText(texts[0]+texts[1], genai.RoleModel),
+				FinishReason: genai.FinishReasonStop,
+			},
+			nil,
+		)
 	}
 }
 
@@ -87,7 +103,10 @@ func (s *scene) start(a agent.Agent, o runner.Options, plugins ...*plugin.Plugin
 }
 
 // run runs an input of these parts and returns what was yielded, and the first error.
-func (s *scene) run(streaming session.Streaming, parts ...*genai.Part) (yielded []*session.Event, err error) {
+func (s *scene) run(
+	streaming session.Streaming,
+	parts ...*genai.Part,
+) (yielded []*session.Event, err error) {
 	input := &session.Event{Content: &genai.Content{Role: genai.RoleUser, Parts: parts}}
 	for e, err := range s.runner.Run(ctx, key, input, session.RunConfig{Create: true, Streaming: streaming}) {
 		if err != nil {

@@ -62,7 +62,10 @@ type process struct {
 type saying func(n int) *model.Response
 
 func reply(text string, tokens int32) *model.Response {
-	r := &model.Response{Content: genai.NewContentFromText(text, genai.RoleModel), FinishReason: genai.FinishReasonStop}
+	r := &model.Response{
+		Content:      genai.NewContentFromText(text, genai.RoleModel),
+		FinishReason: genai.FinishReasonStop,
+	}
 	if tokens > 0 {
 		r.UsageMetadata = &genai.GenerateContentResponseUsageMetadata{TotalTokenCount: tokens}
 	}
@@ -70,7 +73,11 @@ func reply(text string, tokens int32) *model.Response {
 }
 
 // hello answers at once.
-func hello(tokens int32) saying { return func(int) *model.Response { return reply("hello", tokens) } }
+func hello(
+	tokens int32,
+) saying {
+	return func(int) *model.Response { return reply("hello", tokens) }
+}
 
 // calls calls tools in the first so many answers of a run.
 func calls(answers int, tokens int32, names ...string) saying {
@@ -81,7 +88,11 @@ func calls(answers int, tokens int32, names ...string) saying {
 		r := reply("", tokens)
 		r.Content.Parts = nil
 		for i, name := range names {
-			call := &genai.FunctionCall{ID: fmt.Sprintf("c%d-%d", n, i), Name: name, Args: map[string]any{}}
+			call := &genai.FunctionCall{
+				ID:   fmt.Sprintf("c%d-%d", n, i),
+				Name: name,
+				Args: map[string]any{},
+			}
 			r.Content.Parts = append(r.Content.Parts, &genai.Part{FunctionCall: call})
 		}
 		return r
@@ -112,7 +123,12 @@ func start(t testing.TB, sessions session.Service, c budget.Config, say saying) 
 	return startWith(t, sessions, say, rewind.New(sessions), made(t, c))
 }
 
-func startWith(t testing.TB, sessions session.Service, say saying, plugins ...*plugin.Plugin) *process {
+func startWith(
+	t testing.TB,
+	sessions session.Service,
+	say saying,
+	plugins ...*plugin.Plugin,
+) *process {
 	p := &process{t: t, sessions: sessions}
 	var tools []*tool.Tool
 	for _, name := range []string{"send_mail", "search"} {

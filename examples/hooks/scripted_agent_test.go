@@ -35,7 +35,10 @@ type answers struct {
 // says is a model with these answers.
 func says(list ...any) *answers { return &answers{list: list} }
 
-func (a *answers) Generate(_ context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+func (a *answers) Generate(
+	_ context.Context,
+	req *model.Request,
+) iter.Seq2[*model.Response, error] {
 	return func(yield func(*model.Response, error) bool) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -68,8 +71,11 @@ func (a *answers) Generate(_ context.Context, req *model.Request) iter.Seq2[*mod
 
 // whole is a whole answer. It costs ten tokens.
 func whole(p *genai.Part) *model.Response {
-	return &model.Response{Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{p}}, FinishReason: genai.FinishReasonStop,
-		UsageMetadata: &genai.GenerateContentResponseUsageMetadata{TotalTokenCount: 10}}
+	return &model.Response{
+		Content:       &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{p}},
+		FinishReason:  genai.FinishReasonStop,
+		UsageMetadata: &genai.GenerateContentResponseUsageMetadata{TotalTokenCount: 10},
+	}
 }
 
 // call is a model's call of a function. Its id is "c-" and the function's name.
@@ -141,7 +147,10 @@ func line(e *session.Event) string {
 			case p.FunctionCall != nil:
 				words = append(words, p.FunctionCall.Name+"("+inJSON(p.FunctionCall.Args)+")")
 			case p.FunctionResponse != nil:
-				words = append(words, p.FunctionResponse.Name+" = "+inJSON(p.FunctionResponse.Response))
+				words = append(
+					words,
+					p.FunctionResponse.Name+" = "+inJSON(p.FunctionResponse.Response),
+				)
 			default:
 				words = append(words, p.Text)
 			}
