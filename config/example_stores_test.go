@@ -10,8 +10,8 @@ import (
 	"github.com/plughook/plughook/session/memory"
 )
 
-// A program with a store of its own hands its opener to the configuration, by the scheme that the file names. The
-// store here stands for one that you have written: see docs/sessions.md.
+// A program with a store of its own hands its opener to the configuration, by the scheme that the
+// file names. The store here stands for one that you have written: see docs/sessions.md.
 func ExampleOptions_stores() {
 	ctx := context.Background()
 	c, err := config.Parse("runner.yaml", []byte("store: redis://cache.example/0"))

@@ -8,7 +8,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// What comes to a node, and the state, are put into the texts of a file; alone in a text, a value keeps its type.
+// What comes to a node, and the state, are put into the texts of a file; alone in a text, a value
+// keeps its type.
 func TestPlaceholders(t *testing.T) {
 	v := values{
 		output: map[string]any{"city": "Paris", "days": 3.0, "of": []any{"tea", "milk"}},

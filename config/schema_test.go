@@ -67,7 +67,8 @@ func TestSchema(t *testing.T) {
 	undescribed(t, "config", reflect.TypeFor[file](), map[reflect.Type]bool{})
 }
 
-// undescribed fails for keys of the configuration that have no description, or differ in YAML and JSON.
+// undescribed fails for keys of the configuration that have no description, or differ in YAML and
+// JSON.
 func undescribed(t *testing.T, path string, typ reflect.Type, seen map[reflect.Type]bool) {
 	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
 		typ = typ.Elem()

@@ -158,7 +158,8 @@ agent:
 	require.Equal(t, "desk@mon bye", lines[len(lines)-1])
 }
 
-// If no condition of a node holds, all its edges with otherwise lead on, in one edge or in several, and only then.
+// If no condition of a node holds, all its edges with otherwise lead on, in one edge or in several,
+// and only then.
 func TestOtherwiseLeadsToAllItsNodes(t *testing.T) {
 	for name, edges := range map[string]string{
 		"one edge":  "\n    - {from: ask, to: [pack, bill], otherwise: true}",

@@ -41,8 +41,8 @@ func Example_beforeAgent() {
 	// plugin/hours: Billing opens at nine.
 }
 
-// Adds a line to what an agent says last. An agent's last word is its text without calls and without a
-// failure.
+// Adds a line to what an agent says last. An agent's last word is its text without calls and
+// without a failure.
 func Example_afterAgent() {
 	disclaimer := &plugin.Plugin{
 		Name: "disclaimer",
@@ -65,8 +65,8 @@ func Example_afterAgent() {
 	// lawyer: You may. This is no legal advice.
 }
 
-// Says when each agent began and ended, by position in the log. That needs no memory: once the run is over
-// the log has it all.
+// Says when each agent began and ended, by position in the log. That needs no memory: once the run
+// is over the log has it all.
 func Example_agentSpans() {
 	spans := &plugin.Plugin{
 		Name: "spans",
@@ -101,8 +101,8 @@ func Example_agentSpans() {
 	// critic from 5 to 5
 }
 
-// Sees what an agent is asked that is called like a tool. The request begins a branch of its own; here the
-// customer's name is taken out of it.
+// Sees what an agent is asked that is called like a tool. The request begins a branch of its own;
+// here the customer's name is taken out of it.
 func Example_branch() {
 	private := &plugin.Plugin{
 		Name: "private",

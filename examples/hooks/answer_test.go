@@ -33,8 +33,8 @@ func Example_redactAnswer() {
 	// bot: Call <number>.
 }
 
-// Sends an answer that is too long back to the model, once. What the agent is told after its answer is
-// something that the model has not been asked about, so it is asked again.
+// Sends an answer that is too long back to the model, once. What the agent is told after its answer
+// is something that the model has not been asked about, so it is asked again.
 func Example_tryAgain() {
 	brief := &plugin.Plugin{
 		Name: "brief",
@@ -65,8 +65,8 @@ func Example_tryAgain() {
 	// bot: If it rains, no.
 }
 
-// Stops an answer while it is streamed. Partial events that lead to one event have its ID; with Partials the
-// plugin takes them, and what it withholds nobody sees.
+// Stops an answer while it is streamed. Partial events that lead to one event have its ID; with
+// Partials the plugin takes them, and what it withholds nobody sees.
 func Example_streamGuard() {
 	type stream struct{ run, event string }
 	var mu sync.Mutex

@@ -46,8 +46,8 @@ func Example_changeArguments() {
 	// bot: I found a letter.
 }
 
-// Denies a tool: the plugin answers the call, so it has an answer, so it is not executed. DENIED tells other
-// plugins, and whoever reads the log, that it was policy and no failure.
+// Denies a tool: the plugin answers the call, so it has an answer, so it is not executed. DENIED
+// tells other plugins, and whoever reads the log, that it was policy and no failure.
 func Example_denyTool() {
 	guard := &plugin.Plugin{
 		Name: "guard",
@@ -81,8 +81,8 @@ func Example_denyTool() {
 	// bot: I may not.
 }
 
-// Holds a payment until a human has agreed. The run ends; a later one, maybe in another process, brings the
-// answer, and the call is executed.
+// Holds a payment until a human has agreed. The run ends; a later one, maybe in another process,
+// brings the answer, and the call is executed.
 func Example_askHuman() {
 	ask := &plugin.Plugin{
 		Name: "ask",
@@ -120,8 +120,8 @@ func Example_askHuman() {
 	// bot: Paid.
 }
 
-// Does not let the front desk hand over to billing. A transfer is a call like any other: who answers it
-// has vetoed it.
+// Does not let the front desk hand over to billing. A transfer is a call like any other: who
+// answers it has vetoed it.
 func Example_vetoTransfer() {
 	veto := &plugin.Plugin{
 		Name: "hours",

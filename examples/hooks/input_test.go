@@ -8,8 +8,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Ends a run early with content: no agent runs. The answer is an event like any other, so it is stored, and
-// offered to the plugins after this one.
+// Ends a run early with content: no agent runs. The answer is an event like any other, so it is
+// stored, and offered to the plugins after this one.
 func Example_earlyExit() {
 	maintenance := true
 	closed := &plugin.Plugin{
@@ -50,7 +50,8 @@ func Example_blockInput() {
 	// bot: Noted.
 }
 
-// Changes what the user says, before anything is stored. The event says who has changed it, and why.
+// Changes what the user says, before anything is stored. The event says who has changed it, and
+// why.
 func Example_changeInput() {
 	card := regexp.MustCompile(`\b(?:\d{4} ?){4}\b`)
 	mask := &plugin.Plugin{
@@ -72,8 +73,8 @@ func Example_changeInput() {
 	// bot: Noted.
 }
 
-// Gives a new session something to begin with: an event that sets state. It has no content, so the model is
-// shown nothing of it.
+// Gives a new session something to begin with: an event that sets state. It has no content, so the
+// model is shown nothing of it.
 func Example_initialState() {
 	begin := &plugin.Plugin{
 		Name: "begin",

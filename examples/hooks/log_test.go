@@ -13,8 +13,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Says what changes in the state, and who changes it. Put such a plugin last: it then sees what the log
-// gets.
+// Says what changes in the state, and who changes it. Put such a plugin last: it then sees what the
+// log gets.
 func Example_stateChanges() {
 	audit := &plugin.Plugin{
 		Name: "audit",
@@ -44,8 +44,8 @@ func Example_stateChanges() {
 	// bot: [city is Oslo]
 }
 
-// Adds a note to the log, after each answer that quotes the terms. It has no content, so no model is shown it
-// and it ends nobody's turn.
+// Adds a note to the log, after each answer that quotes the terms. It has no content, so no model
+// is shown it and it ends nobody's turn.
 func Example_addNote() {
 	sources := &plugin.Plugin{
 		Name: "sources",
@@ -64,8 +64,9 @@ func Example_addNote() {
 	// plugin/sources: [source: terms.pdf]
 }
 
-// Puts a summary in the place of what was said before, once that has become long. Emitting changes the log,
-// so the request is built anew; the whole conversation stays in the log, and a rewind brings it back.
+// Puts a summary in the place of what was said before, once that has become long. Emitting changes
+// the log, so the request is built anew; the whole conversation stays in the log, and a rewind
+// brings it back.
 func Example_compact() {
 	compact := &plugin.Plugin{
 		Name: "compact",

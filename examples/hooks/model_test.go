@@ -57,7 +57,8 @@ func Example_answerFromCache() {
 	// plugin/cache: From nine to five.
 }
 
-// Says sorry when the model cannot be reached. The failure is an event, and the apology takes its place.
+// Says sorry when the model cannot be reached. The failure is an event, and the apology takes its
+// place.
 func Example_fallbackAnswer() {
 	sorry := &plugin.Plugin{
 		Name: "sorry",
@@ -78,8 +79,8 @@ func Example_fallbackAnswer() {
 	// bot: I cannot think right now. Try again soon.
 }
 
-// Asks another model when the first one cannot be reached. The failure is withheld, and nothing answers in
-// its place, so the agent asks again; and then the state says which model.
+// Asks another model when the first one cannot be reached. The failure is withheld, and nothing
+// answers in its place, so the agent asks again; and then the state says which model.
 func Example_fallbackModel() {
 	backup := &plugin.Plugin{
 		Name: "backup",
@@ -117,8 +118,8 @@ func Example_fallbackModel() {
 	// bot: Hello from small-and-steady.
 }
 
-// Ends a run in which the model was asked too often. The log says how often that was, so the count needs no
-// memory, and holds in another process.
+// Ends a run in which the model was asked too often. The log says how often that was, so the count
+// needs no memory, and holds in another process.
 func Example_stopAfterModelCalls() {
 	budget := &plugin.Plugin{
 		Name: "budget",

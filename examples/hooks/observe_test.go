@@ -13,7 +13,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Sees everything and holds up nothing: its hooks run beside the run, on copies. Close waits for them.
+// Sees everything and holds up nothing: its hooks run beside the run, on copies. Close waits for
+// them.
 func Example_observeEverything() {
 	var mu sync.Mutex
 	var seen []string
@@ -51,8 +52,8 @@ func Example_observeEverything() {
 	// it is done
 }
 
-// Lets a plugin fail without ending the run, and says so on what it has not checked. Without FailOpen the
-// run would end with the error.
+// Lets a plugin fail without ending the run, and says so on what it has not checked. Without
+// FailOpen the run would end with the error.
 func Example_failOpen() {
 	broken := &plugin.Plugin{
 		Name: "tags",

@@ -14,8 +14,8 @@ import (
 	"github.com/plughook/plughook/tool"
 )
 
-// Adds a line to the system instruction of every agent. What was there stays as it is: a changed copy takes
-// its place.
+// Adds a line to the system instruction of every agent. What was there stays as it is: a changed
+// copy takes its place.
 func Example_systemInstruction() {
 	house := &plugin.Plugin{
 		Name: "house-rules",
@@ -67,8 +67,8 @@ func Example_contents() {
 	// bot: You said: Write to <address> please.
 }
 
-// Offers the model no tool that costs money until the user has signed in. The model can name it all the
-// same, so this saves tokens; Example_denyTool is the guard.
+// Offers the model no tool that costs money until the user has signed in. The model can name it all
+// the same, so this saves tokens; Example_denyTool is the guard.
 func Example_offerFewerTools() {
 	signIn := &plugin.Plugin{
 		Name: "sign-in",

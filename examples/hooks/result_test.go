@@ -11,8 +11,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Answers a call that was made before, in this session and with the same arguments, with what was answered
-// then. The log is the cache.
+// Answers a call that was made before, in this session and with the same arguments, with what was
+// answered then. The log is the cache.
 func Example_toolFromCache() {
 	again := &plugin.Plugin{
 		Name: "again",
@@ -99,8 +99,8 @@ func Example_redactResult() {
 	// bot: Her name is Ada.
 }
 
-// Tells the model what a failure means, in place of what the network says. Package plugins/retry counts
-// attempts as well.
+// Tells the model what a failure means, in place of what the network says. Package plugins/retry
+// counts attempts as well.
 func Example_toolFailure() {
 	explain := &plugin.Plugin{
 		Name: "explain",

@@ -97,8 +97,8 @@ func Example_runError() {
 	// error: runner: agent "broken": no database
 }
 
-// Keeps the bill of a user, over all sessions: an event that adds to a number, after the run, whether it
-// went well or not.
+// Keeps the bill of a user, over all sessions: an event that adds to a number, after the run,
+// whether it went well or not.
 func Example_addUpAfterRun() {
 	bill := &plugin.Plugin{
 		Name: "bill",

@@ -25,8 +25,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// answers is a model that answers with what it is given, in turn: a text, a list of texts (a stream), a
-// *genai.FunctionCall, an error, or a function that makes one of these of the request.
+// answers is a model that answers with what it is given, in turn: a text, a list of texts (a
+// stream), a *genai.FunctionCall, an error, or a function that makes one of these of the request.
 type answers struct {
 	mu   sync.Mutex
 	list []any
@@ -101,7 +101,8 @@ func newAgent(c llm.Config) agent.Agent {
 	return a
 }
 
-// run puts inputs, texts or events, into one session, one after the other, and prints what is yielded.
+// run puts inputs, texts or events, into one session, one after the other, and prints what is
+// yielded.
 func run(a agent.Agent, plugins []*plugin.Plugin, inputs ...any) {
 	runWith(session.RunConfig{Create: true}, a, plugins, inputs...)
 }

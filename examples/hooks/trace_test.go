@@ -46,7 +46,8 @@ func (m tracedModel) Generate(
 	}
 }
 
-// traced makes a span of each call of the tool. A call that a plugin answered is not executed, and has none.
+// traced makes a span of each call of the tool. A call that a plugin answered is not executed, and
+// has none.
 func traced(t *tool.Tool, tracer trace.Tracer) *tool.Tool {
 	made := *t
 	made.Run = func(ctx context.Context, call *tool.Call) (map[string]any, error) {
@@ -61,8 +62,9 @@ func traced(t *tool.Tool, tracer trace.Tracer) *tool.Tool {
 	return &made
 }
 
-// Makes spans of a run, its model calls and its tool calls, under the caller's. How the run ended is told to the
-// span by a plugin that is no observer: an observer's hooks may come when the span has ended.
+// Makes spans of a run, its model calls and its tool calls, under the caller's. How the run ended
+// is told to the span by a plugin that is no observer: an observer's hooks may come when the span
+// has ended.
 func Example_spans() {
 	tracer := printer{} // otel.Tracer("desk"), in a program that exports
 	ends := &plugin.Plugin{

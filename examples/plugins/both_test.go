@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// needNode skips a test where toolpolicy cannot be started; where nothing may be skipped that is a failure, unless
-// whoever runs the tests has said that no npm registry can be reached.
+// needNode skips a test where toolpolicy cannot be started; where nothing may be skipped that is a
+// failure, unless whoever runs the tests has said that no npm registry can be reached.
 func needNode(t *testing.T) {
 	why := ""
 	if _, err := exec.LookPath("node"); err != nil {

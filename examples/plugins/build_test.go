@@ -37,7 +37,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// build puts the program of a package of this module into a directory: built without the race detector, as users do.
+// build puts the program of a package of this module into a directory: built without the race
+// detector, as users do.
 func build(t *testing.T, dir, pkg string) string {
 	t.Helper()
 	name := filepath.Base(pkg)
@@ -59,8 +60,8 @@ func build(t *testing.T, dir, pkg string) string {
 
 	program := filepath.Join(dir, name)
 	require.NoError(t, os.MkdirAll(dir, 0o700))
-	// Another process copies it: if this one had it open for writing, a test that starts a process at that moment would
-	// hand the open file on, and nobody could execute it.
+	// Another process copies it: if this one had it open for writing, a test that starts a process
+	// at that moment would hand the open file on, and nobody could execute it.
 	out, err := exec.Command("cp", shared, program).CombinedOutput()
 	require.NoError(t, err, string(out))
 	return program

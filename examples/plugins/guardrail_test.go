@@ -48,8 +48,8 @@ tools:
 plugins:
 `
 
-// A conversation under the guardrail in process, and as a process: what callers get is the same, partial events too, and
-// so is the log.
+// A conversation under the guardrail in process, and as a process: what callers get is the same,
+// partial events too, and so is the log.
 func TestGuardrail(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

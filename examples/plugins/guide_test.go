@@ -37,7 +37,8 @@ func files(t *testing.T) map[string]string {
 	return all
 }
 
-// The files of the guide, written out: they compile, pass their tests, run as a process, and do what the guide says.
+// The files of the guide, written out: they compile, pass their tests, run as a process, and do
+// what the guide says.
 func TestTheGuidesPlugin(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs("../..")

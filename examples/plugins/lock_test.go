@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// plugin lock pins all that the plugin in Node.js is, but for its packages and its tests: a source that was changed
-// is not started.
+// plugin lock pins all that the plugin in Node.js is, but for its packages and its tests: a source
+// that was changed is not started.
 func TestSourcesAreLocked(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each plugin keeps the rules of the protocol, and those of every plugin, with the settings in its verify.json.
+// Each plugin keeps the rules of the protocol, and those of every plugin, with the settings in its
+// verify.json.
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	runner := theRunner(t)

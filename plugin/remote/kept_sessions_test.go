@@ -48,7 +48,8 @@ type keptSession struct {
 	last  *session.Event // that was offered
 }
 
-// Whatever happens to sessions, a plugin sees each invocation as it is, although it is not sent whole.
+// Whatever happens to sessions, a plugin sees each invocation as it is, although it is not sent
+// whole.
 func TestAPluginSeesEachInvocationAsItIs(t *testing.T) {
 	var got string
 	look := func(inv *session.Invocation, e *session.Event, r *model.Request) (plugin.Outcome, error) {
@@ -150,7 +151,8 @@ func TestAPluginSeesEachInvocationAsItIs(t *testing.T) {
 	})
 }
 
-// A session that was deleted is gone for plugins, too: the next one under its key begins with nothing.
+// A session that was deleted is gone for plugins, too: the next one under its key begins with
+// nothing.
 func TestAPluginSeesNothingOfADeletedSession(t *testing.T) {
 	var got []string
 	p := Loopback(

@@ -54,7 +54,8 @@ func init() {
 }
 
 func command(name string, args ...string) Config {
-	// A binary that was built to find races sleeps before it exits, and on a busy machine it takes long to start.
+	// A binary that was built to find races sleeps before it exits, and on a busy machine it takes
+	// long to start.
 	return Config{
 		Command:      testplugin.CommandLine(name, args...),
 		Env:          testplugin.Env(),

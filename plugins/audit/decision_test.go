@@ -14,7 +14,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// What a policy decided is recorded rule by rule, if the guardrail says so, and no word of a text with it.
+// What a policy decided is recorded rule by rule, if the guardrail says so, and no word of a text
+// with it.
 func TestDecisions(t *testing.T) {
 	record := func(rule string) map[string]any {
 		return map[string]any{

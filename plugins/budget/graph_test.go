@@ -20,8 +20,8 @@ import (
 	"github.com/plughook/plughook/tool"
 )
 
-// A limit counts over all nodes of a graph, and over the invocations that go on with it. One that is used up stops the
-// invocation, and the graph's run stays open.
+// A limit counts over all nodes of a graph, and over the invocations that go on with it. One that
+// is used up stops the invocation, and the graph's run stays open.
 func TestLimitsCountOverAGraph(t *testing.T) {
 	sessions := memory.New()
 	p := &process{t: t, sessions: sessions}
@@ -78,7 +78,8 @@ func TestLimitsCountOverAGraph(t *testing.T) {
 	}
 	require.EqualValues(t, 3, p.models.Load())
 
-	// With a greater budget the fourth does, and three of four items are bought. A call that is denied fails its node.
+	// With a greater budget the fourth does, and three of four items are bought. A call that is
+	// denied fails its node.
 	require.Equal(t, workflow.NodeFailed, run(5, 3, nil).ErrorCode)
 	for range 3 {
 		require.NotEmpty(t, run(5, 3, nil).ErrorCode)

@@ -244,7 +244,8 @@ func TestPluginsTokens(t *testing.T) {
 	}
 }
 
-// Whatever the state has under the plugin's keys, events are decided, and what is not a count is none.
+// Whatever the state has under the plugin's keys, events are decided, and what is not a count is
+// none.
 func FuzzState(f *testing.F) {
 	f.Add("user:budget:r:runs:1h0m0s:0", 3.0, "user:budget:r:runs:1h0m0s:9223372036854775807", -1.0)
 	f.Add("user:budget:r:runs:1h0m0s:", -3.0, "user:budget:", 1.0)

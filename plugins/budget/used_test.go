@@ -127,8 +127,8 @@ func TestDocumentedConfiguration(t *testing.T) {
 	require.Equal(t, "budget", p.Name)
 }
 
-// What a workflow says of its nodes is no model's answer, and a question to a person is no call of a tool. The call of a
-// node's tool is one.
+// What a workflow says of its nodes is no model's answer, and a question to a person is no call of
+// a tool. The call of a node's tool is one.
 func TestAWorkflowsOwnEvents(t *testing.T) {
 	p := made(
 		t,

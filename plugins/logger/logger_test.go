@@ -202,7 +202,8 @@ func TestKindsOfParts(t *testing.T) {
 	)
 }
 
-// A record says which node an event is of, and what the node hands on only if what was said is asked for.
+// A record says which node an event is of, and what the node hands on only if what was said is
+// asked for.
 func TestNodes(t *testing.T) {
 	e := &session.Event{
 		Author:   "desk",

@@ -30,8 +30,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var key = session.Key{App: "a", User: "u", ID: "s"}
 
-// caller returns an agent that makes the calls "tool arg" of one answer after the other, and executes
-// those that are open: a tool fails if its argument begins with "bad".
+// caller returns an agent that makes the calls "tool arg" of one answer after the other, and
+// executes those that are open: a tool fails if its argument begins with "bad".
 func caller(answers ...[]string) agent.Agent {
 	return agent.New(
 		"bot",
@@ -107,8 +107,8 @@ func runs(
 	return log
 }
 
-// became says what became of the calls of a log: "tool arg: ran", "tool arg: failed 1 of 3" or "… last",
-// "tool arg: refused by AUTHOR", "tool arg: ERROR" for an error that nothing was added to.
+// became says what became of the calls of a log: "tool arg: ran", "tool arg: failed 1 of 3" or "…
+// last", "tool arg: refused by AUTHOR", "tool arg: ERROR" for an error that nothing was added to.
 func became(t testing.TB, log []*session.Event) (list []string) {
 	t.Helper()
 	for _, c := range session.Calls(log) {
@@ -489,7 +489,8 @@ func TestRefused(t *testing.T) {
 	require.EqualError(t, err, "retry: tools has an empty name")
 }
 
-// What a workflow calls for a node is left alone, however often it has failed: no model reads the response.
+// What a workflow calls for a node is left alone, however often it has failed: no model reads the
+// response.
 func TestAWorkflowsOwnCallsAreLeftAlone(t *testing.T) {
 	p, err := retry.New(retry.Config{Max: 1})
 	require.NoError(t, err)

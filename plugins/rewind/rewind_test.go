@@ -43,7 +43,8 @@ var bot = agent.New(
 	},
 )
 
-// compact is a plugin that covers up to a position when it is told "compact N", keeping what is told then.
+// compact is a plugin that covers up to a position when it is told "compact N", keeping what is
+// told then.
 var compact = &plugin.Plugin{
 	Name: "compact",
 	OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
@@ -429,8 +430,8 @@ func TestLaw(t *testing.T) {
 	})
 }
 
-// voided returns the position before the n-th last message of a live view without a compaction, -1 if
-// there is none.
+// voided returns the position before the n-th last message of a live view without a compaction, -1
+// if there is none.
 func voided(live []*session.Event, n int) int64 {
 	for i := len(live) - 1; i >= 0; i-- {
 		if live[i].Author == session.User {
@@ -462,7 +463,8 @@ func seqs(events []*session.Event) []int64 {
 	return list
 }
 
-// The log of a session with rewinds is played as it was, with the plugin and without, from a database.
+// The log of a session with rewinds is played as it was, with the plugin and without, from a
+// database.
 func TestReplay(t *testing.T) {
 	sessions, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "s.db"))
 	require.NoError(t, err)

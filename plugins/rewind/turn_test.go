@@ -18,7 +18,8 @@ func (s *scene) put(events ...*session.Event) {
 	require.NoError(s.t, err)
 }
 
-// Between a call and its response the call is open again, and the next run answers it as interrupted.
+// Between a call and its response the call is open again, and the next run answers it as
+// interrupted.
 func TestBetweenACallAndItsResponse(t *testing.T) {
 	s := stage(t).say("a")                                                         // 1, 2
 	s.put(by("b", session.User, session.Message("b")), by("b", "bot", calls("1")), // 3, 4

@@ -118,7 +118,8 @@ func (u *unreadable) Read(
 	return func(yield func(*session.Event, error) bool) { yield(nil, errors.New("no luck")) }
 }
 
-// Whatever is said, summarized and taken back: a command does what its dry run says, and finds whatever counts.
+// Whatever is said, summarized and taken back: a command does what its dry run says, and finds
+// whatever counts.
 func TestLawOfDryRuns(t *testing.T) {
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "s.db"))
 	require.NoError(t, err)
@@ -201,8 +202,8 @@ func TestLawOfDryRuns(t *testing.T) {
 	})
 }
 
-// standsAt reports whether no rewind has voided the event at position n: it would be in the view if it were
-// an ordinary one.
+// standsAt reports whether no rewind has voided the event at position n: it would be in the view if
+// it were an ordinary one.
 func standsAt(log []*session.Event, n int64) bool {
 	log = slices.Clone(log)
 	log[n-1] = &session.Event{Seq: n}

@@ -28,7 +28,8 @@ import (
 // sessionTimes are the times in a session file that are the store's.
 var sessionTimes = regexp.MustCompile(`,"createTime":"[^"]*","lastUpdateTime":"[^"]*"`)
 
-// The log has the address, the store the blob, and the model sees the blob: in its turn, and in later ones.
+// The log has the address, the store the blob, and the model sees the blob: in its turn, and in
+// later ones.
 func TestUploadsAreKeptBesideTheLog(t *testing.T) {
 	stores(t, func(t *testing.T, artifacts artifact.Service) {
 		s := stage(t, uploads.Config{Artifacts: artifacts})
@@ -212,7 +213,8 @@ func TestWhatIsSaved(t *testing.T) {
 	}
 }
 
-// Only the user's input is changed: what agents and tools make is theirs to keep. Partial events pass.
+// Only the user's input is changed: what agents and tools make is theirs to keep. Partial events
+// pass.
 func TestAgentsEventsStay(t *testing.T) {
 	p := made(t, uploads.Config{Artifacts: artifact.NewMemory()})
 	for _, author := range []string{"bot", "plugin/other", ""} {
@@ -411,7 +413,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// A recording is played under the plugin to the same log: nothing is saved again, nor need it be there.
+// A recording is played under the plugin to the same log: nothing is saved again, nor need it be
+// there.
 func TestReplay(t *testing.T) {
 	stores(t, func(t *testing.T, artifacts artifact.Service) {
 		s := stage(t, uploads.Config{Artifacts: artifacts})

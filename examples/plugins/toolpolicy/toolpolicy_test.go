@@ -1,4 +1,5 @@
-// Package toolpolicy_test runs the plugin in this directory, which is written for Node.js, under a runner.
+// Package toolpolicy_test runs the plugin in this directory, which is written for Node.js, under a
+// runner.
 package toolpolicy_test
 
 import (
@@ -27,8 +28,8 @@ import (
 	"github.com/plughook/plughook/tool"
 )
 
-// needNode skips a test where the plugin cannot be started; where nothing may be skipped that is a failure,
-// unless whoever runs the tests has said that no npm registry can be reached.
+// needNode skips a test where the plugin cannot be started; where nothing may be skipped that is a
+// failure, unless whoever runs the tests has said that no npm registry can be reached.
 func needNode(t *testing.T) {
 	t.Helper()
 	why := ""
@@ -54,7 +55,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// start starts the plugin with settings. Node.js is slow to start, and its first call is, on a busy machine.
+// start starts the plugin with settings. Node.js is slow to start, and its first call is, on a busy
+// machine.
 func start(t *testing.T, settings string) (*plugin.Plugin, error) {
 	return remote.Start(
 		t.Context(),

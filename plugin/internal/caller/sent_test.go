@@ -115,8 +115,8 @@ func TestASessionThatNobodyUsesIsForgotten(t *testing.T) {
 	})
 }
 
-// Who deletes a session and makes another one under its key must not have the plugin see the old one's
-// events in the new one.
+// Who deletes a session and makes another one under its key must not have the plugin see the old
+// one's events in the new one.
 func TestAnotherSessionUnderTheSameKeyIsSentAnew(t *testing.T) {
 	for _, run := range []string{"run 2", "run 1"} { // an invocation's ID may be the caller's
 		t.Run(run, func(t *testing.T) {
@@ -129,7 +129,8 @@ func TestAnotherSessionUnderTheSameKeyIsSentAnew(t *testing.T) {
 	}
 }
 
-// Also one whose events have the IDs and times of the one that was deleted: an export that somebody has edited was imported.
+// Also one whose events have the IDs and times of the one that was deleted: an export that somebody
+// has edited was imported.
 func TestAnEditedSessionUnderTheSameKeyIsSentAnew(t *testing.T) {
 	x := &Sent{}
 	key := session.Key{App: "app", User: "ann", ID: "s"}

@@ -11,8 +11,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// TestSubscription: each hook has the number that the protocol says, and a plugin is the same after its
-// subscription was sent.
+// TestSubscription: each hook has the number that the protocol says, and a plugin is the same after
+// its subscription was sent.
 func TestSubscription(t *testing.T) {
 	require.Equal(t, map[plugin.Hook]wire.Hook{
 		plugin.BeforeRun:   wire.Hook_BEFORE_RUN,

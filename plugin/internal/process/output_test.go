@@ -154,7 +154,8 @@ func TestTheRateOfTheLogIsBounded(t *testing.T) {
 			printed := 0
 			began := time.Now()
 			for time.Since(began) < time.Second || printed < 20_000 {
-				// At least three times as many lines as may be logged, also where a sleep takes long.
+				// At least three times as many lines as may be logged, also where a sleep takes
+				// long.
 				due := 3 * linesPerSecond * int(time.Since(began).Milliseconds()) / 1000
 				for range max(10, due-printed) {
 					o.print("stderr", []byte(line))

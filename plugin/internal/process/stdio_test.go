@@ -20,7 +20,8 @@ import (
 	"github.com/plughook/plughook/plugin/internal/testplugin"
 )
 
-// What go-plugin passes on in pieces is logged in lines, so that a secret is found that two pieces share.
+// What go-plugin passes on in pieces is logged in lines, so that a secret is found that two pieces
+// share.
 func TestStdioInPieces(t *testing.T) {
 	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
 	require.NoError(t, err)

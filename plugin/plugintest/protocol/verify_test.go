@@ -336,7 +336,8 @@ func command(name string, args ...string) remote.Config {
 	}
 }
 
-// patiently gives plugins ten times as long until the test ends: a sound one is not to fail on a busy machine.
+// patiently gives plugins ten times as long until the test ends: a sound one is not to fail on a
+// busy machine.
 func patiently(t *testing.T) {
 	for _, limit := range []*time.Duration{&checkLimit, &answerLimit, &endLimit} {
 		was := *limit

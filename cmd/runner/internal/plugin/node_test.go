@@ -119,8 +119,8 @@ func (o *odd) tell(
 	return o.Plugin().OnEvent(ctx, inv, agentSaid(text))
 }
 
-// fails tells the plugin to do what fails, and before and after what does not: a hook that fails half of the time
-// is not called for a while.
+// fails tells the plugin to do what fails, and before and after what does not: a hook that fails
+// half of the time is not called for a while.
 func (o *odd) fails(t *testing.T, text string) error {
 	t.Helper()
 	_, failed := o.tell(t.Context(), &session.Invocation{}, text)

@@ -19,7 +19,8 @@ import (
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
-// messages are those that the library for Node.js reads and writes, by their number in testdata/node/roundtrip.mjs.
+// messages are those that the library for Node.js reads and writes, by their number in
+// testdata/node/roundtrip.mjs.
 var messages = []proto.Message{
 	&wire.HostMessage{},
 	&wire.PluginMessage{},
@@ -28,7 +29,8 @@ var messages = []proto.Message{
 	&wire.Description{},
 }
 
-// The library for Node.js reads and writes every field of every message as Go does, and skips those that it does not know.
+// The library for Node.js reads and writes every field of every message as Go does, and skips those
+// that it does not know.
 func TestNodeWire(t *testing.T) {
 	clitest.NeedNode(t)
 	dir := t.TempDir()
@@ -83,7 +85,8 @@ func TestNodeRewrite(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 }
 
-// draw fills a message. Numbers are such as come up: positions and counts, none below zero or beyond 2^53.
+// draw fills a message. Numbers are such as come up: positions and counts, none below zero or
+// beyond 2^53.
 func draw(r *rapid.T, m protoreflect.Message, depth int) {
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
