@@ -3,6 +3,8 @@
 //
 // A model is found by the name that its provider reports, to the letter. What a model costs that is not in the table
 // is not known, and nothing here guesses it.
+//
+// A new model, or a new price: change prices.yaml. A new kind of rate: add it to Rates, Price.Check and Price.Cost.
 package prices
 
 import (
@@ -93,8 +95,9 @@ func (t *Table) Check(bad func(model string, err error)) {
 	}
 }
 
-// With returns a table with the prices of both tables; where both have a model, that of own. If own has another
-// currency, it is own alone: prices of two currencies have no sum. A nil table has no prices.
+// With returns a table with the prices of both tables. Where both tables have a model, the price is that of own. If own
+// has another currency, With returns own alone, because prices in two currencies cannot be added. A nil table has no
+// prices.
 func (t *Table) With(own *Table) *Table {
 	switch {
 	case own == nil:
@@ -119,7 +122,7 @@ func (t *Table) Cost(model string, u *genai.GenerateContentResponseUsageMetadata
 	return p.Cost(u), ok
 }
 
-// Check returns an error if a price is no price.
+// Check returns an error if a rate is negative or not a finite number, or if Long has rates and no bound.
 func (p Price) Check() error {
 	for _, rate := range []struct {
 		name string
@@ -143,8 +146,8 @@ func (p Price) Check() error {
 	return nil
 }
 
-// Cost returns what one request costs, from the tokens that its provider reports: nothing if u is nil. Numbers below 0
-// count as 0.
+// Cost returns what one request costs, from the tokens that its provider reports. It is 0 if u is nil. A negative number
+// of tokens counts as 0.
 func (p Price) Cost(u *genai.GenerateContentResponseUsageMetadata) float64 {
 	if u == nil {
 		return 0

@@ -1,5 +1,7 @@
 // Package retention deletes what is kept no longer: a session, all that belongs to a user, and the sessions
 // that nobody has used for a while.
+//
+// A new kind of data that belongs to a session or a user: delete it in Store.all or Store.user, and count it in Report.
 package retention
 
 import (
@@ -45,7 +47,7 @@ func (s Store) Session(ctx context.Context, key session.Key) (*Report, error) {
 	return report, err
 }
 
-// session deletes a session, whoever runs on it.
+// session deletes a session. It cancels the run on it first, if there is one.
 func (s Store) session(ctx context.Context, key session.Key, report *Report) error {
 	if s.DryRun {
 		return s.all(ctx, key, report)
@@ -123,8 +125,8 @@ func (s Store) artifacts(ctx context.Context, key session.Key, chosen func(name 
 	return nil
 }
 
-// Before deletes an app's sessions that had no append since a time and that nobody runs, and returns what it deleted.
-// An error ends it; what was deleted until then is in the Report.
+// Before deletes the sessions of an app to which nothing was appended since a time and on which no run is active. It
+// stops at the first error. The Report has what was deleted until then, too.
 func (s Store) Before(ctx context.Context, app string, since time.Time) (*Report, error) {
 	report := &Report{Sessions: []session.Key{}}
 	return report, s.each(ctx, app, "", func(key session.Key) error { return s.unused(ctx, key, since, report) })
@@ -180,7 +182,7 @@ func (s Store) User(ctx context.Context, app, user string) (*Report, error) {
 	}
 	key = door.Key
 	err = s.user(ctx, key, report)
-	// Until none is left that was made meanwhile, and has perhaps set state since.
+	// A run may make another session of the user while these are deleted. List them again until there is none.
 	for more := !s.DryRun; more && err == nil; {
 		before := len(report.Sessions)
 		err = sessions(key)

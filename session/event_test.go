@@ -110,7 +110,11 @@ func TestCloneSharesNothing(t *testing.T) {
 	c := e.Clone()
 	require.Equal(t, &e, c)
 	require.Empty(t, shared(reflect.ValueOf(&e), reflect.ValueOf(c), "Event"))
-	require.NotEmpty(t, shared(reflect.ValueOf(&e), reflect.ValueOf(&session.Event{Content: e.Content}), "Event"), "the test sees what is shared")
+	require.NotEmpty(
+		t,
+		shared(reflect.ValueOf(&e), reflect.ValueOf(&session.Event{Content: e.Content}), "Event"),
+		"the test sees what is shared",
+	)
 }
 
 // A clone of an event that was read is written as the event is, also after a change to either.
@@ -126,7 +130,17 @@ func TestCloneKeepsWhatWasRead(t *testing.T) {
 
 func TestText(t *testing.T) {
 	require.Empty(t, (&session.Event{}).Text())
-	e := &session.Event{Content: &genai.Content{Parts: []*genai.Part{{Text: "a"}, nil, {Text: "thought", Thought: true}, {FunctionCall: &genai.FunctionCall{}}, {Text: "b"}}}}
+	e := &session.Event{
+		Content: &genai.Content{
+			Parts: []*genai.Part{
+				{Text: "a"},
+				nil,
+				{Text: "thought", Thought: true},
+				{FunctionCall: &genai.FunctionCall{}},
+				{Text: "b"},
+			},
+		},
+	}
 	require.Equal(t, "ab", e.Text())
 	require.Equal(t, "hi", session.Message("hi").Text())
 	require.Equal(t, session.User, session.Message("hi").Author)

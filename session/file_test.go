@@ -96,12 +96,16 @@ func TestExportImport(t *testing.T) {
 		require.NoError(t, session.Import(ctx, one, rec), "again")
 		require.NoError(t, session.Export(ctx, one, rec.Key, &first))
 	}
-	require.Equal(t, `{"session":{"appName":"a","userId":"u","id":"1","state":{"k":12345678901234567890},"createTime":"2026-01-02T03:04:05Z","lastUpdateTime":"1970-01-01T00:00:01.5Z"}}
+	require.Equal(
+		t,
+		`{"session":{"appName":"a","userId":"u","id":"1","state":{"k":12345678901234567890},"createTime":"2026-01-02T03:04:05Z","lastUpdateTime":"1970-01-01T00:00:01.5Z"}}
 {"id":"e1","timestamp":"2026-01-02T03:04:05Z","content":{"role":"user","parts":[{"text":"hi","new":1.0}]},"seq":1}
 {"id":"e2","timestamp":"2026-01-02T03:04:05Z","other":12345678901234567890,"seq":2}
 {"session":{"appName":"a","userId":"u","id":"2","state":{},"createTime":"2026-01-02T03:04:05Z","lastUpdateTime":"2026-01-02T03:04:05Z"}}
 {"id":"e1","timestamp":"2026-01-02T03:04:05Z","seq":1}
-`, first.String())
+`,
+		first.String(),
+	)
 	list, err = recordings(bytes.NewReader(first.Bytes()))
 	require.NoError(t, err)
 	for _, rec := range list {
@@ -109,7 +113,11 @@ func TestExportImport(t *testing.T) {
 		require.NoError(t, session.Export(ctx, two, rec.Key, &second))
 	}
 	require.Equal(t, first.String(), second.String())
-	require.ErrorIs(t, session.Export(ctx, two, session.Key{App: "a", User: "u", ID: "none"}, io.Discard), session.ErrNotFound)
+	require.ErrorIs(
+		t,
+		session.Export(ctx, two, session.Key{App: "a", User: "u", ID: "none"}, io.Discard),
+		session.ErrNotFound,
+	)
 	broken := errors.New("disk full")
 	require.ErrorIs(t, session.Export(ctx, two, list[0].Key, failing{broken}), broken)
 }
@@ -128,7 +136,11 @@ func TestImportIsAllOrNothing(t *testing.T) {
 		"one like it":   {{ID: "1"}, {ID: "1", Author: "user"}},
 	} {
 		svc := memory.New()
-		other, err := svc.Create(t.Context(), session.Key{App: "a", User: "u", ID: "other"}, map[string]any{"app:n": 7})
+		other, err := svc.Create(
+			t.Context(),
+			session.Key{App: "a", User: "u", ID: "other"},
+			map[string]any{"app:n": 7},
+		)
 		require.NoError(t, err)
 		events[0].Actions.StateIncrement = map[string]float64{"app:n": 1}
 		err = session.Import(t.Context(), svc, &session.Recording{Key: key, Events: events})

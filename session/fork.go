@@ -16,7 +16,7 @@ const forkedKey = "forked"
 // events with their IDs and times, the state that the session was created with and, from there, the
 // state as it was at that position. It is made whole or not at all, and the other stays as it is. An empty
 // id becomes a UUIDv7. It is ErrExists if there is a session of that id, and ErrInvalid if the
-// position is ahead of the log.
+// position is greater than that of the last event.
 //
 // State with the prefixes "app:" and "user:" is shared by the two sessions. The other's events have changed it once,
 // so those of the fork do not again: their changes of it stand in actions.forked, where nothing applies

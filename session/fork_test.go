@@ -32,11 +32,22 @@ func TestLawOfFork(t *testing.T) {
 				log := logtest.Draw(rt, 25)
 				for _, e := range log {
 					if e.Actions.Rewind == nil && rapid.IntRange(0, 3).Draw(rt, "adds") == 0 {
-						e.Actions.StateIncrement = map[string]float64{"user:count": 1, "app:count": 2}
+						e.Actions.StateIncrement = map[string]float64{
+							"user:count": 1,
+							"app:count":  2,
+						}
 					}
 				}
-				rec := &session.Recording{Key: session.Key{App: fmt.Sprint("a", number), User: "u", ID: "old"},
-					State: map[string]any{"k": "initial", "o": 1.0, "app:a": "initial", "user:u": "initial"}, Events: log}
+				rec := &session.Recording{
+					Key: session.Key{App: fmt.Sprint("a", number), User: "u", ID: "old"},
+					State: map[string]any{
+						"k":      "initial",
+						"o":      1.0,
+						"app:a":  "initial",
+						"user:u": "initial",
+					},
+					Events: log,
+				}
 				require.NoError(rt, session.Import(context.Background(), svc, rec))
 				n := rapid.IntRange(0, len(log)).Draw(rt, "at")
 				before := exported(rt, svc, rec.Key)
@@ -54,13 +65,51 @@ func TestLawOfFork(t *testing.T) {
 				require.Equal(rt, want, fork.State)
 				require.Equal(rt, int64(n), fork.Position)
 				require.Equal(rt, before, exported(rt, svc, rec.Key), "the session that was forked")
-				require.Equal(rt, described(rt, session.Live(log[:n])), described(rt, read(rt, context.Background(), svc, fork.Key, session.Selection{Live: true})))
-				require.Equal(rt, described(rt, log[:n]), described(rt, read(rt, context.Background(), svc, fork.Key, session.Selection{})))
-				require.Equal(rt, len(session.Calls(session.Live(log[:n]))), len(session.Calls(read(rt, context.Background(), svc, fork.Key, session.Selection{Live: true}))))
+				require.Equal(
+					rt,
+					described(rt, session.Live(log[:n])),
+					described(
+						rt,
+						read(
+							rt,
+							context.Background(),
+							svc,
+							fork.Key,
+							session.Selection{Live: true},
+						),
+					),
+				)
+				require.Equal(
+					rt,
+					described(rt, log[:n]),
+					described(
+						rt,
+						read(rt, context.Background(), svc, fork.Key, session.Selection{}),
+					),
+				)
+				require.Equal(
+					rt,
+					len(session.Calls(session.Live(log[:n]))),
+					len(
+						session.Calls(
+							read(
+								rt,
+								context.Background(),
+								svc,
+								fork.Key,
+								session.Selection{Live: true},
+							),
+						),
+					),
+				)
 
 				next := session.Message("on")
 				next.Actions.StateIncrement = map[string]float64{"user:count": 1}
-				_, err = svc.Append(context.Background(), session.AppendTarget{Key: fork.Key, After: int64(n)}, next)
+				_, err = svc.Append(
+					context.Background(),
+					session.AppendTarget{Key: fork.Key, After: int64(n)},
+					next,
+				)
 				require.NoError(rt, err)
 				count, _ := was.State["user:count"].(float64)
 				for _, key := range []session.Key{rec.Key, fork.Key} {
@@ -80,7 +129,8 @@ func described(t require.TestingT, events []*session.Event) []string {
 		c := e.Clone()
 		c.Actions.StateIncrement, c.Actions.Extra = nil, nil
 		for key := range c.Actions.StateDelta {
-			if strings.HasPrefix(key, session.AppPrefix) || strings.HasPrefix(key, session.UserPrefix) {
+			if strings.HasPrefix(key, session.AppPrefix) ||
+				strings.HasPrefix(key, session.UserPrefix) {
 				delete(c.Actions.StateDelta, key)
 			}
 		}
@@ -119,14 +169,27 @@ func TestFork(t *testing.T) {
 	require.Len(t, events, 1)
 	require.Equal(t, first.ID, events[0].ID)
 	require.True(t, first.Timestamp.Equal(events[0].Timestamp))
-	require.JSONEq(t, `{"stateDelta": {"app:a": "x", "user:gone": null}, "stateIncrement": {"user:n": 2}}`, string(events[0].Actions.Extra["forked"]))
+	require.JSONEq(
+		t,
+		`{"stateDelta": {"app:a": "x", "user:gone": null}, "stateIncrement": {"user:n": 2}}`,
+		string(events[0].Actions.Extra["forked"]),
+	)
 	require.Equal(t, map[string]any{"k": 1.0}, events[0].Actions.StateDelta)
 
 	again, err := session.Fork(t.Context(), svc, fork.Key, 1, "again")
 	require.NoError(t, err)
-	require.Equal(t, encode(t, events[0]), encode(t, read(t, context.Background(), svc, again.Key, session.Selection{})[0]), "a fork of a fork")
+	require.Equal(
+		t,
+		encode(t, events[0]),
+		encode(t, read(t, context.Background(), svc, again.Key, session.Selection{})[0]),
+		"a fork of a fork",
+	)
 
-	_, err = svc.Create(t.Context(), session.Key{App: "a", User: "u", ID: "killed"}, nil) // a process died making it
+	_, err = svc.Create(
+		t.Context(),
+		session.Key{App: "a", User: "u", ID: "killed"},
+		nil,
+	) // a process died making it
 	require.NoError(t, err)
 	killed, err := session.Fork(t.Context(), svc, key, 2, "killed")
 	require.NoError(t, err)
@@ -159,10 +222,21 @@ func TestFork(t *testing.T) {
 		ids = append(ids, s.ID)
 	}
 	slices.Sort(ids)
-	require.ElementsMatch(t, []string{"old", fork.ID, "again", "killed", "empty"}, ids, "what failed left nothing")
+	require.ElementsMatch(
+		t,
+		[]string{"old", fork.ID, "again", "killed", "empty"},
+		ids,
+		"what failed left nothing",
+	)
 }
 
-func read(t require.TestingT, ctx context.Context, svc session.Service, key session.Key, sel session.Selection) (list []*session.Event) {
+func read(
+	t require.TestingT,
+	ctx context.Context,
+	svc session.Service,
+	key session.Key,
+	sel session.Selection,
+) (list []*session.Event) {
 	for e, err := range svc.Read(ctx, key, sel) {
 		require.NoError(t, err)
 		list = append(list, e)

@@ -90,7 +90,7 @@ func SharedKey(key string) bool {
 // ownKey reports whether a state key is the session's own, which a rewind undoes.
 func ownKey(key string) bool { return !SharedKey(key) && !strings.HasPrefix(key, TempPrefix) }
 
-// applied returns state with the part of delta that takes says; state itself where that is nothing.
+// applied returns state with the keys of delta for which takes returns true. It returns state itself if there are none.
 func applied(state, delta map[string]any, takes func(key string) bool) map[string]any {
 	cloned := false
 	for k, v := range delta {

@@ -20,10 +20,25 @@ func TestLawOfRewind(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		log := logtest.Draw(rt, 30)
 		for n := range len(log) + 1 {
-			back := &session.Event{Seq: int64(len(log)) + 1, Actions: session.Actions{Rewind: &session.Rewind{To: int64(n)}}}
+			back := &session.Event{
+				Seq:     int64(len(log)) + 1,
+				Actions: session.Actions{Rewind: &session.Rewind{To: int64(n)}},
+			}
 			longer := append(slices.Clone(log), back)
-			require.Equal(rt, logtest.Positions(session.Live(log[:n])), logtest.Positions(session.Live(longer)), "live view after a rewind to %d", n)
-			require.Equal(rt, session.State(initial, log[:n]), session.State(initial, longer), "state after a rewind to %d", n)
+			require.Equal(
+				rt,
+				logtest.Positions(session.Live(log[:n])),
+				logtest.Positions(session.Live(longer)),
+				"live view after a rewind to %d",
+				n,
+			)
+			require.Equal(
+				rt,
+				session.State(initial, log[:n]),
+				session.State(initial, longer),
+				"state after a rewind to %d",
+				n,
+			)
 		}
 	})
 }
@@ -106,7 +121,13 @@ func TestCompactionKeepsCalls(t *testing.T) {
 			for _, e := range after {
 				left[e.Seq] = true
 			}
-			require.Equal(rt, describe(session.Live(log[:i]), left), describe(after, left), "calls after the compaction at %d", e.Seq)
+			require.Equal(
+				rt,
+				describe(session.Live(log[:i]), left),
+				describe(after, left),
+				"calls after the compaction at %d",
+				e.Seq,
+			)
 		}
 	})
 }
@@ -138,7 +159,14 @@ func TestSpans(t *testing.T) {
 				}
 				last = r[1]
 			}
-			require.Equal(rt, logtest.Positions(session.Live(log[:i+1])), got, "spans %+v after position %d", spans, e.Seq)
+			require.Equal(
+				rt,
+				logtest.Positions(session.Live(log[:i+1])),
+				got,
+				"spans %+v after position %d",
+				spans,
+				e.Seq,
+			)
 		}
 	})
 }
@@ -152,7 +180,11 @@ func TestSpansOfAnEmptyLog(t *testing.T) {
 
 // Another kit's compaction over a range of time has no Through and changes nothing.
 func TestLiveInertCompaction(t *testing.T) {
-	log := []*session.Event{{Seq: 1}, {Seq: 2, Actions: session.Actions{Compaction: &session.Compaction{}}}, {Seq: 3}}
+	log := []*session.Event{
+		{Seq: 1},
+		{Seq: 2, Actions: session.Actions{Compaction: &session.Compaction{}}},
+		{Seq: 3},
+	}
 	require.Equal(t, []int64{1, 2, 3}, logtest.Positions(session.Live(log)))
 	require.False(t, log[1].Marker())
 	require.Empty(t, session.Live(nil))
@@ -164,11 +196,18 @@ func TestState(t *testing.T) {
 	}
 	initial := map[string]any{"k": 1, "app:a": 1, "user:u": 1, "temp:t": 1, "nil": nil}
 	require.Equal(t, map[string]any{"k": 1}, session.State(initial, nil))
-	log := []*session.Event{set(1, map[string]any{"k": 2, "app:a": 2, "temp:t": 2}), set(2, map[string]any{"k": nil, "l": 3})}
+	log := []*session.Event{
+		set(1, map[string]any{"k": 2, "app:a": 2, "temp:t": 2}),
+		set(2, map[string]any{"k": nil, "l": 3}),
+	}
 	got := session.State(initial, log)
 	require.Equal(t, map[string]any{"l": 3}, got)
 	got["l"] = "changed"
 	require.Equal(t, map[string]any{"l": 3}, session.State(initial, log))
 	require.Equal(t, map[string]any{}, session.State(nil, nil))
-	require.Equal(t, map[string]any{"k": 1, "app:a": 1, "user:u": 1, "temp:t": 1, "nil": nil}, initial)
+	require.Equal(
+		t,
+		map[string]any{"k": 1, "app:a": 1, "user:u": 1, "temp:t": 1, "nil": nil},
+		initial,
+	)
 }

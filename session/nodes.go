@@ -7,7 +7,7 @@ import (
 	"google.golang.org/genai"
 )
 
-// NodeStatus says what a log knows of a node run.
+// NodeStatus says how far a node run has come, as the log tells.
 type NodeStatus string
 
 const (
@@ -19,7 +19,8 @@ const (
 	Waiting NodeStatus = "waiting"
 	// Answered is a run all of whose questions are answered, and that has not gone on since.
 	Answered NodeStatus = "answered"
-	// Unclear is a run that has said something or has set state, and no more: it was at work when its process ended.
+	// Unclear is a run that has events, but none that ends it, fails it or asks a question: its process ended while it
+	// ran.
 	Unclear NodeStatus = "unclear"
 )
 
@@ -45,7 +46,7 @@ type NodeRun struct {
 	// End is the event that ended the run (NodeInfo.Ended), nil for a run that has not ended. Other kits write none.
 	End *Event
 
-	said bool // an event of the run has come since its last failure
+	goesOn bool // the run has an event after its last failure
 }
 
 // Ended reports whether the run has ended and is never made again.
@@ -53,7 +54,7 @@ func (r *NodeRun) Ended() bool { return r.End != nil }
 
 // Attempts is how many attempts the log shows: those that failed, and the one that has left something since.
 func (r *NodeRun) Attempts() int {
-	if r.said || r.Failures == 0 {
+	if r.goesOn || r.Failures == 0 {
 		return r.Failures + 1
 	}
 	return r.Failures
@@ -77,7 +78,7 @@ func (r *NodeRun) Status() NodeStatus {
 		return Failed
 	case r.End != nil, !ownPath(r.Path) && (r.Output != nil || r.Route != nil):
 		return Completed
-	case r.Failures > 0 && !r.said:
+	case r.Failures > 0 && !r.goesOn:
 		return Failed
 	case len(r.Waits()) > 0:
 		return Waiting
@@ -116,7 +117,7 @@ func (w *WorkflowRun) Open() bool { return !w.Ended && ownPath(w.Path) }
 // Failed reports whether the last event of the run says that the workflow itself has failed. Such a run is open, but it does
 // not go on until somebody asks for it.
 func (w *WorkflowRun) Failed() bool {
-	return !w.Ended && w.own != nil && w.own.Failures > 0 && !w.own.said && w.own.Last == w.Events[len(w.Events)-1]
+	return !w.Ended && w.own != nil && w.own.Failures > 0 && !w.own.goesOn && w.own.Last == w.Events[len(w.Events)-1]
 }
 
 // WorkflowRuns is what a log says of workflows. NewWorkflowRuns makes one, and Add takes in what comes after; the zero
@@ -211,9 +212,9 @@ func (r *WorkflowRuns) addToRun(e *Event, asked, answered []*Call) {
 	if e.ErrorCode != "" && e.FromWorkflow() { // an agent's failure is a step of the attempt
 		run.Failures++
 		run.Failure = e
-		run.said = false
+		run.goesOn = false
 	} else {
-		run.said = true
+		run.goesOn = true
 	}
 	for _, c := range asked {
 		call := c.FunctionCall

@@ -32,7 +32,14 @@ type toldRun struct {
 func told(runs []*session.NodeRun) []toldRun {
 	var list []toldRun
 	for _, r := range runs {
-		one := toldRun{Invocation: r.Invocation, Path: r.Path, Status: string(r.Status()), Failures: r.Failures, Output: r.Output, Route: r.Route}
+		one := toldRun{
+			Invocation: r.Invocation,
+			Path:       r.Path,
+			Status:     string(r.Status()),
+			Failures:   r.Failures,
+			Output:     r.Output,
+			Route:      r.Route,
+		}
 		if r.Status() == session.Failed {
 			one.Error = r.Failure.ErrorCode
 		}
@@ -90,7 +97,11 @@ func TestNodesOfOtherKits(t *testing.T) {
 		require.NotNil(t, rec, want.Session)
 		seen++
 		t.Run(want.Session, func(t *testing.T) {
-			require.Equal(t, want.Runs, told(session.NewWorkflowRuns(session.Live(rec.Events)).List()))
+			require.Equal(
+				t,
+				want.Runs,
+				told(session.NewWorkflowRuns(session.Live(rec.Events)).List()),
+			)
 			require.Equal(t, want.State, session.State(rec.State, rec.Events))
 		})
 	}
@@ -100,11 +111,29 @@ func TestNodesOfOtherKits(t *testing.T) {
 
 // drawnLog draws a log of one workflow's events, and others, with rewinds.
 func drawnLog(rt *rapid.T) []*session.Event {
-	paths := rapid.SampledFrom([]string{"w@i1", "w@i1/a@1", "w@i1/a@2", "w@i1/b@1", "w@i1/b@1/c@1", "w@i2", "w@i2/a@1", "w@1/a@1", "w@1", "old/a"})
+	paths := rapid.SampledFrom(
+		[]string{
+			"w@i1",
+			"w@i1/a@1",
+			"w@i1/a@2",
+			"w@i1/b@1",
+			"w@i1/b@1/c@1",
+			"w@i2",
+			"w@i2/a@1",
+			"w@1/a@1",
+			"w@1",
+			"old/a",
+		},
+	)
 	branches := rapid.SampledFrom([]string{"", "", "x", "x.y@c1"})
 	var log []*session.Event
 	for i := range rapid.IntRange(0, 30).Draw(rt, "events") {
-		e := &session.Event{ID: fmt.Sprint(i), Author: "w", InvocationID: rapid.SampledFrom([]string{"i1", "i2"}).Draw(rt, "invocation"), Branch: branches.Draw(rt, "branch")}
+		e := &session.Event{
+			ID:           fmt.Sprint(i),
+			Author:       "w",
+			InvocationID: rapid.SampledFrom([]string{"i1", "i2"}).Draw(rt, "invocation"),
+			Branch:       branches.Draw(rt, "branch"),
+		}
 		path := paths.Draw(rt, "path")
 		e.NodeInfo = &session.NodeInfo{Path: path}
 		switch rapid.IntRange(0, 8).Draw(rt, "kind") {
@@ -122,9 +151,17 @@ func drawnLog(rt *rapid.T) []*session.Event {
 		case 4:
 			e.NodeInfo = nil
 			e.Author = session.User
-			e.Content = session.Respond(&genai.FunctionCall{ID: path + "#q", Name: session.AskTool}, map[string]any{"result": "yes"}).Content
+			e.Content = session.Respond(
+				&genai.FunctionCall{ID: path + "#q", Name: session.AskTool},
+				map[string]any{"result": "yes"},
+			).Content
 		case 5:
-			*e = session.Event{ID: e.ID, InvocationID: e.InvocationID, Author: session.User, Content: session.Message("go").Content}
+			*e = session.Event{
+				ID:           e.ID,
+				InvocationID: e.InvocationID,
+				Author:       session.User,
+				Content:      session.Message("go").Content,
+			}
 		case 6:
 			e.Output = "more"
 			e.NodeInfo.OutputFor = []string{path, "w@1"}
@@ -133,7 +170,9 @@ func drawnLog(rt *rapid.T) []*session.Event {
 		case 8:
 			if len(log) > 0 {
 				*e = session.Event{ID: e.ID, Author: "plugin/rewind"}
-				e.Actions.Rewind = &session.Rewind{To: rapid.Int64Range(0, int64(len(log))).Draw(rt, "to")}
+				e.Actions.Rewind = &session.Rewind{
+					To: rapid.Int64Range(0, int64(len(log))).Draw(rt, "to"),
+				}
 			}
 		}
 		e.Seq = int64(i) + 1
@@ -148,8 +187,18 @@ func TestNodesFoldByPosition(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		log := drawnLog(rt)
 		at := rapid.IntRange(0, len(log)).Draw(rt, "at")
-		rewound := append(log[:len(log):len(log)], &session.Event{Seq: int64(len(log)) + 1, Actions: session.Actions{Rewind: &session.Rewind{To: int64(at)}}})
-		require.Equal(rt, session.NewWorkflowRuns(session.Live(log[:at])), session.NewWorkflowRuns(session.Live(rewound)))
+		rewound := append(
+			log[:len(log):len(log)],
+			&session.Event{
+				Seq:     int64(len(log)) + 1,
+				Actions: session.Actions{Rewind: &session.Rewind{To: int64(at)}},
+			},
+		)
+		require.Equal(
+			rt,
+			session.NewWorkflowRuns(session.Live(log[:at])),
+			session.NewWorkflowRuns(session.Live(rewound)),
+		)
 
 		live := session.Live(log)
 		part := rapid.IntRange(0, len(live)).Draw(rt, "part")
@@ -215,16 +264,24 @@ func FuzzNodes(f *testing.F) {
 // BenchmarkNodes shows what an ended node costs when a workflow goes on.
 func BenchmarkNodes(b *testing.B) {
 	for _, ended := range []int{10, 100, 1000, 10_000} {
-		log := []*session.Event{{Seq: 1, Author: session.User, Content: session.Message("go").Content}}
+		log := []*session.Event{
+			{Seq: 1, Author: session.User, Content: session.Message("go").Content},
+		}
 		for i := range ended {
-			log = append(log, &session.Event{Seq: int64(i) + 2, Author: "w", InvocationID: "i1", Output: "out",
-				NodeInfo: &session.NodeInfo{Path: fmt.Sprintf("w@i1/n@%d", i+1), Ended: true}})
+			log = append(
+				log,
+				&session.Event{Seq: int64(i) + 2, Author: "w", InvocationID: "i1", Output: "out",
+					NodeInfo: &session.NodeInfo{Path: fmt.Sprintf("w@i1/n@%d", i+1), Ended: true}},
+			)
 		}
 		b.Run(fmt.Sprint(ended), func(b *testing.B) {
 			for b.Loop() {
 				session.NewWorkflowRuns(log)
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(ended), "ns/node")
+			b.ReportMetric(
+				float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(ended),
+				"ns/node",
+			)
 		})
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/plughook/plughook/session/internal/codec"
 )
 
-// unchanged returns origin with p's position, on one line, if p is otherwise what origin says, and nil
-// if it is not or if that is not told quickly. Most events are written as they were read.
+// unchanged returns origin, the JSON that an event was read from, on one line and with the position of p, if no other
+// field of p has changed since. It returns nil if one has, or if finding out would be slow. Most events are unchanged.
 func unchanged(origin jsontext.Value, p plain) []byte {
 	was, err := readPlain(origin, codec.Decoding)
 	if err != nil || codec.LongNumber(origin) {

@@ -71,7 +71,7 @@ func (c *collector) addSession(ctx context.Context, from session.Reader, key ses
 		c.report.Sessions++
 	}
 
-	// What the log leaves open, and the runs, are known now.
+	// The log has ended: count the calls that are still open, and the runs.
 	for call := range c.open {
 		c.addCall(call)
 	}
@@ -98,7 +98,7 @@ func (c *collector) add(e *session.Event) {
 		}
 	}
 
-	// What the event has used, and what it is.
+	// Count the tokens that the event has used, and what kind of event it is.
 	var add Sums
 	add.Tokens = used
 	cost, priced := c.Prices.Cost(e.ModelVersion, e.UsageMetadata)
@@ -167,7 +167,8 @@ func (c *collector) follow(e *session.Event, tokens int64) {
 	}
 }
 
-// light returns what counts of an event that is held: its calls without arguments, its responses as they are.
+// light returns a copy of an event with only what the sums need of it: its calls without their arguments, its
+// responses as they are.
 func light(e *session.Event) *session.Event {
 	l := &session.Event{
 		InvocationID:       e.InvocationID,
@@ -190,7 +191,7 @@ func light(e *session.Event) *session.Event {
 	return l
 }
 
-// addCall counts a call of which no more will be known.
+// addCall counts a call once no later event can say more about it.
 func (c *collector) addCall(call *session.Call) {
 	waited := call.Held != nil || call.Deferred != nil
 	if r := c.runs[call.Event.InvocationID]; r != nil && waited {
@@ -229,7 +230,7 @@ func (c *collector) addCall(call *session.Call) {
 	})
 }
 
-// addRun counts a run of which no more will be known.
+// addRun counts a run once no later event can belong to it.
 func (c *collector) addRun(r *run) {
 	if !c.selects(r.first.Timestamp) {
 		return
@@ -266,7 +267,7 @@ func (c *collector) selects(t time.Time) bool {
 	return c.Until.IsZero() || t.Before(c.Until)
 }
 
-// group returns the name of the group of what an event stands for.
+// group returns the name of the group that an event is counted in.
 func (c *collector) group(e *session.Event, author, model string) string {
 	switch c.By {
 	case Day:
@@ -284,7 +285,7 @@ func (c *collector) group(e *session.Event, author, model string) string {
 	return ""
 }
 
-// to counts something in the total and in a group.
+// to calls count with the sums of everything, and with the sums of a group.
 func (c *collector) to(group string, count func(*sums)) {
 	count(&c.total)
 	if c.By == All {
@@ -328,7 +329,7 @@ func (s *sums) result() Sums {
 	return s.Sums
 }
 
-// tokensOf returns what a provider reports. A number below 0 is none.
+// tokensOf returns the numbers of tokens that a provider reports. A negative number counts as 0.
 func tokensOf(u *genai.GenerateContentResponseUsageMetadata) Tokens {
 	if u == nil {
 		return Tokens{}

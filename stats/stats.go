@@ -4,6 +4,9 @@
 // All events of a log count, also those that a rewind has voided or that a summary stands for: they were paid for. Of
 // tokens and compactions an event counts for what it says (UsageMetadata, ModelVersion, the note of the plugin
 // compaction). A fork has events of the session that it was made of, and they count in both.
+//
+// A new figure: add it to Sums and count it in collect.go. A new way to group: add a constant to By, and its name in
+// collector.group.
 package stats
 
 import (
@@ -35,11 +38,12 @@ const (
 	Agent By = "agent"
 	// User groups by app and user, as "app/user".
 	User By = "user"
-	// Tool groups calls by the tool's name. Nothing else is in these groups: it is of no tool.
+	// Tool groups calls by the name of their tool. Only calls are in these groups: events and tokens belong to no
+	// tool.
 	Tool By = "tool"
 )
 
-// Bys are all but All.
+// Bys lists every way to group, without All, which makes no groups.
 func Bys() []By { return []By{Day, Model, Agent, User, Tool} }
 
 // Options say what is summed up. The zero Options are for everything, without groups.
@@ -62,8 +66,8 @@ type Report struct {
 	// First and Last are the times of the first and the last of the events that have one.
 	First, Last time.Time
 	Total       Sums
-	// Groups are in the order of their names if these are days, else the greatest first: by cost, by tokens, by calls,
-	// by runs, by name.
+	// Groups are sorted: days by their date, other groups by their cost, the greatest first. Where costs are equal,
+	// the tokens decide, then the calls, the runs and the name.
 	Groups []Group
 	// Currency is that of the costs.
 	Currency string
@@ -77,13 +81,13 @@ type Group struct {
 	Sums
 }
 
-// Unpriced is a model that has used tokens and has no price.
+// Unpriced is a model that the price table does not have, with the tokens that it has used.
 type Unpriced struct {
 	Model  string
 	Tokens int64
 }
 
-// Sums are what was taken.
+// Sums are the figures of a group of events.
 type Sums struct {
 	// Runs is the number of invocations. Events without an invocation belong to none.
 	Runs int64

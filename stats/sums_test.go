@@ -25,7 +25,11 @@ type made struct {
 
 func (m made) Get(context.Context, session.Key) (*session.Session, error) { panic("nobody asks") }
 
-func (m made) Read(_ context.Context, key session.Key, _ session.Selection) iter.Seq2[*session.Event, error] {
+func (m made) Read(
+	_ context.Context,
+	key session.Key,
+	_ session.Selection,
+) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		for e := range m.log(key) {
 			if !yield(e, nil) {
@@ -48,7 +52,8 @@ func (m made) list(yield func(*session.Session, error) bool) {
 func anyEvent(t *rapid.T) *session.Event {
 	e := &session.Event{
 		InvocationID: rapid.SampledFrom([]string{"", "i1", "i2", "i3"}).Draw(t, "invocation"),
-		Author:       rapid.SampledFrom([]string{"", "user", "desk", "clerk", "plugin/x"}).Draw(t, "author"),
+		Author: rapid.SampledFrom([]string{"", "user", "desk", "clerk", "plugin/x"}).
+			Draw(t, "author"),
 		ModelVersion: rapid.SampledFrom([]string{"", "big", "small"}).Draw(t, "model"),
 		ErrorCode:    rapid.SampledFrom([]string{"", "", "DENIED", "MODEL"}).Draw(t, "error"),
 	}
@@ -68,17 +73,25 @@ func anyEvent(t *rapid.T) *session.Event {
 	name := rapid.SampledFrom([]string{"", "find", "pay"}).Draw(t, "tool")
 	switch rapid.IntRange(0, 5).Draw(t, "kind") {
 	case 0, 1:
-		e.Content = &genai.Content{Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: id, Name: name}}, nil}}
+		e.Content = &genai.Content{
+			Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: id, Name: name}}, nil},
+		}
 	case 2, 3:
 		response := map[string]any{}
 		if says := rapid.SampledFrom([]string{"", "error", "declined", "interrupted"}).Draw(t, "says"); says != "" {
 			response[says] = true
 		}
-		e.Content = &genai.Content{Parts: []*genai.Part{{FunctionResponse: &genai.FunctionResponse{ID: id, Name: name, Response: response}}}}
+		e.Content = &genai.Content{
+			Parts: []*genai.Part{
+				{FunctionResponse: &genai.FunctionResponse{ID: id, Name: name, Response: response}},
+			},
+		}
 	case 4:
 		e.LongRunningToolIDs = []string{id}
 		e.Actions.Compaction = &session.Compaction{}
-		e.CustomMetadata = map[string]any{"compaction": map[string]any{"before": float64(n.Draw(t, "before")), "after": 5.0}}
+		e.CustomMetadata = map[string]any{
+			"compaction": map[string]any{"before": float64(n.Draw(t, "before")), "after": 5.0},
+		}
 	}
 	return e
 }
@@ -87,9 +100,15 @@ func anyEvent(t *rapid.T) *session.Event {
 func TestTheGroupsAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		logs := map[session.Key][]*session.Event{}
-		store := made{log: func(key session.Key) iter.Seq[*session.Event] { return slices.Values(logs[key]) }}
+		store := made{
+			log: func(key session.Key) iter.Seq[*session.Event] { return slices.Values(logs[key]) },
+		}
 		for i := range rapid.IntRange(0, 4).Draw(t, "sessions") {
-			key := session.Key{App: fmt.Sprint("app", i%2), User: fmt.Sprint("user", i%3), ID: fmt.Sprint(i)}
+			key := session.Key{
+				App:  fmt.Sprint("app", i%2),
+				User: fmt.Sprint("user", i%3),
+				ID:   fmt.Sprint(i),
+			}
 			store.keys = append(store.keys, key)
 			for range rapid.IntRange(0, 12).Draw(t, "events") {
 				logs[key] = append(logs[key], anyEvent(t))
@@ -123,7 +142,11 @@ func TestTheGroupsAddUp(t *testing.T) {
 			sum.Cost = want.Cost
 			require.Equal(t, want, sum, by)
 			c := sum.Calls
-			require.Equal(t, c.Made, c.OK+c.Failed+c.Denied+c.Declined+c.Interrupted+c.Waiting+c.Open)
+			require.Equal(
+				t,
+				c.Made,
+				c.OK+c.Failed+c.Denied+c.Declined+c.Interrupted+c.Waiting+c.Open,
+			)
 		}
 	})
 }
@@ -148,26 +171,44 @@ func plus(a, b stats.Sums) stats.Sums {
 	a.Calls.Interrupted += b.Calls.Interrupted
 	a.Calls.Waiting += b.Calls.Waiting
 	a.Calls.Open += b.Calls.Open
-	a.RunTime = stats.Spread[time.Duration]{Count: a.RunTime.Count + b.RunTime.Count, Max: max(a.RunTime.Max, b.RunTime.Max)}
-	a.RunTokens = stats.Spread[int64]{Count: a.RunTokens.Count + b.RunTokens.Count, Max: max(a.RunTokens.Max, b.RunTokens.Max)}
-	a.CallTime = stats.Spread[time.Duration]{Count: a.CallTime.Count + b.CallTime.Count, Max: max(a.CallTime.Max, b.CallTime.Max)}
+	a.RunTime = stats.Spread[time.Duration]{
+		Count: a.RunTime.Count + b.RunTime.Count,
+		Max:   max(a.RunTime.Max, b.RunTime.Max),
+	}
+	a.RunTokens = stats.Spread[int64]{
+		Count: a.RunTokens.Count + b.RunTokens.Count,
+		Max:   max(a.RunTokens.Max, b.RunTokens.Max),
+	}
+	a.CallTime = stats.Spread[time.Duration]{
+		Count: a.CallTime.Count + b.CallTime.Count,
+		Max:   max(a.CallTime.Max, b.CallTime.Max),
+	}
 	return a
 }
 
 // Percentiles of many values are off by 0.2 % at most, and those of small ones not at all.
 func TestPercentiles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		values := rapid.SliceOfN(rapid.Int32Range(0, 1<<rapid.IntRange(1, 30).Draw(t, "bits")), 1, 60).Draw(t, "values")
-		store := made{keys: []session.Key{{ID: "s"}}, log: func(session.Key) iter.Seq[*session.Event] {
-			return func(yield func(*session.Event) bool) {
-				for i, v := range values {
-					e := &session.Event{InvocationID: fmt.Sprint(i), UsageMetadata: &genai.GenerateContentResponseUsageMetadata{PromptTokenCount: v}}
-					if !yield(e) {
-						return
+		values := rapid.SliceOfN(rapid.Int32Range(0, 1<<rapid.IntRange(1, 30).Draw(t, "bits")), 1, 60).
+			Draw(t, "values")
+		store := made{
+			keys: []session.Key{{ID: "s"}},
+			log: func(session.Key) iter.Seq[*session.Event] {
+				return func(yield func(*session.Event) bool) {
+					for i, v := range values {
+						e := &session.Event{
+							InvocationID: fmt.Sprint(i),
+							UsageMetadata: &genai.GenerateContentResponseUsageMetadata{
+								PromptTokenCount: v,
+							},
+						}
+						if !yield(e) {
+							return
+						}
 					}
 				}
-			}
-		}}
+			},
+		}
 		r, err := stats.Of(t.Context(), store, store.list, stats.Options{})
 		require.NoError(t, err)
 		slices.Sort(values)
@@ -193,7 +234,10 @@ func TestAYearOfSessions(t *testing.T) {
 	var held []uint64
 	store := made{}
 	for i := range 10_000 {
-		store.keys = append(store.keys, session.Key{App: "a", User: fmt.Sprint("u", i%50), ID: fmt.Sprint(i)})
+		store.keys = append(
+			store.keys,
+			session.Key{App: "a", User: fmt.Sprint("u", i%50), ID: fmt.Sprint(i)},
+		)
 	}
 	read := 0
 	store.log = func(key session.Key) iter.Seq[*session.Event] {

@@ -30,7 +30,7 @@ func (o *Omitted) Add(p Omitted) {
 
 // String names what is not 0, "" if all is.
 func (o Omitted) String() string {
-	var said []string
+	var counts []string
 	for _, c := range []struct {
 		n    int
 		what string
@@ -41,10 +41,10 @@ func (o Omitted) String() string {
 		{o.Events, "events that are no part of the conversation"},
 	} {
 		if c.n > 0 {
-			said = append(said, fmt.Sprintf("%d %s", c.n, c.what))
+			counts = append(counts, fmt.Sprintf("%d %s", c.n, c.what))
 		}
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(counts, ", ")
 }
 
 // pending is the response that a model is shown to a call that has none yet.

@@ -33,9 +33,9 @@ func Redact(v any, keys []string) any {
 	return cleaned(v, cleaner{keys: folded(keys), limit: NoLimit})
 }
 
-// Truncate returns a copy of a value of JSON in which a text of more than limit characters (runes) is cut to
-// the first limit of them and the words "...[truncated N chars]", where N says how many were cut off. Keys and
-// numbers stay. A negative limit cuts nothing. What the copy is made of, Redact says.
+// Truncate returns a copy of a JSON value in which long texts are cut. A text of more than limit characters (runes) keeps
+// its first limit characters, and "...[truncated N chars]" follows, where N is how many were cut off. Keys and numbers
+// stay. A negative limit cuts nothing. The copy has the Go types that Redact names.
 //
 // A text that is Redacted stays, so that a reader can tell it. gepa-adk cuts it, too.
 func Truncate(v any, limit int) any { return cleaned(v, cleaner{limit: limit}) }
@@ -71,7 +71,7 @@ type cleaner struct {
 	limit int // in runes; negative: texts are not cut
 }
 
-// folded returns a set of keys, without what does not matter when keys are compared.
+// folded returns a set of keys in lower case, without "_" and "-", which do not count when keys are compared.
 func folded(keys []string) map[string]bool {
 	set := map[string]bool{}
 	for _, k := range keys {
@@ -120,14 +120,15 @@ func (c cleaner) copyValue(to *encoder, from *decoder) error {
 	})
 }
 
-// copyValue copies the next value token by token. visit returns what to write for a token that is a member's
-// name or a value. If it returns true for a name, replace writes the member's value in place of copyValue.
+// copyValue copies the next JSON value, token by token. It calls visit with each member name and each value, and
+// writes the token that visit returns. If visit returns true for a name, copyValue calls replace, which writes the
+// value of that member itself.
 func copyValue(to *encoder, from *decoder,
 	visit func(tok token, isKey bool) (token, bool),
 	replace func(to *encoder, from *decoder) error) error {
 	depth := from.StackDepth()
 	for {
-		// A name is what comes at an even place of an object.
+		// In an object, names and values take turns, and a name comes first.
 		kind, length := from.StackIndex(from.StackDepth())
 		next := from.PeekKind()
 		isKey := kind == '{' && length%2 == 0 && next != '}'

@@ -5,8 +5,8 @@ type View string
 
 // The views of a log.
 const (
-	// Standing has the log without what a rewind in force voids. What a compaction stands for is in it as it
-	// was said.
+	// Standing has the log without the events that a rewind has taken back. Events that a compaction has
+	// summarized are in it in full.
 	Standing View = "standing"
 	// Live has what the next model request is made of (see session.Live): the events that count, and the newest
 	// compaction as a summary of those before.
@@ -29,15 +29,15 @@ const DefaultMaxString = 10_000
 // either.
 type Config struct {
 	NoToolCalls, NoStateDeltas, NoTokenUsage, NoRedaction bool
-	// SensitiveKeys has the keys whose values are redacted (see Redact): nil the function SensitiveKeys', and
-	// an empty list none.
+	// SensitiveKeys has the keys whose values are redacted (see Redact). If it is nil, the keys are those that the
+	// function SensitiveKeys returns. If it is an empty list, nothing is redacted.
 	SensitiveKeys []string
 	// ExactKeys compares keys to the letter.
 	ExactKeys bool
 	// MaxString is the length in characters (runes) that texts are cut to: 0 is DefaultMaxString, and NoLimit
 	// cuts nothing.
 	MaxString int
-	// Agent leaves only one agent's doings in.
+	// Agent limits the trajectory to what this agent did; "" is all agents.
 	Agent string
 	// View is Standing if it is empty.
 	View View

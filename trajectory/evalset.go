@@ -118,12 +118,13 @@ func (s *EvalSet) Add(x *Extract) (Omitted, error) {
 
 // An exchange is what the events of an invocation, and of the answers to its questions, say.
 type exchange struct {
-	id   string
-	user *entry
-	said []*entry // by agents and plugins, and the user's responses
+	id      string
+	user    *entry
+	answers []*entry // by agents and plugins, and the user's responses
 }
 
-// exchanges returns those in which the user said something: the kit has no invocation without that.
+// exchanges returns the exchanges in which the user said something. The kit does not allow an invocation without a
+// message of the user.
 func (x *Extract) exchanges() ([]*exchange, Omitted) {
 	var omitted Omitted
 
@@ -155,7 +156,7 @@ func (x *Extract) exchanges() ([]*exchange, Omitted) {
 			ex.user = en
 		case len(en.FunctionResponses()) > 0 || en.Author != session.User && en.Content != nil &&
 			len(en.Content.Parts) > 0:
-			ex.said = append(ex.said, en)
+			ex.answers = append(ex.answers, en)
 		case en.Author == session.User && en.Content != nil && ex.user == nil:
 			ex.user = en // a file, say
 		}
@@ -163,7 +164,7 @@ func (x *Extract) exchanges() ([]*exchange, Omitted) {
 
 	order = slices.DeleteFunc(order, func(ex *exchange) bool {
 		if ex.user == nil {
-			omitted.Events += len(ex.said)
+			omitted.Events += len(ex.answers)
 		}
 		return ex.user == nil
 	})
@@ -179,13 +180,13 @@ func (ex *exchange) invocation() (evalInvocation, error) {
 		return out, err
 	}
 	last := -1
-	for i, en := range ex.said {
+	for i, en := range ex.answers {
 		if isFinal(en.Event) {
 			last = i
 		}
 	}
 	between := &evalIntermediate{}
-	for i, en := range ex.said {
+	for i, en := range ex.answers {
 		content, err := en.evalContent()
 		if err != nil {
 			return out, err

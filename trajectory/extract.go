@@ -199,7 +199,8 @@ func (x *Extract) reduce(e *session.Event, clean cleaner) (*entry, error) {
 	return en, nil
 }
 
-// reducePart returns a part without arguments and response, and notes what the response says.
+// reducePart returns a part without its arguments and without its response. It notes the status that the response
+// gives its call.
 func (x *Extract) reducePart(p *genai.Part) *genai.Part {
 	switch {
 	case p.FunctionCall != nil:
@@ -309,8 +310,7 @@ func (x *Extract) Of(agent string) *Extract {
 	return &y
 }
 
-// Empty reports whether nobody did anything: no user, no agent. With one agent only, it is whether that one did
-// nothing.
+// Empty reports whether the Extract has no events. If it is of one agent, Empty reports whether that agent has none.
 func (x *Extract) Empty() bool {
 	for _, en := range x.entries {
 		if x.agent == "" || en.Author == x.agent {

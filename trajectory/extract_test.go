@@ -31,8 +31,13 @@ func said(author, invocation, text string) string {
 	if author == "user" {
 		role = "user"
 	}
-	return fmt.Sprintf(`{"author":%q,"invocationId":%q,"content":{"role":%q,"parts":[{"text":%q}]}}`,
-		author, invocation, role, text)
+	return fmt.Sprintf(
+		`{"author":%q,"invocationId":%q,"content":{"role":%q,"parts":[{"text":%q}]}}`,
+		author,
+		invocation,
+		role,
+		text,
+	)
 }
 
 func called(author, id, name string) string {
@@ -103,14 +108,22 @@ func TestConfig(t *testing.T) {
 	require.Contains(t, first(trajectory.Config{NoRedaction: true}), "made-up-1")
 	require.Contains(t, first(trajectory.Config{SensitiveKeys: []string{}}), "made-up-1")
 	require.Contains(t, first(trajectory.Config{}), `"api_key":"[REDACTED]","Token":"[REDACTED]"`)
-	require.Contains(t, first(trajectory.Config{ExactKeys: true}), `"api_key":"[REDACTED]","Token":"made-up-2"`)
+	require.Contains(
+		t,
+		first(trajectory.Config{ExactKeys: true}),
+		`"api_key":"[REDACTED]","Token":"made-up-2"`,
+	)
 	require.Contains(t, string(of(trajectory.Config{}).ToolCalls[0].Result), "paid; paid; ")
 	require.NotContains(t, string(of(trajectory.Config{}).ToolCalls[0].Result), "truncated")
 
 	require.Equal(t, []trajectory.AgentUsage{
 		{Agent: "clerk", Model: "script-1",
 			Usage: trajectory.Usage{Input: 450, Output: 90, Total: 552, Cached: 64, Reasoning: 12}},
-		{Agent: "auditor", Model: "script-2", Usage: trajectory.Usage{Input: 10, Output: 2, Total: 12}},
+		{
+			Agent: "auditor",
+			Model: "script-2",
+			Usage: trajectory.Usage{Input: 10, Output: 2, Total: 12},
+		},
 	}, of(trajectory.Config{}).Usages)
 	require.Contains(t, rec.Events[1].Content.Parts[1].FunctionCall.Args["auth"], "api_key")
 	require.Equal(t, "made-up-1",
@@ -119,10 +132,18 @@ func TestConfig(t *testing.T) {
 
 // Order and digits are those of the event; a text cannot steer a terminal.
 func TestValuesAreWrittenAsTheyWereSaid(t *testing.T) {
-	rec := recording(t, called("bot", "1", "f"), answered("bot", "i1", "1", "f", `{"z":"\u009b","a":null}`))
+	rec := recording(
+		t,
+		called("bot", "1", "f"),
+		answered("bot", "i1", "1", "f", `{"z":"\u009b","a":null}`),
+	)
 	var out bytes.Buffer
 	require.NoError(t, trajectory.WriteTrajectory(&out, extract(t, rec, trajectory.Config{})))
-	require.Contains(t, out.String(), `"arguments":{"b":12345678901234567890,"a":1},"result":{"z":"\u009b","a":null}`)
+	require.Contains(
+		t,
+		out.String(),
+		`"arguments":{"b":12345678901234567890,"a":1},"result":{"z":"\u009b","a":null}`,
+	)
 }
 
 func TestStatuses(t *testing.T) {
@@ -179,11 +200,21 @@ func TestError(t *testing.T) {
 
 // No id is there twice, and each call has its response right after it.
 func TestChat(t *testing.T) {
-	rec := recording(t,
+	rec := recording(
+		t,
 		said("user", "i1", "go"),
-		called("bot", "1", "f"), said("plugin/audit", "i1", "a note"), answered("bot", "i1", "1", "f", `{"n":1}`),
-		called("bot", "1-2", "f"), called("bot", "1", "f"), called("bot", "", "g"),
-		answered("bot", "i1", "1", "f", `{"n":2}`), answered("bot", "i1", "none", "f", `{}`),
+		called(
+			"bot",
+			"1",
+			"f",
+		),
+		said("plugin/audit", "i1", "a note"),
+		answered("bot", "i1", "1", "f", `{"n":1}`),
+		called("bot", "1-2", "f"),
+		called("bot", "1", "f"),
+		called("bot", "", "g"),
+		answered("bot", "i1", "1", "f", `{"n":2}`),
+		answered("bot", "i1", "none", "f", `{}`),
 		`{"author":"helper","branch":"helper@1","content":{"role":"model","parts":[{"text":"inside"}]}}`,
 		`{"author":"user","content":{"role":"user","parts":[{"inlineData":{"mimeType":"image/png","data":"AA=="}}]}}`,
 	)
@@ -243,8 +274,15 @@ func TestEvalSet(t *testing.T) {
 		return `{"eval_id":"` + id + `","conversation":[` + invocation + `],"creation_timestamp":0,
 			"session_input":{"app_name":"a","user_id":"u","state":{"token":"[REDACTED]","n":1}}}`
 	}
-	require.JSONEq(t, `{"eval_set_id":"my_set","eval_cases":[`+one("s")+`,`+one("s_2")+`],"creation_timestamp":0}`,
-		out.String())
+	require.JSONEq(
+		t,
+		`{"eval_set_id":"my_set","eval_cases":[`+one(
+			"s",
+		)+`,`+one(
+			"s_2",
+		)+`],"creation_timestamp":0}`,
+		out.String(),
+	)
 }
 
 // A live view begins with its summary; failures and notes are steps of the system.
@@ -253,17 +291,28 @@ func TestATIF(t *testing.T) {
 	var out bytes.Buffer
 	_, err := trajectory.WriteATIF(&out, extract(t, rec, trajectory.Config{View: trajectory.Live}))
 	require.NoError(t, err)
-	require.Contains(t, out.String(), `{"step_id":1,"timestamp":"2026-01-02T10:00:06Z","source":"system",`+
-		`"message":"Earlier: the clerk could not count to one.","extra":{"seq":6,"invocation_id":"t2-i2",`+
-		`"context_management":{"boundary":"replace","type":"compaction"}}}`)
+	require.Contains(
+		t,
+		out.String(),
+		`{"step_id":1,"timestamp":"2026-01-02T10:00:06Z","source":"system",`+
+			`"message":"Earlier: the clerk could not count to one.","extra":{"seq":6,"invocation_id":"t2-i2",`+
+			`"context_management":{"boundary":"replace","type":"compaction"}}}`,
+	)
 
 	out.Reset()
 	_, err = trajectory.WriteATIF(&out, extract(t, recordings(t)["t3"], trajectory.Config{}))
 	require.NoError(t, err)
-	require.Contains(t, out.String(), `"source":"system","message":"DEADLINE_EXCEEDED: the model did not answer in time"`)
+	require.Contains(
+		t,
+		out.String(),
+		`"source":"system","message":"DEADLINE_EXCEEDED: the model did not answer in time"`,
+	)
 
 	out.Reset()
-	_, err = trajectory.WriteATIF(&out, extract(t, recordings(t)["t1"], trajectory.Config{View: trajectory.Log}))
+	_, err = trajectory.WriteATIF(
+		&out,
+		extract(t, recordings(t)["t1"], trajectory.Config{View: trajectory.Log}),
+	)
 	require.NoError(t, err)
 	require.Equal(t, 3, strings.Count(out.String(), `"rewound":true`))
 }

@@ -57,7 +57,11 @@ func TestGoldenTrajectories(t *testing.T) {
 		want := decoded(t, []byte(line)).(map[string]any)
 		id := want["session"].(map[string]any)["id"].(string)
 		agent, _ := want["agent"].(string)
-		c := trajectory.Config{MaxString: 60, View: trajectory.View(want["view"].(string)), Agent: agent}
+		c := trajectory.Config{
+			MaxString: 60,
+			View:      trajectory.View(want["view"].(string)),
+			Agent:     agent,
+		}
 
 		var got bytes.Buffer
 		require.NoError(t, trajectory.WriteTrajectory(&got, extract(t, recs[id], c)))
@@ -73,7 +77,11 @@ func TestGoldenTrajectories(t *testing.T) {
 		if c.View == trajectory.Live {
 			live := *recs[id]
 			live.Events = session.Live(live.Events)
-			require.Equal(t, extract(t, recs[id], c).Trajectory(), extract(t, &live, c).Trajectory())
+			require.Equal(
+				t,
+				extract(t, recs[id], c).Trajectory(),
+				extract(t, &live, c).Trajectory(),
+			)
 		}
 	}
 }

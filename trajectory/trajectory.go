@@ -8,6 +8,9 @@
 //     names that gepa-adk uses, piece by piece.
 //   - WriteChat, WriteATIF and an EvalSet write Extracts in the forms of other tools.
 //   - FinalOutput, Reasoning, ByAgent, OutputFromState, Redact and Truncate are the pieces, for events in memory.
+//
+// A new form of export: a file with its Write function beside chat.go. A new field of events that exports need: keep it in
+// Extract.reduce.
 package trajectory
 
 import (

@@ -1,5 +1,7 @@
 // Package eventtext writes events for people: what is in one and what it does, a line each. What it returns cannot steer a
 // terminal, but for Call, Response, Object and JSON, which return what is there.
+//
+// A new field of events that people are to see: a line in Lines.
 package eventtext
 
 import (

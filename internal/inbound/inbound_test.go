@@ -25,7 +25,11 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // answer is an answer whose body is bounded.
 func answer(ctx context.Context, status int, kind string, body io.Reader) *http.Response {
-	resp := &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(body)}
+	resp := &http.Response{
+		StatusCode: status,
+		Header:     http.Header{"Content-Type": {kind}},
+		Body:       io.NopCloser(body),
+	}
 	inbound.Bound(ctx, resp)
 	return resp
 }
@@ -120,7 +124,14 @@ func TestNothingIsChanged(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		text := rapid.StringOf(rapid.SampledFrom([]rune("{}[],\"\\\n\ra:"))).Draw(r, "text")
 		kind := rapid.SampledFrom([]string{"application/json", "text/event-stream"}).Draw(r, "kind")
-		got, err := io.ReadAll(answer(context.Background(), 200, kind, iotest.HalfReader(strings.NewReader(text))).Body)
+		got, err := io.ReadAll(
+			answer(
+				context.Background(),
+				200,
+				kind,
+				iotest.HalfReader(strings.NewReader(text)),
+			).Body,
+		)
 		require.NoError(r, err)
 		require.Equal(r, text, string(got))
 		got, err = io.ReadAll(inbound.Messages(iotest.OneByteReader(strings.NewReader(text))))
@@ -169,7 +180,10 @@ func TestLargeAnswersWaitForEachOther(t *testing.T) {
 		require.NoError(t, err)
 		ends = append(ends, decoded)
 	}
-	_, err := io.Copy(io.Discard, answer(t.Context(), 200, "application/json", strings.NewReader(`{}`)).Body)
+	_, err := io.Copy(
+		io.Discard,
+		answer(t.Context(), 200, "application/json", strings.NewReader(`{}`)).Body,
+	)
 	require.NoError(t, err)
 	late := errors.New("too late")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 10*time.Millisecond, late)

@@ -1,5 +1,7 @@
 // Package adk turns what other kits of the Agent Development Kit's family write into this project's
 // form. Reading their events needs no call: session.Event reads every spelling of their keys.
+//
+// A new mark of another kit: a case in Convert.
 package adk
 
 import (

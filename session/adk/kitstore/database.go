@@ -1,6 +1,8 @@
 // Package kitstore reads the sessions that other kits of the Agent Development Kit's family keep: the
 // databases of the Python and of the Go kit, in SQLite and in PostgreSQL, and the JSON that the kits' web
 // page saves. It never writes to them, and executes nothing that they hold.
+//
+// A new column of a kit: add a row to eventColumns. A new database system: another source.
 package kitstore
 
 import (
@@ -57,7 +59,7 @@ type source interface {
 	Close() error
 }
 
-// noTable says that the name of a table is that of something else.
+// noTable returns the error for a database in which a table's name names something else, such as a view.
 func noTable(name, kind string) error {
 	return fmt.Errorf("its %s is a %s, and not a table as the kits make it: nothing is read of that, as it would be executed",
 		name, kind)

@@ -283,7 +283,7 @@ func parseJSON(data []byte) (value jsontext.Value, mended bool, err error) {
 
 // session returns the session once all of its rows are there.
 func (l *log) session() *Session {
-	l.place()
+	l.toUTC()
 	// The kit orders events by their time alone. Of one time, a response comes after its call.
 	slices.SortStableFunc(l.entries, func(a, b entry) int {
 		return cmp.Or(a.time.Compare(b.time), len(a.event.FunctionResponses())-len(b.event.FunctionResponses()))
@@ -297,9 +297,9 @@ func (l *log) session() *Session {
 	return &Session{Recording: rec, Left: l.left}
 }
 
-// place moves local times to the zone in which they were written. If nobody said which, the difference
-// between the session's time of update, which is in UTC, and its last event says.
-func (l *log) place() {
+// toUTC turns local times into UTC. If the caller has not named the zone, it is guessed: the session's time of update is
+// in UTC, and its last event has the local time of about the same moment.
+func (l *log) toUTC() {
 	var last time.Time
 	for _, e := range l.entries {
 		if e.local && e.time.After(last) {

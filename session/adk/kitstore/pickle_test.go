@@ -9,7 +9,11 @@ import (
 
 // named is a pickle's step that names a class.
 func named(module, name string) string {
-	return "\x8c" + string(rune(len(module))) + module + "\x8c" + string(rune(len(name))) + name + "\x93"
+	return "\x8c" + string(
+		rune(len(module)),
+	) + module + "\x8c" + string(
+		rune(len(name)),
+	) + name + "\x93"
 }
 
 // text is a pickle's step with a short text.
@@ -23,9 +27,13 @@ func actions(delta string) []byte {
 
 // A pickle is read as the data in it: attributes that are set, members of enums, numbers of any size.
 func TestPickleIsData(t *testing.T) {
-	value, left, err := readPickle(actions("}(" + text("k") + "K\x07" + text("my_list") + "](NK\x01\x85e" +
-		text("temp:x") + named("made.up", "Thing") + ")\x81" +
-		text("auth") + named("google.adk.auth.auth_credential", "AuthCredentialTypes") + text("oauth2") + "\x85R" + "u"))
+	value, left, err := readPickle(
+		actions("}(" + text("k") + "K\x07" + text("my_list") + "](NK\x01\x85e" +
+			text("temp:x") + named("made.up", "Thing") + ")\x81" +
+			text(
+				"auth",
+			) + named("google.adk.auth.auth_credential", "AuthCredentialTypes") + text("oauth2") + "\x85R" + "u"),
+	)
 	require.NoError(t, err)
 	require.Empty(t, left)
 	require.Equal(t, map[string]any{"state_delta": map[string]any{
@@ -35,7 +43,9 @@ func TestPickleIsData(t *testing.T) {
 
 // What would call something is left out, by name. It is never called.
 func TestPickleExecutesNothing(t *testing.T) {
-	value, left, err := readPickle(actions("}(" + text("k") + named("posix", "system") + text("echo") + "\x85R" + "u"))
+	value, left, err := readPickle(
+		actions("}(" + text("k") + named("posix", "system") + text("echo") + "\x85R" + "u"),
+	)
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"state_delta": map[string]any{}}, value)
 	require.Len(t, left, 1)

@@ -121,8 +121,9 @@ func (s *states) note(one *Session) {
 	}
 }
 
-// finish gives a session the state that it was created with, as far as that can be told: what the kit has
-// now of the keys that no event sets. It says where a replay of the events ends otherwise.
+// finish gives a session the state that it was created with. No table has that state, so finish takes the keys that no
+// event sets, with the values that the kit has now. Then it replays the events, and tells in Left which keys get
+// another value than the kit has.
 func (s *states) finish(one *Session) *Session {
 	initial := map[string]any{}
 	own := map[string]bool{}
@@ -166,7 +167,7 @@ func (s *states) finish(one *Session) *Session {
 		}
 	}
 	for _, key := range different(s.sessions[one.Key], mine) {
-		one.Left = append(one.Left, fmt.Sprintf("its state %q ends otherwise than in the kit: the events say %s, the kit %s",
+		one.Left = append(one.Left, fmt.Sprintf("its state %q has another value than in the kit: the events lead to %s, and the kit has %s",
 			key, brief(mine[key]), brief(s.sessions[one.Key][key])))
 	}
 	return one
@@ -178,7 +179,7 @@ func (s *states) differences() []string {
 	var list []string
 	for _, owner := range slices.Sorted(maps.Keys(s.owners)) {
 		for _, key := range different(s.owners[owner], s.replayed[owner]) {
-			list = append(list, fmt.Sprintf("the shared state %q ends otherwise than in the kit: the events say %s, the kit %s",
+			list = append(list, fmt.Sprintf("the shared state %q has another value than in the kit: the events lead to %s, and the kit has %s",
 				key, brief(s.replayed[owner][key]), brief(s.owners[owner][key])))
 		}
 	}

@@ -1,6 +1,8 @@
 // Package codec holds the JSON options that events are read and written with, and a view of a JSON
 // object as a list of members. Packages session and store share them, so that an event's state delta
 // and a stored state value have one form.
+//
+// A Go type with another form in other kits' JSON: a function in Lenient.
 package codec
 
 import (

@@ -1,6 +1,8 @@
 // Package spelling brings an event that another kit wrote into the one JSON form: camelCase keys and
 // genai's parts. Some kits and their databases write keys in snake_case or PascalCase, and the Rust kit
 // has a form of its own for parts. Keys that are not known stay as they are.
+//
+// A new key of another kit: add it to otherEventKeys or otherActionKeys. Our own keys come from package session.
 package spelling
 
 import (

@@ -19,7 +19,12 @@ func TestEventGoesThroughEveryField(t *testing.T) {
 		}
 		_, hasStep := steps[f.Name]
 		if f.Kind == session.Record {
-			require.True(t, hasStep, "an event's %s is a record: give it a step in event.go, or its texts are not looked at", f.Name)
+			require.True(
+				t,
+				hasStep,
+				"an event's %s is a record: give it a step in event.go, or its texts are not looked at",
+				f.Name,
+			)
 			continue
 		}
 
@@ -32,7 +37,14 @@ func TestEventGoesThroughEveryField(t *testing.T) {
 			return nil, false
 		}}
 		w.Event(e, policy.Input)
-		require.True(t, slices.Contains(seen, "a word"), "an event's %s is of kind %q: the walk has not seen what is in it, but %q", f.Name, f.Kind, seen)
+		require.True(
+			t,
+			slices.Contains(seen, "a word"),
+			"an event's %s is of kind %q: the walk has not seen what is in it, but %q",
+			f.Name,
+			f.Kind,
+			seen,
+		)
 	}
 }
 
