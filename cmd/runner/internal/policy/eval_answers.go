@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -10,14 +9,12 @@ import (
 	"os"
 	"sync"
 
-	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/internal/input"
 )
 
 // recordedAnswer is a line of the file of answers.
 type recordedAnswer struct {
-	Rule     string `json:"rule"`
 	Question string `json:"question"` // guardrail.JudgeQuestion.ID
 	Answer   string `json:"answer"`   // as it came
 }
@@ -25,55 +22,37 @@ type recordedAnswer struct {
 // answerFile has what judges have answered. Each answer is written when it comes, so that what was paid
 // for is kept when the command is broken off.
 type answerFile struct {
-	name string // "" if no answer is kept
-	rule string
-
 	mu    sync.Mutex
 	known map[string]string // by the question
-	file  *os.File          // nil until an answer comes
-	cut   bool              // the last line of the file has no line feed, as some editors leave it
+	file  *os.File          // nil if no answer is kept
 }
 
-// maxAnswers is how many bytes a file of answers may have.
-const maxAnswers = 1 << 30
-
 // openAnswers reads a file of answers, which need not be there; "" is none.
-func openAnswers(ctx context.Context, name, rule string) (*answerFile, error) {
-	a := &answerFile{name: name, rule: rule, known: map[string]string{}}
+func openAnswers(ctx context.Context, name string) (*answerFile, error) {
+	a := &answerFile{known: map[string]string{}}
 	if name == "" {
 		return a, nil
 	}
-	data, err := input.ReadFile(ctx, name, maxAnswers)
+	data, err := input.ReadFile(ctx, name, maxEvalFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, exit.Usage.As(err)
 	}
-	a.cut = len(data) > 0 && data[len(data)-1] != '\n'
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	lines.Buffer(nil, cli.MaxMessage)
-	for n := 1; lines.Scan(); n++ {
+	for i, line := range bytes.Split(data, []byte("\n")) {
 		var r recordedAnswer
-		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		wrong := ""
-		switch {
-		case validLine(lines.Bytes()) != nil:
-			wrong = "the line is not JSON"
-		case json.Unmarshal(lines.Bytes(), &r) != nil:
-			wrong = "rule, question and answer are texts"
-		case r.Question == "":
-			wrong = "question is missing"
-		}
-		if wrong != "" {
-			return nil, exit.Usage.Errorf("%s:%d: this is no recorded answer, since %s; name a file with --answers that policy eval has written, or delete the line: it is asked again",
-				name, n, wrong)
+		if json.Unmarshal(line, &r) != nil || r.Question == "" {
+			return nil, exit.Usage.Errorf("%s:%d: this is no recorded answer: "+
+				"name a file with --answers that policy eval has written, or delete the line", name, i+1)
 		}
 		a.known[r.Question] = r.Answer
 	}
-	if err := lines.Err(); err != nil {
-		return nil, exit.Usage.Errorf("%s: %w", name, err)
+	a.file, err = os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err == nil && len(data) > 0 && data[len(data)-1] != '\n' {
+		_, err = a.file.WriteString("\n") // some editors leave it out
 	}
-	return a, nil
+	return a, exit.Usage.As(err)
 }
 
 // of returns the answer to a question, if it is known.
@@ -89,25 +68,13 @@ func (a *answerFile) add(question, raw string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.known[question] = raw
-	if a.name == "" {
+	if a.file == nil {
 		return nil
 	}
-	if a.file == nil {
-		file, err := os.OpenFile(a.name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-		if err != nil {
-			return exit.Usage.As(err)
-		}
-		a.file = file
+	data, err := json.Marshal(recordedAnswer{Question: question, Answer: raw})
+	if err == nil {
+		_, err = a.file.Write(append(data, '\n'))
 	}
-	data, err := json.Marshal(recordedAnswer{Rule: a.rule, Question: question, Answer: raw})
-	if err != nil {
-		panic(err) // these are texts
-	}
-	if a.cut {
-		data = append([]byte("\n"), data...)
-		a.cut = false
-	}
-	_, err = a.file.Write(append(data, '\n'))
 	return exit.Other.As(err)
 }
 

@@ -1,9 +1,7 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"text/tabwriter"
@@ -12,6 +10,7 @@ import (
 
 	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/internal/eventtext"
+	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
@@ -22,16 +21,18 @@ type evalReport struct {
 	Rule      string  `json:"rule"`
 	Judge     string  `json:"judge,omitzero"`     // who is asked
 	Threshold float64 `json:"threshold,omitzero"` // the rule's
-	Rows      int     `json:"rows"`
+	Texts     int     `json:"texts"`
 	NoAnswer  int     `json:"noAnswer"`
+	Why       string  `json:"why,omitzero"` // the first of them has no answer
 	Positives int     `json:"positives"`
 	Negatives int     `json:"negatives"`
+	Asked     int     `json:"asked"`
+	Recorded  int     `json:"recorded"`
+	Tokens    int     `json:"tokens"`
 
 	measures
-	Table      []evalLine    `json:"table"`
-	Unanswered []evalFailure `json:"unanswered,omitempty"`
-	Cost       *evalCost     `json:"cost,omitzero"`
-	Mistakes   []evalMistake `json:"mistakes,omitempty"`
+	Table    []evalLine    `json:"table"`
+	Mistakes []evalMistake `json:"mistakes,omitempty"`
 }
 
 // measures are how often a rule is right. A share of nothing is nil.
@@ -49,104 +50,79 @@ type evalLine struct {
 	measures
 }
 
-// evalFailure says why some texts have no answer, and how many.
-type evalFailure struct {
-	Why   string `json:"why"`
-	Count int    `json:"count"`
-}
-
-// evalCost is who was asked, and what that has cost.
-type evalCost struct {
-	Asked    int      `json:"asked"`
-	Recorded int      `json:"recorded"`
-	Tokens   int      `json:"tokens"`
-	USD      *float64 `json:"usd"` // nil if it is not known
-}
-
 // evalMistake is a text that the rule is wrong about.
 type evalMistake struct {
 	File  string         `json:"file"`
 	Line  int            `json:"line"`
 	ID    jsontext.Value `json:"id,omitzero"`
-	Stage policy.Stage   `json:"stage"`
 	Label bool           `json:"label"`
 	Score float64        `json:"score"`
 	Text  string         `json:"text"`
 }
 
-// report counts what the rule has made of the rows.
-func (e *policyEval) report(rows []*labelledRow) *evalReport {
-	r := &evalReport{
-		Policy:   e.pol.Name(),
-		Revision: e.pol.Revision(),
-		Rule:     e.rule,
-		Rows:     len(rows),
-	}
-
-	// Leave out what has no answer.
-	failures := map[string]int{}
-	var judged []*labelledRow
-	for _, row := range rows {
-		switch {
-		case row.failure != nil:
-			failures[row.failure.Error()]++
-			r.NoAnswer++
-			continue
-		case *row.Label:
-			r.Positives++
-		default:
-			r.Negatives++
-		}
-		judged = append(judged, row)
-		if e.mistakes && row.flagged != *row.Label {
-			r.Mistakes = append(r.Mistakes, evalMistake{
-				File:  row.file,
-				Line:  row.line,
-				ID:    row.ID,
-				Stage: row.stage,
-				Label: *row.Label,
-				Score: row.score,
-				Text:  row.Text,
-			})
-		}
-	}
-	for _, why := range slices.Sorted(maps.Keys(failures)) {
-		r.Unanswered = append(r.Unanswered, evalFailure{Why: why, Count: failures[why]})
-	}
-	slices.SortStableFunc(r.Unanswered, func(a, b evalFailure) int { return b.Count - a.Count })
-
-	// Measure what the rule does, and what it would do with other thresholds.
-	r.measures = measure(judged, func(row *labelledRow) bool { return row.flagged })
+// evalReportOf counts what the rule has made of the texts.
+func evalReportOf(pol *policy.Policy, e *policyEval, judge *guardrail.Judge, texts []*labelledText) *evalReport {
+	r := &evalReport{Policy: pol.Name(), Revision: pol.Revision(), Rule: e.rule, Texts: len(texts)}
 	thresholds := []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1}
-	if e.judge != nil {
-		r.Judge = e.judge.Who()
-		r.Threshold = e.judge.Threshold()
-		r.Cost = costOf(rows)
+	if judge != nil {
+		r.Judge = judge.Who()
+		r.Threshold = judge.Threshold()
 		if r.Threshold > 0 && !slices.Contains(thresholds, r.Threshold) {
 			thresholds = append(thresholds, r.Threshold)
 			slices.Sort(thresholds)
 		}
 	}
-	for _, t := range thresholds {
-		r.Table = append(r.Table, evalLine{
-			Threshold: t,
-			measures:  measure(judged, func(row *labelledRow) bool { return row.score >= t }),
-		})
+	var judged []*labelledText
+	for _, t := range texts {
+		r.Tokens += t.tokens
+		if t.asked {
+			r.Asked++
+		}
+		if t.recorded {
+			r.Recorded++
+		}
+		if t.failure != nil {
+			if r.NoAnswer == 0 {
+				r.Why = t.failure.Error()
+			}
+			r.NoAnswer++
+			continue
+		}
+		judged = append(judged, t)
+		if *t.Label {
+			r.Positives++
+		}
+		if e.mistakes && t.flagged != *t.Label {
+			r.Mistakes = append(r.Mistakes, evalMistake{
+				File:  t.file,
+				Line:  t.lineNumber,
+				ID:    t.ID,
+				Label: *t.Label,
+				Score: t.score,
+				Text:  t.Text,
+			})
+		}
+	}
+	r.Negatives = len(judged) - r.Positives
+	r.measures = measure(judged, func(t *labelledText) bool { return t.flagged })
+	for _, threshold := range thresholds {
+		isFlagged := func(t *labelledText) bool { return t.score >= threshold }
+		r.Table = append(r.Table, evalLine{Threshold: threshold, measures: measure(judged, isFlagged)})
 	}
 	return r
 }
 
 // measure counts how often a decision is right.
-func measure(rows []*labelledRow, flags func(*labelledRow) bool) (m measures) {
+func measure(texts []*labelledText, isFlagged func(*labelledText) bool) (m measures) {
 	positives := 0
 	right := 0 // of those that are flagged
-	for _, row := range rows {
-		if *row.Label {
+	for _, t := range texts {
+		if *t.Label {
 			positives++
 		}
-		if flags(row) {
+		if isFlagged(t) {
 			m.Flagged++
-			if *row.Label {
+			if *t.Label {
 				right++
 			}
 		}
@@ -155,36 +131,13 @@ func measure(rows []*labelledRow, flags func(*labelledRow) bool) (m measures) {
 		if whole == 0 {
 			return nil
 		}
-		is := float64(part) / float64(whole)
-		return &is
+		return new(float64(part) / float64(whole))
 	}
 	m.Precision = share(right, m.Flagged)
 	m.Recall = share(right, positives)
 	m.F1 = share(2*right, m.Flagged+positives)
-	m.FalsePositiveRate = share(m.Flagged-right, len(rows)-positives)
+	m.FalsePositiveRate = share(m.Flagged-right, len(texts)-positives)
 	return m
-}
-
-// costOf sums up what the answers have cost.
-func costOf(rows []*labelledRow) *evalCost {
-	c := &evalCost{}
-	usd := 0.0
-	known := true
-	for _, row := range rows {
-		switch {
-		case row.recorded:
-			c.Recorded++
-		case row.asked:
-			c.Asked++
-			c.Tokens += row.answer.Tokens
-			usd += row.answer.USD
-			known = known && (row.answer.Priced || row.answer.Tokens == 0)
-		}
-	}
-	if known {
-		c.USD = &usd
-	}
-	return c
 }
 
 // writeEval writes the report for people.
@@ -195,20 +148,19 @@ func (p *commands) writeEval(r *evalReport) error {
 		}
 		return strconv.FormatFloat(*share, 'f', 3, 64)
 	}
-	say := func(format string, args ...any) {
+	write := func(format string, args ...any) {
 		fmt.Fprintln(p.Out, eventtext.Printable(fmt.Sprintf(format, args...)))
 	}
-	of := cmp.Or(r.Judge, "detectors")
-	if r.Threshold > 0 {
-		of += fmt.Sprintf(", threshold %v", r.Threshold)
+	by := "detectors"
+	if r.Judge != "" {
+		by = fmt.Sprintf("%s, threshold %v", r.Judge, r.Threshold)
 	}
-	say("rule %s of %s (revision %s): %s", r.Rule, r.Policy, r.Revision, of)
-	say("%s: %s, %s, %d without an answer", phrase.Count(r.Rows, "text"),
+	write("rule %s of %s (revision %s): %s", r.Rule, r.Policy, r.Revision, by)
+	write("%s: %s, %s, %d without an answer", phrase.Count(r.Texts, "text"),
 		phrase.Count(r.Positives, "positive"), phrase.Count(r.Negatives, "negative"), r.NoAnswer)
-	say("precision %s, recall %s, F1 %s, false positive rate %s",
+	write("precision %s, recall %s, F1 %s, false positive rate %s\n",
 		shown(r.Precision), shown(r.Recall), shown(r.F1), shown(r.FalsePositiveRate))
 
-	fmt.Fprintln(p.Out)
 	w := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "threshold\tflagged\tprecision\trecall\tF1\tfalse positive rate")
 	for i := 0; i < len(r.Table); i++ {
@@ -217,43 +169,31 @@ func (p *commands) writeEval(r *evalReport) error {
 		for i+1 < len(r.Table) && r.Table[i+1].Flagged == l.Flagged { // the same texts
 			i++
 		}
-		to := fmt.Sprint(r.Table[i].Threshold)
-		if to != from {
+		if to := fmt.Sprint(r.Table[i].Threshold); to != from {
 			from += " to " + to
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", from, l.Flagged, shown(l.Precision), shown(l.Recall), shown(l.F1), shown(l.FalsePositiveRate))
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n",
+			from, l.Flagged, shown(l.Precision), shown(l.Recall), shown(l.F1), shown(l.FalsePositiveRate))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-
-	if r.Unanswered != nil {
-		fmt.Fprintln(p.Out)
+	if r.Judge != "" {
+		write("\n%d asked, %d recorded: %s", r.Asked, r.Recorded, phrase.Count(r.Tokens, "token"))
 	}
-	for _, f := range r.Unanswered {
-		say("no answer about %s: %s", phrase.Count(f.Count, "text"), f.Why)
-	}
-	if c := r.Cost; c != nil {
-		usd := "at an unknown price"
-		if c.USD != nil {
-			usd = fmt.Sprintf("%.4f USD", *c.USD)
+	for i, m := range r.Mistakes {
+		if i == 0 {
+			fmt.Fprintln(p.Out)
 		}
-		fmt.Fprintln(p.Out)
-		say("%d asked, %d recorded: %s, %s", c.Asked, c.Recorded, phrase.Count(c.Tokens, "token"), usd)
-	}
-	if r.Mistakes != nil {
-		fmt.Fprintln(p.Out)
-	}
-	for _, m := range r.Mistakes {
-		what := "false alarm"
+		kind := "false alarm"
 		if m.Label {
-			what = "missed"
+			kind = "missed"
 		}
 		id := ""
 		if m.ID != nil {
 			id = fmt.Sprintf(" (id %s)", m.ID)
 		}
-		say("%s:%d%s: %s, score %v: %s", m.File, m.Line, id, what, m.Score, m.Text)
+		write("%s:%d%s: %s, score %v: %s", m.File, m.Line, id, kind, m.Score, m.Text)
 	}
 	return p.Out.Flush()
 }

@@ -56,7 +56,7 @@ func (p *commands) explainCommand() *cobra.Command {
 	keyEnv := ""
 	var files []string
 	inJSON := false
-	pl := &place{}
+	pl := &textScope{}
 	cmd := &cobra.Command{
 		Use:   "explain [TEXT]",
 		Short: "Say what a policy makes of a text, and why",

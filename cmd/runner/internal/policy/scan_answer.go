@@ -43,13 +43,13 @@ type scanAnswers struct {
 // line answers the line of number n, if it can be.
 func (a *scanAnswers) line(pol *policy.Policy, n int, line []byte) error {
 	a.lines++
-	s, err := scannedLine(line)
+	in, err := readScanInput(line)
 	if err != nil {
 		a.wrong++
 		return a.report(n, err)
 	}
-	v := pol.Judge(s.stage, policy.Scope{}, s.text)
-	if err := a.WriteJSON(scanAnswer(s.id, v)); err != nil || v.Err == nil {
+	v := pol.Judge(in.Stage, policy.Scope{}, *in.Text)
+	if err := a.WriteJSON(scanAnswer(in.ID, v)); err != nil || v.Err == nil {
 		return err
 	}
 	a.failed++

@@ -90,10 +90,11 @@ func TestScanReadsWhatProgramsWrite(t *testing.T) {
 		require.Contains(t, out, `"text":"`+want.text+` [EMAIL_ADDRESS]"`)
 		require.Contains(t, out, fmt.Sprintf(`"start":%d,`, want.start))
 	}
+	const noText = `this is no object with a text, and perhaps a stage, in quotes; write {"text": "…"}`
 	const noJSON = `this is not JSON; write an object on one line: {"text": "…"}`
 	for line, want := range map[string]string{`{"id":"\ud800","text":"x"}`: "id is not valid JSON: it is not Unicode, or has a key twice", `{"id":{"a":1,"a":2},"text":"x"}`: "id is not valid JSON: it is not Unicode, or has a key twice",
-		`{"text":"x","id":1,"id":2}`: "id stands there twice; write it once", `{"text":"x"}{"text":"y"}`: noJSON, `{"text":"x"`: noJSON, `{"text":null}`: `text is missing; write "text": "…"`,
-		`{"text":"x",}`: noJSON, `{"text" "x"}`: noJSON, `{"text":"x","n":NaN}`: noJSON, `{"text":"x"} y`: noJSON, `{"stage":5,"text":"x"}`: "stage is a number; write a text in quotes", `"x"`: `this is a text; write an object: {"text": "…"}`} {
+		`{"text":"x"}{"text":"y"}`: noJSON, `{"text":"x"`: noJSON, `{"text":null}`: `text is missing; write "text": "…"`,
+		`{"text":"x",}`: noJSON, `{"text" "x"}`: noJSON, `{"text":"x","n":NaN}`: noJSON, `{"text":"x"} y`: noJSON, `{"stage":5,"text":"x"}`: noText, `"x"`: noText} {
 		out, said, code := scanTexts(strings.NewReader(line + "\n"))
 		require.Equal(t, exit.Usage.Number, code, line)
 		require.Equal(t, "standard input:1: "+want+"\nrunner: standard input: 1 of 1 line is wrong, and has no answer\n", said, line)
