@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/plughook/plughook/plugins/guardrail/policy"
@@ -35,15 +34,6 @@ type Decision struct {
 	// Error says why a text could not be judged: Rule is the one whose judge has not answered, or "on_error"
 	// if the policy could not judge it, and Action is what is said to be done then.
 	Error string `json:"error,omitempty"`
-}
-
-// decisionLog appends decisions to a file. Each line is written at once, so that several processes may
-// share the file.
-type decisionLog struct {
-	log *slog.Logger
-
-	mu   sync.Mutex
-	file *os.File
 }
 
 // openDecisions opens the file of decisions; nil if there is none.

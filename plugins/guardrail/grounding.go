@@ -12,12 +12,6 @@ import (
 // maxGrounds is how many bytes of tools' answers a judge of grounding is sent.
 const maxGrounds = 32 << 10
 
-// grounds are what tools have answered in a run, as judges of grounding are sent it.
-type grounds struct {
-	text string
-	cut  bool // some of it is left out for its size
-}
-
 // grounds returns what tools have answered in the run. It reads the log once for an event, however many
 // judges are asked about however many texts of it. The log has what rules about answers have left.
 func (ev *evaluation) grounds() grounds {

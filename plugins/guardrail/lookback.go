@@ -5,23 +5,8 @@ import (
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/walk"
 	"github.com/plughook/plughook/plugins/guardrail/internal/window"
-	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 )
-
-// saidText is a text that was said, or thought, at a stage.
-type saidText struct {
-	stage   policy.Stage
-	thought bool
-	text    string
-}
-
-// windowOf names what is in a rule's window: what was said, or thought, at a stage.
-type windowOf struct {
-	window  string
-	stage   policy.Stage
-	thought bool
-}
 
 // nothing is what stands before a text that has no name and no window.
 var nothing = []string{""}

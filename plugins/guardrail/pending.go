@@ -4,29 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/judge"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
-
-// pendingJudges are the questions about one event that judges have not answered yet. They are asked
-// at once, while the walk over the event goes on.
-type pendingJudges struct {
-	ctx    context.Context
-	cancel context.CancelFunc
-	work   sync.WaitGroup
-	// decides reports whether the other answers add nothing to an answer; nil if they always do.
-	decides func(*evaluatedText, *question) bool
-
-	mu      sync.Mutex
-	texts   []*evaluatedText
-	missing int           // how many answers
-	decided bool          // an answer decides
-	over    bool          // no answer is kept any more
-	came    chan struct{} // closed when there is nothing to wait for any more
-}
 
 // newPendingJudges returns no questions. The questions are cancelled when the context is done. end
 // has to be called.

@@ -18,12 +18,6 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-type digest [sha256.Size]byte
-
-// maxClean is how many contents are remembered in which nothing was found, so that a conversation
-// is not judged again with each call of a model.
-const maxClean = 4096
-
 // beforeModel judges what a model is asked.
 func (g *guard) beforeModel(ctx context.Context, inv *session.Invocation,
 	req *model.Request) (out plugin.Outcome, err error) {

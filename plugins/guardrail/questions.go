@@ -5,27 +5,11 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"time"
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/judge"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 )
-
-// question is a question to the judge of a rule about a text, and its answer.
-type question struct {
-	judge.Question              // with the text as it is sent
-	text           string       // as it came
-	left           *policy.Left // nil if it was sent as it came, or as a whole
-	spec           policy.Judge
-	judge          *judge.Judge
-	cancel         context.CancelFunc
-	dropped        bool // nobody waits for the answer any more
-	answered       bool // answer, err and took are set
-	answer         judge.Answer
-	err            error
-	took           time.Duration
-}
 
 // askJudges lets the evaluation ask judges, if the policy has any.
 func (g *guard) askJudges(ctx context.Context, ev *evaluation) {
@@ -204,18 +188,4 @@ func (g *guard) reportAll(ctx context.Context, ev *evaluation, event string) (un
 		unchecked = ev.err.Error()
 	}
 	return unchecked
-}
-
-// attrs are what log records say of the event.
-func (ev *evaluation) attrs(event string) []slog.Attr {
-	attrs := []slog.Attr{
-		slog.String("session", ev.inv.Key.String()),
-		slog.String("invocation", ev.inv.ID),
-		slog.String("event", event),
-		slog.String("revision", ev.policy.Revision()),
-	}
-	if release := ev.policy.Release(); release != "" {
-		attrs = append(attrs, slog.String("release", release))
-	}
-	return attrs
 }

@@ -2,12 +2,15 @@ package guardrail
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/plughook/plughook/plugins/guardrail/internal/judge"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
@@ -89,4 +92,40 @@ func (g *guard) take(p *policy.Policy, err error) {
 	case before != "":
 		g.Log.Info("guardrail: the policy that is in force can be read again", attrs...)
 	}
+}
+
+// use makes a policy the one that new runs get.
+func (g *guard) use(p *policy.Policy) error {
+	if p.NeedsKey() && g.Key == nil {
+		return fmt.Errorf("guardrail: %s has the action vault, and there is no key to open one with; say key_env: NAME", p.Name())
+	}
+	e := &enforced{
+		Policy:       p.WithKey(g.secret),
+		judges:       map[string]*judge.Judge{},
+		taints:       p.Taints(),
+		promptsAlone: true,
+	}
+	if err := p.CheckPrices(g.Price); err != nil {
+		return fmt.Errorf("guardrail: %w", err)
+	}
+	for _, spec := range p.Judges() {
+		j, err := g.judges.Open(spec, g.Models)
+		if err != nil {
+			return fmt.Errorf("guardrail: %s: rule %s: %w", p.Name(), spec.Rule, err)
+		}
+		e.judges[spec.Rule] = j
+	}
+	for _, r := range p.Rules() {
+		if slices.Contains(r.Stages, policy.Prompt) {
+			e.prompt = true
+			e.promptsAlone = e.promptsAlone && r.TextOnly()
+		}
+	}
+	// A policy that is read later may ask what was read meanwhile.
+	before := g.policy.Load()
+	if before != nil && before.taints {
+		e.taints = true
+	}
+	g.policy.Store(e)
+	return nil
 }

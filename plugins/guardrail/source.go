@@ -15,18 +15,6 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
-// A source is where the policy comes from: a file, or an address.
-type source struct {
-	name   string
-	remote bool
-
-	// What was there when it was read last.
-	files  []string
-	stamps []stamp
-	etag   string
-	asked  time.Time
-}
-
 // How often an address is looked at, and how long that may take.
 const (
 	askEvery   = 30 * time.Second
@@ -69,12 +57,6 @@ func redactedURL(u *url.URL, name string) string {
 		return scheme + "://…"
 	}
 	return u.Redacted()
-}
-
-// stamp tells one state of a file from another.
-type stamp struct {
-	size int64
-	time time.Time
 }
 
 // stampOf returns the stamp of a file, the zero stamp if there is none.

@@ -3,8 +3,6 @@ package guardrail
 import (
 	"context"
 	"reflect"
-	"strings"
-	"sync"
 
 	"google.golang.org/genai"
 
@@ -13,25 +11,6 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 )
-
-// stream is an event that comes in pieces.
-type stream struct {
-	mu            sync.Mutex
-	said, thought textStream
-	tools         []string // whose answers came in it
-}
-
-// textStream is a text that comes in pieces, with other things between them.
-type textStream struct {
-	raw    strings.Builder
-	gaps   []int // the bytes of raw at which something else came
-	gap    bool  // something else came after raw
-	shown  int   // bytes of raw that were shown, edited
-	judged int   // bytes of raw when it was judged last
-	dark   bool  // nothing more of it is shown
-
-	progress policy.Progress
-}
 
 // add adds a piece.
 func (s *textStream) add(piece string, maxBytes int) {
@@ -147,14 +126,6 @@ func (g *guard) partial(ctx context.Context, inv *session.Invocation, r *runStat
 		c.Content.Role = e.Content.Role
 	}
 	return plugin.Outcome{Replace: c}
-}
-
-// streamPiece is one partial event of a stream.
-type streamPiece struct {
-	*stream
-	*evaluation
-	parts   []*genai.Part  // what is shown
-	blocked *evaluatedItem // nil if nothing is
 }
 
 // add adds a part to the stream's texts.

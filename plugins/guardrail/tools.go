@@ -10,14 +10,6 @@ import (
 	"github.com/plughook/plughook/tool"
 )
 
-// offeredTool is a tool that a model was offered.
-type offeredTool struct {
-	declaration *genai.FunctionDeclaration
-	// check makes, once it is needed, what checks arguments by the declaration; nil if the
-	// declaration is wrong.
-	check func() func(context.Context, map[string]any) error
-}
-
 // toolKey names a tool of an agent.
 func toolKey(agent, name string) string { return agent + "\x00" + name }
 

@@ -1,0 +1,141 @@
+package guardrail
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/plughook/plughook/plugins/guardrail/policy"
+)
+
+// maxFingerprints is how many fingerprints a record has at most.
+const maxFingerprints = 8
+
+// record counts a finding in a text.
+func (ev *evaluation) record(stage policy.Stage, f *policy.Finding, text string) {
+	if ev.guard.Found != nil {
+		ev.guard.Found(ev.inv, ev.event, stage, *f, text)
+	}
+	would := f.Would
+	if would == f.Action {
+		would = ""
+	}
+
+	// Find the record of findings like this one.
+	i := slices.IndexFunc(ev.records, func(r Record) bool {
+		return r.Rule == f.Rule && r.Stage == stage && r.Type == f.Type && r.Action == f.Action &&
+			r.Would == would
+	})
+	if i < 0 {
+		i = len(ev.records)
+		ev.records = append(ev.records, Record{
+			Rule:   f.Rule,
+			Stage:  stage,
+			Type:   f.Type,
+			Action: f.Action,
+			Would:  would,
+		})
+	}
+
+	// Add the finding to it.
+	r := &ev.records[i]
+	r.Count++
+	r.Length += f.End - f.Start
+	if f.By == policy.ByJudge && f.Type != policy.TypeUnjudged && f.Type != policy.TypeOverBudget {
+		r.Score = max(r.Score, f.Score)
+	}
+	mark := ev.policy.Fingerprint(f.Type, text[f.Start:f.End])
+	if len(r.Fingerprints) < maxFingerprints && !slices.Contains(r.Fingerprints, mark) {
+		r.Fingerprints = append(r.Fingerprints, mark)
+	}
+}
+
+// found is how many findings were recorded.
+func (ev *evaluation) found() (n int) {
+	for _, r := range ev.records {
+		n += r.Count
+	}
+	return n
+}
+
+// note is what stands on the event.
+func (ev *evaluation) note() Note {
+	return Note{Revision: ev.policy.Revision(), Release: ev.policy.Release(), Records: ev.records}
+}
+
+// reason says which rules have decided, for the log.
+func (ev *evaluation) reason() string {
+	var said []string
+	for _, r := range ev.records {
+		what := fmt.Sprintf("%s: %s %s", r.Rule, r.Action, r.Type)
+		if r.Would != "" {
+			what = fmt.Sprintf("%s: would %s %s", r.Rule, r.Would, r.Type)
+		}
+		if r.Count > 1 {
+			what += fmt.Sprintf(" (%d)", r.Count)
+		}
+		said = append(said, what)
+	}
+	return strings.Join(said, "; ")
+}
+
+// report writes log records and counts what became of something: event is its id, "" of a request.
+func (g *guard) report(ctx context.Context, ev *evaluation, event string) {
+	took := time.Since(ev.began)
+	g.decisions.write(ev, event)
+	g.metrics.duration.Record(ctx, took.Seconds())
+	for _, r := range ev.records {
+		mode := "enforce"
+		if r.Would != "" {
+			mode = "shadow"
+		}
+		g.metrics.decisions.Add(ctx, 1, metric.WithAttributes(
+			attribute.String("rule", r.Rule),
+			attribute.String("stage", string(r.Stage)),
+			attribute.String("action", string(r.Action)),
+			attribute.String("mode", mode),
+		))
+		attrs := append(ev.attrs(event),
+			slog.String("rule", r.Rule),
+			slog.String("stage", string(r.Stage)),
+			slog.String("type", r.Type),
+			slog.String("action", string(r.Action)),
+		)
+		if r.Would != "" {
+			attrs = append(attrs, slog.String("would_action", string(r.Would)))
+		}
+		attrs = append(attrs,
+			slog.Int("count", r.Count),
+			slog.Int("length", r.Length),
+			slog.Any("fingerprints", r.Fingerprints),
+			slog.Duration("took", took),
+		)
+		g.Log.LogAttrs(ctx, g.Level, "guardrail", attrs...)
+	}
+	if ev.err != nil {
+		g.metrics.errors.Add(ctx, 1)
+		attrs := append(ev.attrs(event), slog.String("error", ev.err.Error()),
+			slog.String("on_error", string(ev.policy.OnError())))
+		g.Log.LogAttrs(ctx, slog.LevelError, "guardrail: a text could not be judged", attrs...)
+	}
+}
+
+// attrs are what log records say of the event.
+func (ev *evaluation) attrs(event string) []slog.Attr {
+	attrs := []slog.Attr{
+		slog.String("session", ev.inv.Key.String()),
+		slog.String("invocation", ev.inv.ID),
+		slog.String("event", event),
+		slog.String("revision", ev.policy.Revision()),
+	}
+	if release := ev.policy.Release(); release != "" {
+		attrs = append(attrs, slog.String("release", release))
+	}
+	return attrs
+}
