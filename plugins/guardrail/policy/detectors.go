@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
-	"github.com/plughook/plughook/plugins/guardrail/internal/links"
+	"github.com/plughook/plughook/plugins/guardrail/policy/internal/links"
 	"github.com/plughook/plughook/yamlfile"
 )
 

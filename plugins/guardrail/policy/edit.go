@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/jsonvalue"
-	"github.com/plughook/plughook/plugins/guardrail/internal/view"
+	"github.com/plughook/plughook/plugins/guardrail/policy/internal/view"
 )
 
 // An Edit is what a verdict takes out of a text, and puts in its place. Findings that overlap are

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/plughook/plughook/plugins/guardrail/internal/permission"
-	"github.com/plughook/plughook/plugins/guardrail/internal/view"
+	"github.com/plughook/plughook/plugins/guardrail/policy/internal/permission"
+	"github.com/plughook/plughook/plugins/guardrail/policy/internal/view"
 )
 
 // Judge returns what the policy makes of a text at a stage. It keeps nothing, changes nothing and

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
-	"github.com/plughook/plughook/plugins/guardrail/internal/view"
+	"github.com/plughook/plughook/plugins/guardrail/policy/internal/view"
 )
 
 // Before returns what stands before a text in a rule's window: "part", "turn" or "session". There

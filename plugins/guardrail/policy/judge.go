@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/plughook/plughook/plugins/guardrail/internal/view"
+	"github.com/plughook/plughook/plugins/guardrail/policy/internal/view"
 	"github.com/plughook/plughook/prices"
 )
 

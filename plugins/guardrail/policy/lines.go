@@ -37,7 +37,7 @@ func (l lines) Find(found []detect.Finding, text string) []detect.Finding {
 }
 
 // findAt is Find in a text of which the places of the expression's literals are known, in order.
-func (l lines) findAt(found []detect.Finding, text string, at []place) []detect.Finding {
+func (l lines) findAt(found []detect.Finding, text string, at []byteRange) []detect.Finding {
 	next := 0 // nothing before this byte is looked at again
 	for len(at) > 0 {
 		if at[0].start < next {
@@ -100,8 +100,8 @@ func lineEnd(text string, at int) int {
 // A linesReader is where lines are in a text that grows.
 type linesReader struct {
 	lines
-	from     int     // where the last line, or piece, begins
-	literals []place // behind from, if the expression is filtered
+	from     int         // where the last line, or piece, begins
+	literals []byteRange // behind from, if the expression is filtered
 }
 
 // Wait implements detect.Reader. The last line is matched once it ends.
@@ -122,7 +122,7 @@ func (r *linesReader) Read(found []detect.Finding, text string) ([]detect.Findin
 		if !whole {
 			break
 		}
-		inside := func(p place) bool { return p.start >= at && p.end <= end }
+		inside := func(p byteRange) bool { return p.start >= at && p.end <= end }
 		if r.filtered && !slices.ContainsFunc(r.literals, inside) {
 			r.from = end
 			if text[end-1] != '\n' {

@@ -153,14 +153,14 @@ func lowerASCII(text string) string {
 	return string(b)
 }
 
-// A place is where a literal of a detector's expression stands.
-type place struct{ start, end int }
+// A byteRange is where a literal of a detector's expression stands.
+type byteRange struct{ start, end int }
 
 // literalsFound are the places of literals in a view of a text, which may grow.
 type literalsFound struct {
 	state uint32
-	read  int             // bytes of the view
-	at    map[int][]place // by the number of a detector
+	read  int                 // bytes of the view
+	at    map[int][]byteRange // by the number of a detector
 }
 
 // take takes what is new of the view.
@@ -174,10 +174,10 @@ func (f *literalsFound) take(l *literals, text string) {
 			continue
 		}
 		if f.at == nil {
-			f.at = map[int][]place{}
+			f.at = map[int][]byteRange{}
 		}
 		for _, word := range l.words.Found(f.state) {
-			at := place{start: f.read + 1 - l.words.Size(word), end: f.read + 1}
+			at := byteRange{start: f.read + 1 - l.words.Size(word), end: f.read + 1}
 			for _, owner := range l.owners[word] {
 				f.at[owner] = append(f.at[owner], at)
 			}
@@ -187,13 +187,13 @@ func (f *literalsFound) take(l *literals, text string) {
 
 // from returns where the literals of a detector's expression stand from a byte on, in the order in
 // which they begin, and forgets those before it.
-func (f *literalsFound) from(detector, from int) []place {
+func (f *literalsFound) from(detector, from int) []byteRange {
 	all, ok := f.at[detector]
 	if !ok {
 		return nil
 	}
-	all = slices.DeleteFunc(all, func(at place) bool { return at.start < from })
-	slices.SortFunc(all, func(a, b place) int { return cmp.Compare(a.start, b.start) })
+	all = slices.DeleteFunc(all, func(at byteRange) bool { return at.start < from })
+	slices.SortFunc(all, func(a, b byteRange) int { return cmp.Compare(a.start, b.start) })
 	f.at[detector] = all
 	return all
 }

@@ -13,9 +13,9 @@ import (
 	"syscall"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
-	"github.com/plughook/plughook/plugins/guardrail/internal/glob"
-	"github.com/plughook/plughook/plugins/guardrail/internal/permission"
 	"github.com/plughook/plughook/plugins/guardrail/internal/vault"
+	"github.com/plughook/plughook/plugins/guardrail/policy/internal/glob"
+	"github.com/plughook/plughook/plugins/guardrail/policy/internal/permission"
 )
 
 // A Policy is what a policy file says, checked and ready. It never changes, and is safe for

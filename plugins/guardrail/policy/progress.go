@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
-	"github.com/plughook/plughook/plugins/guardrail/internal/view"
+	"github.com/plughook/plughook/plugins/guardrail/policy/internal/view"
 )
 
 // Progress is how far the judging of a text that grows has come, so that the next time only what is

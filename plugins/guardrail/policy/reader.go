@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/plughook/plughook/plugins/guardrail/internal/glob"
-	"github.com/plughook/plughook/plugins/guardrail/internal/permission"
 	"github.com/plughook/plughook/plugins/guardrail/internal/provider"
+	"github.com/plughook/plughook/plugins/guardrail/policy/internal/glob"
+	"github.com/plughook/plughook/plugins/guardrail/policy/internal/permission"
 	"github.com/plughook/plughook/yamlfile"
 )
 

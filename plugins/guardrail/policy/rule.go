@@ -6,8 +6,8 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/plughook/plughook/plugins/guardrail/internal/glob"
-	"github.com/plughook/plughook/plugins/guardrail/internal/permission"
+	"github.com/plughook/plughook/plugins/guardrail/policy/internal/glob"
+	"github.com/plughook/plughook/plugins/guardrail/policy/internal/permission"
 	"github.com/plughook/plughook/yamlfile"
 )
 

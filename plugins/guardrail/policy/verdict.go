@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/plughook/plughook/plugins/guardrail/internal/view"
+	"github.com/plughook/plughook/plugins/guardrail/policy/internal/view"
 )
 
 // A Scope says whose text it is, and has what conditions can ask about.

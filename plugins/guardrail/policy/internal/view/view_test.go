@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/plughook/plughook/plugins/guardrail/internal/view"
+	"github.com/plughook/plughook/plugins/guardrail/policy/internal/view"
 )
 
 func TestViews(t *testing.T) {

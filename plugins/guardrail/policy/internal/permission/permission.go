@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/plughook/plughook/plugins/guardrail/internal/glob"
-	"github.com/plughook/plughook/plugins/guardrail/internal/shell"
+	"github.com/plughook/plughook/plugins/guardrail/policy/internal/glob"
+	"github.com/plughook/plughook/plugins/guardrail/policy/internal/shell"
 )
 
 // A Decision is what becomes of a call, from the most lenient to the strictest.

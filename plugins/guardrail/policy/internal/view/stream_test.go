@@ -12,7 +12,7 @@ import (
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
 	"github.com/plughook/plughook/plugins/guardrail/internal/detecttest"
-	"github.com/plughook/plughook/plugins/guardrail/internal/view"
+	"github.com/plughook/plughook/plugins/guardrail/policy/internal/view"
 )
 
 // seeing is a detector that looks through all views with another. It remembers its last text, since looking through

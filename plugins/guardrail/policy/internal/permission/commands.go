@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/plughook/plughook/plugins/guardrail/internal/glob"
+	"github.com/plughook/plughook/plugins/guardrail/policy/internal/glob"
 )
 
 // A CommandTool says where in its arguments a tool is given what it runs. Each name may have dots, for
