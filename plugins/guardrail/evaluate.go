@@ -58,7 +58,7 @@ func (g *guard) evaluate(
 	return ev, w
 }
 
-// begin finds the rules that are about an item.
+// begin selects the rules that judge an item, before the item's texts are judged.
 func (ev *evaluation) begin(it *walk.Item) {
 	ev.current = &evaluatedItem{Item: *it}
 	ev.items = append(ev.items, ev.current)

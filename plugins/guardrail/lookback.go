@@ -8,7 +8,7 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// nothing is what stands before a text that has no name and no window.
+// nothing is the context of a text without a name and without a window: there is no text before it.
 var nothing = []string{""}
 
 // heads returns what the text at hand, which stands under a name in an object, is read after. In a

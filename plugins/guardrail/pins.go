@@ -234,7 +234,7 @@ func (g *guard) approvedAsIs(log []*session.Event, c *session.Call, u *policy.Un
 	return false
 }
 
-// pinHint is what a human who is asked about a call of such a tool is told.
+// pinHint tells a human, who is asked about a function call, how the tool differs from its pin.
 func pinHint(u *policy.Unpinned) string {
 	said := fmt.Sprintf("The declaration of the tool %s has changed since it was pinned; the model was shown the pinned one. -: pinned, +: now", u.Tool)
 	if u.Pinned == nil {

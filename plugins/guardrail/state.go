@@ -266,7 +266,7 @@ type evaluatedText struct {
 	settled    int  // how many bytes of such a text the rules have decided about
 }
 
-// whole is the number of an item as a whole.
+// whole stands in the place of a text's number where an item is judged as a whole.
 const whole = -1
 
 // stageOf returns the stage of what an event's author says.

@@ -53,7 +53,7 @@ func (j *Judge) Read(data []byte, text string) (Answer, error) {
 	return j.readService(data, text)
 }
 
-// undecided is the score of a model that is as sure of yes as of no. Rules act from it on by default.
+// undecided is the score of a model that finds yes as likely as no. It is the default threshold of rules.
 const undecided = 0.5
 
 // readModel reads what a model has answered.

@@ -196,7 +196,7 @@ func (p *Policy) edited(text string, cuts []cut, from, to int) string {
 	return b.String()
 }
 
-// put writes what stands in a cut's place.
+// put writes the replacement of a cut: a mask, a hash, a token of the vault, or the type in brackets.
 func (p *Policy) put(b *strings.Builder, c cut, was string) {
 	switch c.by.Action {
 	case Mask:

@@ -120,7 +120,7 @@ func (a *Active) Waits() bool {
 	})
 }
 
-// cuts reports whether a rule may take something out of a text, or stop it.
+// cuts reports whether a rule may change a text or block it: it is not in shadow, and its action does so.
 func (a *Active) cuts(r *rule) bool {
 	return !r.shadow && !a.policy.shadow && r.strictest().Hides()
 }

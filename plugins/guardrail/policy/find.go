@@ -19,10 +19,10 @@ type Before func(window string) []string
 // windows are the values of a rule's window.
 var windows = []string{"part", "turn", "session"}
 
-// nothing is what stands before a text that is judged alone.
+// nothing is the context of a text that is judged alone: there is no text before it.
 var nothing = []string{""}
 
-// heads returns what stands before the text in a window.
+// heads returns the texts that a detector reads before the text at hand, for one window of a rule.
 func (b Before) heads(window string) []string {
 	if b == nil {
 		return nothing

@@ -68,7 +68,7 @@ func readPart(name string, data []byte) (part, error) {
 // ofTheWhole are the keys that only the policy's own file has: they are about all of it.
 var ofTheWhole = []string{"include", "release", "mode", "on_error", "limits", "judges", "tenant_key"}
 
-// lists reads the lists of all parts.
+// readLists reads the named lists of the policy and of the files that it includes.
 func (r *reader) readLists(all []part) {
 	for i := range all {
 		p := &all[i]

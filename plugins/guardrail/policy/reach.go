@@ -79,7 +79,7 @@ func (r *rule) covers(weak *rule, first bool) bool {
 	return mildest != Allow
 }
 
-// contains reports whether a set has all of another; nil has everything.
+// contains reports whether a set of types has all types of another set; nil is the set of all types.
 func contains(set, other map[string]bool) bool {
 	if set == nil {
 		return true

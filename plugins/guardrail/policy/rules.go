@@ -65,7 +65,7 @@ func (p *Policy) ReadsVault() bool {
 	return slices.ContainsFunc(p.rules, func(r *rule) bool { return r.when != nil || r.tools != nil })
 }
 
-// Silent puts names in the place of these.
+// Silent replaces these two with sentences that name the stages, or the scope, of the rule.
 const (
 	otherStage = "it is about another stage"
 	otherScope = "it is about another scope"

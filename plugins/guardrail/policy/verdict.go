@@ -66,7 +66,7 @@ type Finding struct {
 
 	message string // what the rule says
 	with    string // what the rule replaces the part with
-	entire  bool   // the finding is about all of the text, whatever its type
+	entire  bool   // the finding is the whole text, as if its type were TEXT
 }
 
 // The types of findings that are about a whole text.

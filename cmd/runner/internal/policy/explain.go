@@ -45,7 +45,7 @@ type explainedFinding struct {
 	Reads  string        `json:"reads,omitzero"` // as it is in the view
 }
 
-// explainedRule is one that found nothing.
+// explainedRule is a rule that found nothing, and why.
 type explainedRule struct {
 	Rule string `json:"rule"`
 	Why  string `json:"why"`

@@ -58,7 +58,7 @@ func (j *judgedEvents) call(c runner.HookCall) {
 	}
 }
 
-// finding keeps the text of a finding, if texts are wanted.
+// finding stores the text of a finding, if the command was called with --text.
 func (j *judgedEvents) finding(in judgedEvent, stage policy.Stage, f policy.Finding, text string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -75,7 +75,7 @@ func (s *replayStore) view(key session.Key, frontier int64) *replayedView {
 	return &replayedView{frontier: frontier}
 }
 
-// keep keeps a view, of which so many events were known.
+// keep stores a view for the next run. Of its events, so many were stored before.
 func (s *replayStore) keep(key session.Key, view *replayedView, known int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -77,7 +77,7 @@ func (r *replayReport) line(does ruleDoes, in judgedEvent) *ruleLine {
 	return l
 }
 
-// count adds what was found: by is 1, or -1 for what is not found any more.
+// count adds the findings of records (by is 1), or subtracts those of the older policy (by is -1).
 func (l *ruleLine) count(records []guardrail.Record, by int) {
 	for _, r := range records {
 		l.Findings += by * r.Count

@@ -3,7 +3,7 @@ package provider
 
 import "google.golang.org/genai"
 
-// Names that answers of a provider have no name of their own for.
+// The names under which rules see the tools that a provider runs: its answers do not name them.
 const (
 	Code   = "code_execution" // runs code that the model has written
 	Search = "grounding"      // finds what the model's answer is grounded in

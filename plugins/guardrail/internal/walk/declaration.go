@@ -102,7 +102,8 @@ func (d *declaration) value(object map[string]any, key, name string) {
 	}
 }
 
-// words goes through the words of a value that a program reads. Its numbers are limits.
+// words visits the texts in a value that a program reads, such as a list of types. The numbers in it are
+// limits, and are not visited.
 func (d *declaration) words(value any) {
 	_, changed := jsonvalue.Each(value, "", func(l jsonvalue.Leaf) (string, bool) {
 		isType := slices.Contains(usual, strings.ToLower(l.Text))
@@ -116,7 +117,7 @@ func (d *declaration) words(value any) {
 	d.spoiled = d.spoiled || changed
 }
 
-// fixed goes through a name.
+// fixed visits a name, which no edit may change.
 func (d *declaration) fixed(name string) {
 	if name == "" {
 		return

@@ -169,7 +169,7 @@ func OnlyContent(e *session.Event) bool {
 	return len(e.Extra) == 0 && len(e.Actions.Extra) == 0 && Unknown(e) == nil
 }
 
-// names goes through the keys of a map whose values are no texts.
+// mapKeys visits the keys of a map. The values of the map are no texts.
 func names[V any](w *Walker, it *Item, of *map[string]V) {
 	if len(*of) == 0 {
 		return

@@ -87,7 +87,7 @@ func (w *Walker) transcriptions(parts []*genai.Part, stage policy.Stage) {
 	}
 }
 
-// seconds matches the time at which a word was said.
+// seconds matches the time of a word in a transcription, such as 1.5s.
 var seconds = regexp.MustCompile(`^([0-9]+(\.[0-9]{1,9})?s)?$`)
 
 // code goes through code that a model has written, and through what it has printed.

@@ -33,7 +33,7 @@ func Unknown(e *session.Event) map[string]any {
 	return rest
 }
 
-// without returns the part of a JSON value that another value does not have; nil if it has all of
+// without returns what is left of a JSON value if another value is taken out of it; nil if that is all of
 // it.
 func without(a, b any) any {
 	switch a := a.(type) {

@@ -11,8 +11,8 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
-// An Item is a thing in an event that rules are about as one: what somebody says, a call, an
-// answer.
+// An Item is a part of an event that a rule judges as a whole: what somebody says, a function call, or a
+// function response.
 type Item struct {
 	Stage policy.Stage
 	// Also is another stage whose rules are about the item, too; "" if there is none.
@@ -67,7 +67,7 @@ type Walker struct {
 	Unasked func(*genai.FunctionResponse) bool
 }
 
-// editFunc returns what is to stand in the place of a text, and whether that is another text.
+// editFunc returns the new parts of a text, and whether they differ from the old ones.
 type editFunc func(jsonvalue.Leaf) (string, bool)
 
 // item goes through an item; texts calls edit with each of its texts.

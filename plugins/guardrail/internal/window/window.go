@@ -26,7 +26,7 @@ func (b *Before) Add(text string) {
 	b.joined = trimmed(b.joined)
 }
 
-// trimmed forgets the beginning of what is longer than any window.
+// trimmed cuts the beginning of a text that is longer than the longest window.
 func trimmed(text []byte) []byte {
 	if len(text) <= 4*Size {
 		return text

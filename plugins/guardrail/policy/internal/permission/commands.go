@@ -143,7 +143,7 @@ func environment(value any) (assignments string, ok bool) {
 	return assignments, ok
 }
 
-// quoted is a line of a list of words, each of which is one whatever is in it.
+// quoted returns a command line in which each text of a list is one word, with its blanks and signs.
 func quoted(list []any) (string, bool) {
 	var words []string
 	for _, item := range list {

@@ -43,7 +43,7 @@ type Permission struct {
 // OfPaths reports whether the permission is about the paths that commands read or write.
 func (p *Permission) OfPaths() bool { return p.path != nil }
 
-// ofCommands reports whether the permission is about what a tool is given to run.
+// ofCommands reports whether the permission has brackets: a pattern of commands, or of paths.
 func (p *Permission) ofCommands() bool { return p.command != nil || p.path != nil }
 
 var form = regexp.MustCompile(`^([^()]+)(?:\((.*)\))?$`)
@@ -79,7 +79,7 @@ func Parse(text string, tools []CommandTool) (Permission, error) {
 	}
 	var errs []error
 	if !glob.Valid(p.Tool) {
-		errs = append(errs, fmt.Errorf("%q is not a glob", p.Tool))
+		errs = append(errs, fmt.Errorf("%q is no pattern of a tool's name: a [ needs its ]", p.Tool))
 	}
 	if !brackets || m[2] == "*" {
 		return p, errors.Join(errs...)

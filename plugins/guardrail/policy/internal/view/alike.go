@@ -2,7 +2,7 @@ package view
 
 import "sync"
 
-// alike lists what is mistaken for an ASCII character, by that character.
+// alike has, for an ASCII character, the characters that look like it.
 var alike = map[string]string{
 	"a":  "ɑαаᴀᶏẚⱥ",
 	"b":  "ƀƃƅɓʙЪЬвьҌҍᏏᵬᶀꞗ",
@@ -87,7 +87,7 @@ var alike = map[string]string{
 	"\n": "\u0085\u2028\u2029",
 }
 
-// lookalikes is the same by what is mistaken.
+// lookalikes has, for a character that looks like an ASCII character, that ASCII character.
 var lookalikes = sync.OnceValue(func() map[rune]string {
 	m := make(map[rune]string, 640)
 	for c, like := range alike {

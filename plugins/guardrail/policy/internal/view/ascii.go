@@ -14,7 +14,7 @@ func isASCII(b []byte) bool {
 	return true
 }
 
-// ascii folds a character that has no parts, to nothing or to ASCII.
+// ascii returns the ASCII character that a character is read as, or nothing if it is not seen.
 func ascii(r rune) (string, bool) {
 	switch {
 	case r < utf8.RuneSelf:

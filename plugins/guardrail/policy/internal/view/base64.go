@@ -73,7 +73,7 @@ func (s *sextets) whole() bool {
 	return s.n%4 != 1 && s.reading.n >= s.least && s.done()
 }
 
-// keep notes that a run might end here.
+// keep remembers the end of what was read so far as a possible end of the encoded run.
 func (s *sextets) keep(at int) {
 	if s.whole() {
 		s.kept = verdict{kind: base64Kind, end: at, firm: true}
@@ -92,7 +92,7 @@ func (s *sextets) ended(at, next int, firm bool) verdict {
 	return verdict{end: next, firm: firm}
 }
 
-// padded is the verdict on a run that ends here but for its padding.
+// padded decides about a run of which only the padding (=) is left.
 func (s *sextets) padded(text string, at int) verdict {
 	if !s.whole() {
 		return s.ended(at, at, true)

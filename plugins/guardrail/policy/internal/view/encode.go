@@ -72,7 +72,7 @@ func hexBytes(b []byte, s string) []byte {
 	return b
 }
 
-// narrow drops the high bytes of UTF-16.
+// narrow keeps every second byte: of UTF-16 with ASCII letters, these are the letters.
 func narrow(b []byte) []byte {
 	low := b[:0]
 	for i := 0; i < len(b); i += 2 {

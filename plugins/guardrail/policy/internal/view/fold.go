@@ -81,7 +81,7 @@ var asPlain = func() (t [256]bool) {
 	return t
 }()
 
-// plain returns how many bytes of text, from its beginning, are such.
+// plain returns how many bytes at the beginning of a text stay as they are in the normalised view.
 func plain(text string) int {
 	const low, high = 0x0101010101010101, 0x8080808080808080
 	i := 0

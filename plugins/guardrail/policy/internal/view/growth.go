@@ -184,12 +184,12 @@ func (g *Growth) decode(number int, split func(from, to int)) {
 	g.take(number, &d, changed, split)
 }
 
-// draft begins what is new of a view.
+// draft returns an empty draft for the new part of a view.
 func (g *Growth) draft(s *step) draft {
 	return draft{source: g.steps[s.before].Text, before: len(s.Text), text: g.text[:0], pieces: s.pieces}
 }
 
-// take takes what is new into a view.
+// take appends the draft of the new part to a view.
 func (g *Growth) take(number int, d *draft, changed bool, split func(from, to int)) {
 	s := g.steps[number]
 	if changed && !s.differs {

@@ -82,7 +82,7 @@ func secretAt(text string, i int) string {
 	return ""
 }
 
-// visible is the characters of ASCII that are seen, from the space on.
+// visible has the printable characters of ASCII, from the space on.
 var visible = func() string {
 	var all []byte
 	for c := byte(' '); c <= '~'; c++ {

@@ -8,7 +8,7 @@ type piece struct {
 	same         bool
 }
 
-// A draft is a view in the making.
+// A draft is a view that is being made.
 type draft struct {
 	source string
 	before int // how long the view's text is before the draft's

@@ -49,7 +49,7 @@ func (r *reading) take(b byte) bool {
 	return true
 }
 
-// done says whether the bytes taken end where a character does.
+// done reports whether the bytes that were read end at the end of a character.
 func (r *reading) done() bool {
 	return r.want == 0 && !(r.wide && r.n%2 == 1)
 }

@@ -37,7 +37,7 @@ type verdict struct {
 // leastRun is how many characters the shortest run of base64 has; hex takes more.
 const leastRun = (leastBytes*4 + 2) / 3
 
-// class says what a byte can begin: a run, or an escape.
+// class has for each byte what can begin with it: a run of base64 or hex, or an escape such as %41.
 var class = func() (t [256]byte) {
 	for c := range t {
 		switch {
