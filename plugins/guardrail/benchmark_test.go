@@ -10,7 +10,10 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-var clean = strings.Repeat("It was a quiet day by the river, and nobody had anything to say about the boats. ", 50)
+var clean = strings.Repeat(
+	"It was a quiet day by the river, and nobody had anything to say about the boats. ",
+	50,
+)
 
 func BenchmarkEventClean(b *testing.B) {
 	p := quiet(b, guardrail.Config{})
@@ -25,7 +28,8 @@ func BenchmarkEventClean(b *testing.B) {
 	}
 }
 
-// A long answer in chunks of four bytes: the work is in proportion to its length, and not to its square.
+// A long answer in chunks of four bytes: the work is in proportion to its length, and not to its
+// square.
 func BenchmarkStream(b *testing.B) {
 	p := quiet(b, guardrail.Config{})
 	long := strings.Repeat(clean, 16)

@@ -18,8 +18,8 @@ import (
 	"github.com/plughook/plughook/tool"
 )
 
-// A plugin answers in a model's place with calls of one id, or without any. No call that the policy denies or
-// asks about runs, in whichever order they stand.
+// A plugin answers in a model's place with calls of one id, or without any. No call that the policy
+// denies or asks about runs, in whichever order they stand.
 func TestCallsOfAPluginWithOneIDOrNone(t *testing.T) {
 	for name, text := range map[string]string{
 		"denied":    `{rules: [{id: money, stages: [tool_args], scope: {tool: pay}, action: block}]}`,
@@ -28,7 +28,11 @@ func TestCallsOfAPluginWithOneIDOrNone(t *testing.T) {
 		"all asked": `{rules: [{id: money, stages: [tool_args], action: ask}]}`,
 	} {
 		for _, id := range []string{"c", ""} {
-			for _, order := range [][]string{{"pay", "look"}, {"look", "pay"}, {"pay", "pay", "look"}} {
+			for _, order := range [][]string{
+				{"pay", "look"},
+				{"look", "pay"},
+				{"pay", "pay", "look"},
+			} {
 				t.Run(name+", "+id, func(t *testing.T) {
 					file := pinning(t, t.TempDir(), text)
 					var ran []string
@@ -51,12 +55,17 @@ func TestCallsOfAPluginWithOneIDOrNone(t *testing.T) {
 							made := &session.Event{Content: &genai.Content{Role: genai.RoleModel}}
 							for _, name := range order {
 								call := &genai.FunctionCall{ID: id, Name: name}
-								made.Content.Parts = append(made.Content.Parts, &genai.Part{FunctionCall: call})
+								made.Content.Parts = append(
+									made.Content.Parts,
+									&genai.Part{FunctionCall: call},
+								)
 							}
 							return plugin.Outcome{Emit: []*session.Event{made}, Withhold: true}, nil
 						},
 					}
-					guard, err := guardrail.New(guardrail.Config{File: file, Log: slog.New(slog.DiscardHandler)})
+					guard, err := guardrail.New(
+						guardrail.Config{File: file, Log: slog.New(slog.DiscardHandler)},
+					)
 					require.NoError(t, err)
 					m := &answers{list: []any{"done"}}
 					bot, err := llm.New(llm.Config{Name: "bot", Model: m, Tools: tools})
@@ -81,7 +90,13 @@ func TestCallsOfAPluginWithOneIDOrNone(t *testing.T) {
 					require.NoError(t, err)
 					for _, c := range session.Calls(live.Live) {
 						held := c.Held != nil && c.Name == "pay" || name == "all asked"
-						require.True(t, c.Response != nil || held, "%s %s waits for ever", c.Name, c.ID)
+						require.True(
+							t,
+							c.Response != nil || held,
+							"%s %s waits for ever",
+							c.Name,
+							c.ID,
+						)
 					}
 				})
 			}

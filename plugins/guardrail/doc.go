@@ -133,4 +133,10 @@
 //
 // A policy's tests, and policy.Policy.Judge, ask nobody. [NewJudge] asks the judge of one rule outside
 // of a run, to measure it.
+//
+// # Where to add what
+//
+// A new kind of rule belongs into package policy, which says where. A new thing in an event that rules
+// judge belongs into internal/walk. What becomes of a blocked event stands in event.go and refusal.go, and
+// what logs and metrics say of it in report.go. What is kept of a run or an event is declared in state.go.
 package guardrail

@@ -21,7 +21,14 @@ func TestGuide(t *testing.T) {
 	require.Positive(t, cookbook)
 	dir := t.TempDir() // has the file that the guide includes
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "shared"), 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "shared", "base.yaml"), []byte("lists: {partners: [partner.example]}"), 0o600))
+	require.NoError(
+		t,
+		os.WriteFile(
+			filepath.Join(dir, "shared", "base.yaml"),
+			[]byte("lists: {partners: [partner.example]}"),
+			0o600,
+		),
+	)
 	at := 0
 	for {
 		start := strings.Index(guide[at:], "```yaml\n")
@@ -80,7 +87,10 @@ func TestPageAboutJudges(t *testing.T) {
 
 // What the guide says of detectors, by example. The words of the guide's table are among them.
 func TestGuideIsHonest(t *testing.T) {
-	p := parse(t, `rules: [{id: all, detect: {secrets: default, pii: default, urls: {allow: ["*.corp.example"]}}, action: flag}]`)
+	p := parse(
+		t,
+		`rules: [{id: all, detect: {secrets: default, pii: default, urls: {allow: ["*.corp.example"]}}, action: flag}]`,
+	)
 	for text, kind := range map[string]string{
 		"my SSN is 536228726": "US_SSN", "it is 536-22-8726": "US_SSN", "it is 536228726": "",
 		"ann at example dot com": "", "vier eins eins eins": "", "John Smith of 12 High Street": "",

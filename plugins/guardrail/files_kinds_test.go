@@ -42,13 +42,19 @@ rules:
 		"an archive":             {said(data("application/zip", zip)), "kinds block"},
 		"an archive in disguise": {said(data("image/png", zip)), "kinds block"},
 		"a picture in disguise":  {said(data("application/zip", png)), ""},
-		"a large one":            {said(data("text/plain", []byte(strings.Repeat("x ", 600)))), "large block"},
-		"several":                {said(data("image/png", png), data("image/png", png), data("image/png", png)), "many flag"},
-		"a link":                 {said(linked("gs://theirs/a.png")), "links block"},
-		"a link of ours":         {said(linked("gs://ours/a.png")), ""},
-		"no file":                {said(), ""},
-		"a text":                 {input("a heron"), "texts block"},
-		"what a model says":      {says("bot", data("image/png", zip)), "kinds block"},
+		"a large one": {
+			said(data("text/plain", []byte(strings.Repeat("x ", 600)))),
+			"large block",
+		},
+		"several": {
+			said(data("image/png", png), data("image/png", png), data("image/png", png)),
+			"many flag",
+		},
+		"a link":            {said(linked("gs://theirs/a.png")), "links block"},
+		"a link of ours":    {said(linked("gs://ours/a.png")), ""},
+		"no file":           {said(), ""},
+		"a text":            {input("a heron"), "texts block"},
+		"what a model says": {says("bot", data("image/png", zip)), "kinds block"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := plug(t, guardrail.Config{Policy: parse(t, rules)})
@@ -67,9 +73,14 @@ rules:
 
 	// A tool's answer is withheld with its files.
 	p := plug(t, guardrail.Config{Policy: parse(t, rules)})
-	answer := &genai.FunctionResponse{ID: "1", Name: "fetch", Response: map[string]any{"ok": true}, Parts: []*genai.FunctionResponsePart{
-		{InlineData: &genai.FunctionResponseBlob{MIMEType: "image/png", Data: zip}},
-	}}
+	answer := &genai.FunctionResponse{
+		ID:       "1",
+		Name:     "fetch",
+		Response: map[string]any{"ok": true},
+		Parts: []*genai.FunctionResponsePart{
+			{InlineData: &genai.FunctionResponseBlob{MIMEType: "image/png", Data: zip}},
+		},
+	}
 	got, _ := offered(t, p, says("bot", &genai.Part{FunctionResponse: answer}))
 	require.Equal(t, map[string]any{"error": "Only pictures."}, got.FunctionResponses()[0].Response)
 	require.Empty(t, got.FunctionResponses()[0].Parts)
@@ -86,6 +97,13 @@ tests:
 	for _, r := range p.Test() {
 		require.Empty(t, r.Failure, r.Test.Name)
 	}
-	_, err := policy.Parse("p.yaml", []byte("rules: [{id: a, when: len(files) > 1, detect: {words: [x]}, action: redact}]"))
-	require.ErrorContains(t, err, "p.yaml:1:23: a rule whose condition asks about files is about files alone")
+	_, err := policy.Parse(
+		"p.yaml",
+		[]byte("rules: [{id: a, when: len(files) > 1, detect: {words: [x]}, action: redact}]"),
+	)
+	require.ErrorContains(
+		t,
+		err,
+		"p.yaml:1:23: a rule whose condition asks about files is about files alone",
+	)
 }

@@ -19,7 +19,11 @@ func TestUTF16OfEitherEnd(t *testing.T) {
 		for _, u := range utf16.Encode([]rune("\ufeffä heron")) {
 			data = append(data, write(u)...)
 		}
-		got, _ := offered(t, p, says("bot", &genai.Part{InlineData: &genai.Blob{MIMEType: "text/plain", Data: data}}))
+		got, _ := offered(
+			t,
+			p,
+			says("bot", &genai.Part{InlineData: &genai.Blob{MIMEType: "text/plain", Data: data}}),
+		)
 		require.Equal(t, "ä [WORD]", string(got.Content.Parts[0].InlineData.Data), name)
 	}
 }
@@ -35,23 +39,163 @@ func TestFiles(t *testing.T) {
 		return data
 	}
 	for name, c := range map[string]struct{ part, want *genai.Part }{
-		"a link": {&genai.Part{FileData: &genai.FileData{FileURI: "https://a.example/?q=heron"}}, &genai.Part{Text: "https://a.example/?q=[WORD]"}},
-		"a name": {&genai.Part{FileData: &genai.FileData{FileURI: "gs://a", DisplayName: "heron.png"}}, &genai.Part{FileData: &genai.FileData{FileURI: "gs://a", DisplayName: "[WORD].png"}}},
-		"text": {&genai.Part{InlineData: &genai.Blob{MIMEType: "text/csv; charset=us-ascii", Data: []byte("a,heron")}},
-			&genai.Part{InlineData: &genai.Blob{MIMEType: "text/csv; charset=utf-8", Data: []byte("a,[WORD]")}}},
-		"text in UTF-16": {&genai.Part{InlineData: &genai.Blob{MIMEType: "text/plain", Data: utf16le("ä heron")}}, &genai.Part{InlineData: &genai.Blob{MIMEType: "text/plain", Data: []byte("ä [WORD]")}}},
-		"JSON": {&genai.Part{InlineData: &genai.Blob{MIMEType: "application/geo+json", Data: []byte(`{"a": "heron"}`)}},
-			&genai.Part{InlineData: &genai.Blob{MIMEType: "application/geo+json", Data: []byte(`{"a": "[WORD]"}`)}}},
-		"text that says it is in UTF-16": {&genai.Part{InlineData: &genai.Blob{MIMEType: "text/plain; charset=utf-16", Data: []byte("a heron")}}, &genai.Part{InlineData: &genai.Blob{MIMEType: "text/plain; charset=utf-8", Data: []byte("a [WORD]")}}},
-		"text of no type":                {&genai.Part{InlineData: &genai.Blob{MIMEType: "application/octet-stream", Data: []byte("a heron")}}, &genai.Part{InlineData: &genai.Blob{MIMEType: "application/octet-stream", Data: []byte("a [WORD]")}}},
-		"a picture that is text":         {&genai.Part{InlineData: &genai.Blob{MIMEType: "image/svg+xml", Data: []byte("<b>heron</b>")}}, &genai.Part{InlineData: &genai.Blob{MIMEType: "image/svg+xml", Data: []byte("<b>[WORD]</b>")}}},
-		"bytes":                          {&genai.Part{InlineData: &genai.Blob{MIMEType: "application/octet-stream", Data: []byte("\x00 heron \xff")}}, &genai.Part{InlineData: &genai.Blob{MIMEType: "application/octet-stream", Data: []byte("\x00 heron \xff")}}},
-		"a picture is not looked into":   {&genai.Part{InlineData: &genai.Blob{MIMEType: "image/png", Data: []byte("heron")}}, &genai.Part{InlineData: &genai.Blob{MIMEType: "image/png", Data: []byte("heron")}}},
-		"a tool's text": {&genai.Part{FunctionResponse: &genai.FunctionResponse{Name: "f", Parts: []*genai.FunctionResponsePart{{InlineData: &genai.FunctionResponseBlob{MIMEType: "text/html", Data: []byte("a heron")}}}}},
-			&genai.Part{FunctionResponse: &genai.FunctionResponse{Name: "f", Parts: []*genai.FunctionResponsePart{{InlineData: &genai.FunctionResponseBlob{MIMEType: "text/html", Data: []byte("a [WORD]")}}}}}},
-		"a tool's link": {&genai.Part{FunctionResponse: &genai.FunctionResponse{Name: "f", Parts: []*genai.FunctionResponsePart{{FileData: &genai.FunctionResponseFileData{FileURI: "https://heron.example/"}}, {FileData: &genai.FunctionResponseFileData{FileURI: "https://cat.example/"}}}}},
-			&genai.Part{FunctionResponse: &genai.FunctionResponse{Name: "f", Parts: []*genai.FunctionResponsePart{{FileData: &genai.FunctionResponseFileData{FileURI: "https://cat.example/"}}}}}},
-		"code": {&genai.Part{ExecutableCode: &genai.ExecutableCode{Code: "print('heron')"}}, &genai.Part{ExecutableCode: &genai.ExecutableCode{Code: "print('[WORD]')"}}},
+		"a link": {
+			&genai.Part{FileData: &genai.FileData{FileURI: "https://a.example/?q=heron"}},
+			&genai.Part{Text: "https://a.example/?q=[WORD]"},
+		},
+		"a name": {
+			&genai.Part{FileData: &genai.FileData{FileURI: "gs://a", DisplayName: "heron.png"}},
+			&genai.Part{FileData: &genai.FileData{FileURI: "gs://a", DisplayName: "[WORD].png"}},
+		},
+		"text": {
+			&genai.Part{
+				InlineData: &genai.Blob{
+					MIMEType: "text/csv; charset=us-ascii",
+					Data:     []byte("a,heron"),
+				},
+			},
+			&genai.Part{
+				InlineData: &genai.Blob{
+					MIMEType: "text/csv; charset=utf-8",
+					Data:     []byte("a,[WORD]"),
+				},
+			},
+		},
+		"text in UTF-16": {
+			&genai.Part{InlineData: &genai.Blob{MIMEType: "text/plain", Data: utf16le("ä heron")}},
+			&genai.Part{InlineData: &genai.Blob{MIMEType: "text/plain", Data: []byte("ä [WORD]")}},
+		},
+		"JSON": {
+			&genai.Part{
+				InlineData: &genai.Blob{
+					MIMEType: "application/geo+json",
+					Data:     []byte(`{"a": "heron"}`),
+				},
+			},
+			&genai.Part{
+				InlineData: &genai.Blob{
+					MIMEType: "application/geo+json",
+					Data:     []byte(`{"a": "[WORD]"}`),
+				},
+			},
+		},
+		"text that says it is in UTF-16": {
+			&genai.Part{
+				InlineData: &genai.Blob{
+					MIMEType: "text/plain; charset=utf-16",
+					Data:     []byte("a heron"),
+				},
+			},
+			&genai.Part{
+				InlineData: &genai.Blob{
+					MIMEType: "text/plain; charset=utf-8",
+					Data:     []byte("a [WORD]"),
+				},
+			},
+		},
+		"text of no type": {
+			&genai.Part{
+				InlineData: &genai.Blob{
+					MIMEType: "application/octet-stream",
+					Data:     []byte("a heron"),
+				},
+			},
+			&genai.Part{
+				InlineData: &genai.Blob{
+					MIMEType: "application/octet-stream",
+					Data:     []byte("a [WORD]"),
+				},
+			},
+		},
+		"a picture that is text": {
+			&genai.Part{
+				InlineData: &genai.Blob{MIMEType: "image/svg+xml", Data: []byte("<b>heron</b>")},
+			},
+			&genai.Part{
+				InlineData: &genai.Blob{MIMEType: "image/svg+xml", Data: []byte("<b>[WORD]</b>")},
+			},
+		},
+		"bytes": {
+			&genai.Part{
+				InlineData: &genai.Blob{
+					MIMEType: "application/octet-stream",
+					Data:     []byte("\x00 heron \xff"),
+				},
+			},
+			&genai.Part{
+				InlineData: &genai.Blob{
+					MIMEType: "application/octet-stream",
+					Data:     []byte("\x00 heron \xff"),
+				},
+			},
+		},
+		"a picture is not looked into": {
+			&genai.Part{InlineData: &genai.Blob{MIMEType: "image/png", Data: []byte("heron")}},
+			&genai.Part{InlineData: &genai.Blob{MIMEType: "image/png", Data: []byte("heron")}},
+		},
+		"a tool's text": {
+			&genai.Part{
+				FunctionResponse: &genai.FunctionResponse{
+					Name: "f",
+					Parts: []*genai.FunctionResponsePart{
+						{
+							InlineData: &genai.FunctionResponseBlob{
+								MIMEType: "text/html",
+								Data:     []byte("a heron"),
+							},
+						},
+					},
+				},
+			},
+			&genai.Part{
+				FunctionResponse: &genai.FunctionResponse{
+					Name: "f",
+					Parts: []*genai.FunctionResponsePart{
+						{
+							InlineData: &genai.FunctionResponseBlob{
+								MIMEType: "text/html",
+								Data:     []byte("a [WORD]"),
+							},
+						},
+					},
+				},
+			},
+		},
+		"a tool's link": {
+			&genai.Part{
+				FunctionResponse: &genai.FunctionResponse{
+					Name: "f",
+					Parts: []*genai.FunctionResponsePart{
+						{
+							FileData: &genai.FunctionResponseFileData{
+								FileURI: "https://heron.example/",
+							},
+						},
+						{
+							FileData: &genai.FunctionResponseFileData{
+								FileURI: "https://cat.example/",
+							},
+						},
+					},
+				},
+			},
+			&genai.Part{
+				FunctionResponse: &genai.FunctionResponse{
+					Name: "f",
+					Parts: []*genai.FunctionResponsePart{
+						{
+							FileData: &genai.FunctionResponseFileData{
+								FileURI: "https://cat.example/",
+							},
+						},
+					},
+				},
+			},
+		},
+		"code": {
+			&genai.Part{ExecutableCode: &genai.ExecutableCode{Code: "print('heron')"}},
+			&genai.Part{ExecutableCode: &genai.ExecutableCode{Code: "print('[WORD]')"}},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := says("bot", c.part)
@@ -63,22 +207,50 @@ func TestFiles(t *testing.T) {
 			// Of a stream, text that comes as a file is shown when it is whole.
 			e.Partial = true
 			got, out := offered(t, p, e)
-			require.True(t, out.Withhold || name == "a picture is not looked into" && len(got.Content.Parts) == 1, inJSON(got))
+			require.True(
+				t,
+				out.Withhold ||
+					name == "a picture is not looked into" && len(got.Content.Parts) == 1,
+				inJSON(got),
+			)
 		})
 	}
 }
 
 // A file's text that is blocked in a tool's answer takes the answer with it, and not the run.
 func TestToolsFileBlocked(t *testing.T) {
-	p := quiet(t, with(t, `rules: [{id: r, stages: [tool_result], detect: {words: [heron]}, action: block}]`))
-	got, out := offered(t, p, says("bot", &genai.Part{FunctionResponse: &genai.FunctionResponse{Name: "f", Response: map[string]any{"ok": true},
-		Parts: []*genai.FunctionResponsePart{{InlineData: &genai.FunctionResponseBlob{MIMEType: "text/plain", Data: []byte("heron")}}}}}))
+	p := quiet(
+		t,
+		with(t, `rules: [{id: r, stages: [tool_result], detect: {words: [heron]}, action: block}]`),
+	)
+	got, out := offered(
+		t,
+		p,
+		says(
+			"bot",
+			&genai.Part{
+				FunctionResponse: &genai.FunctionResponse{
+					Name:     "f",
+					Response: map[string]any{"ok": true},
+					Parts: []*genai.FunctionResponsePart{
+						{
+							InlineData: &genai.FunctionResponseBlob{
+								MIMEType: "text/plain",
+								Data:     []byte("heron"),
+							},
+						},
+					},
+				},
+			},
+		),
+	)
 	require.False(t, out.Stop)
 	require.Nil(t, got.FunctionResponses()[0].Parts)
 	require.Contains(t, inJSON(got), "withheld: the policy's rule r")
 }
 
-// A type that says how a text is written counts where the bytes do not say it; what is written otherwise is no text.
+// A type that says how a text is written counts where the bytes do not say it; what is written
+// otherwise is no text.
 func TestTextsInUTF16(t *testing.T) {
 	const little, big = "h\x00e\x00r\x00o\x00n\x00", "\x00h\x00e\x00r\x00o\x00n"
 	p := quiet(t, with(t, herons))
@@ -93,7 +265,14 @@ func TestTextsInUTF16(t *testing.T) {
 		{"application/octet-stream", little, little},
 		{"application/x-a; charset=utf-16le", little, little},
 	} {
-		got, _ := offered(t, p, says("bot", &genai.Part{InlineData: &genai.Blob{MIMEType: c.kind, Data: []byte(c.data)}}))
+		got, _ := offered(
+			t,
+			p,
+			says(
+				"bot",
+				&genai.Part{InlineData: &genai.Blob{MIMEType: c.kind, Data: []byte(c.data)}},
+			),
+		)
 		require.Equal(t, c.want, string(got.Content.Parts[0].InlineData.Data), c.kind)
 	}
 }

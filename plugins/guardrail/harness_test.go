@@ -39,7 +39,10 @@ type answers struct {
 	asked []*model.Request
 }
 
-func (a *answers) Generate(_ context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+func (a *answers) Generate(
+	_ context.Context,
+	req *model.Request,
+) iter.Seq2[*model.Response, error] {
 	return func(yield func(*model.Response, error) bool) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -60,7 +63,10 @@ func (a *answers) Generate(_ context.Context, req *model.Request) iter.Seq2[*mod
 			parts = next
 		case []string:
 			for _, chunk := range next {
-				if !yield(&model.Response{Content: genai.NewContentFromText(chunk, genai.RoleModel), Partial: true}, nil) {
+				if !yield(&model.Response{
+					Content: genai.NewContentFromText(chunk, genai.RoleModel),
+					Partial: true,
+				}, nil) {
 					return
 				}
 			}
@@ -69,7 +75,13 @@ func (a *answers) Generate(_ context.Context, req *model.Request) iter.Seq2[*mod
 			yield(nil, next)
 			return
 		}
-		yield(&model.Response{Content: &genai.Content{Role: genai.RoleModel, Parts: parts}, FinishReason: genai.FinishReasonStop}, nil)
+		yield(
+			&model.Response{
+				Content:      &genai.Content{Role: genai.RoleModel, Parts: parts},
+				FinishReason: genai.FinishReasonStop,
+			},
+			nil,
+		)
 	}
 }
 
@@ -84,12 +96,23 @@ type scene struct {
 	tools    []map[string]any // the arguments that tools were run with
 }
 
-// stage is a scene with a policy and a model's answers. The tool fetch answers what it is asked for, send takes a text
-// of at least ten bytes to an address.
-func stage(t testing.TB, c guardrail.Config, list ...any) *scene { return stageIn(t, nil, c, list...) }
+// stage is a scene with a policy and a model's answers. The tool fetch answers what it is asked
+// for, send takes a text of at least ten bytes to an address.
+func stage(
+	t testing.TB,
+	c guardrail.Config,
+	list ...any,
+) *scene {
+	return stageIn(t, nil, c, list...)
+}
 
 // stageIn is stage with the plugin wrapped.
-func stageIn(t testing.TB, wrap func(*plugin.Plugin) *plugin.Plugin, c guardrail.Config, list ...any) *scene {
+func stageIn(
+	t testing.TB,
+	wrap func(*plugin.Plugin) *plugin.Plugin,
+	c guardrail.Config,
+	list ...any,
+) *scene {
 	s := &scene{t: t, model: &answers{list: list}, sessions: memory.New(), log: &lockedBuffer{}}
 	c.Log = slog.New(slog.NewJSONHandler(s.log, nil))
 	p, err := guardrail.New(c)
@@ -102,20 +125,30 @@ func stageIn(t testing.TB, wrap func(*plugin.Plugin) *plugin.Plugin, c guardrail
 		if schema != "" {
 			d.ParametersJsonSchema = json.RawMessage(schema)
 		}
-		return &tool.Tool{Declaration: d, Run: func(_ context.Context, c *tool.Call) (map[string]any, error) {
-			s.running.Lock()
-			s.tools = append(s.tools, c.Args)
-			s.running.Unlock()
-			if name == "fetch" {
-				return map[string]any{"result": c.Args["answer"]}, nil
-			}
-			return map[string]any{"ok": true}, nil
-		}}
+		return &tool.Tool{
+			Declaration: d,
+			Run: func(_ context.Context, c *tool.Call) (map[string]any, error) {
+				s.running.Lock()
+				s.tools = append(s.tools, c.Args)
+				s.running.Unlock()
+				if name == "fetch" {
+					return map[string]any{"result": c.Args["answer"]}, nil
+				}
+				return map[string]any{"ok": true}, nil
+			},
+		}
 	}
-	bot, err := llm.New(llm.Config{Name: "bot", Model: s.model, Tools: []*tool.Tool{ran("fetch", ""),
-		ran("send", `{"type":"object","properties":{"to":{"type":"string","pattern":"@"},"text":{"type":"string"}},"required":["to"]}`)}})
+	bot, err := llm.New(
+		llm.Config{Name: "bot", Model: s.model, Tools: []*tool.Tool{ran("fetch", ""),
+			ran(
+				"send",
+				`{"type":"object","properties":{"to":{"type":"string","pattern":"@"},"text":{"type":"string"}},"required":["to"]}`,
+			)}},
+	)
 	require.NoError(t, err)
-	s.runner, err = runner.New(runner.Options{Agent: bot, Sessions: s.sessions, Plugins: []*plugin.Plugin{p}})
+	s.runner, err = runner.New(
+		runner.Options{Agent: bot, Sessions: s.sessions, Plugins: []*plugin.Plugin{p}},
+	)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.runner.Close(ctx)) })
 	return s
@@ -136,7 +169,10 @@ func (s *scene) events(input any) (list []*session.Event) {
 	if !ok {
 		e = session.Message(input.(string))
 	}
-	for e, err := range s.runner.Run(ctx, key, e, session.RunConfig{Create: true, Streaming: session.SSE}) {
+	for e, err := range s.runner.Run(ctx, key, e, session.RunConfig{
+		Create:    true,
+		Streaming: session.SSE,
+	}) {
 		require.NoError(s.t, err)
 		list = append(list, e)
 	}
@@ -165,7 +201,10 @@ func line(e *session.Event) string {
 			case p.FunctionCall != nil:
 				words = append(words, p.FunctionCall.Name+inJSON(p.FunctionCall.Args))
 			case p.FunctionResponse != nil:
-				words = append(words, p.FunctionResponse.Name+"="+inJSON(p.FunctionResponse.Response))
+				words = append(
+					words,
+					p.FunctionResponse.Name+"="+inJSON(p.FunctionResponse.Response),
+				)
 			default:
 				words = append(words, p.Text)
 			}
@@ -213,7 +252,11 @@ func (b *lockedBuffer) Reset() {
 }
 
 // offered returns what becomes of an event, and what is emitted on it.
-func offered(t require.TestingT, p *plugin.Plugin, e *session.Event) (*session.Event, plugin.Outcome) {
+func offered(
+	t require.TestingT,
+	p *plugin.Plugin,
+	e *session.Event,
+) (*session.Event, plugin.Outcome) {
 	out, err := p.OnEvent(ctx, &session.Invocation{ID: "i", Key: key}, e)
 	require.NoError(t, err)
 	if out.Replace != nil {
@@ -223,7 +266,11 @@ func offered(t require.TestingT, p *plugin.Plugin, e *session.Event) (*session.E
 }
 
 func says(author string, parts ...*genai.Part) *session.Event {
-	return &session.Event{ID: "e", Author: author, Content: &genai.Content{Role: genai.RoleModel, Parts: parts}}
+	return &session.Event{
+		ID:      "e",
+		Author:  author,
+		Content: &genai.Content{Role: genai.RoleModel, Parts: parts},
+	}
 }
 
 // herons is a policy that redacts a word.

@@ -9,11 +9,25 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Of keys that become the same, each stays one of its own, in answers and in what is JSON in their texts, however deep.
+// Of keys that become the same, each stays one of its own, in answers and in what is JSON in their
+// texts, however deep.
 func TestKeysInJSON(t *testing.T) {
 	p := quiet(t, with(t, `rules: [{id: m, detect: {pii: [EMAIL_ADDRESS]}, action: redact}]`))
 	hidden := func(answer map[string]any) map[string]any {
-		got, _ := offered(t, p, says("bot", &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: "1", Name: "fetch", Response: answer}}))
+		got, _ := offered(
+			t,
+			p,
+			says(
+				"bot",
+				&genai.Part{
+					FunctionResponse: &genai.FunctionResponse{
+						ID:       "1",
+						Name:     "fetch",
+						Response: answer,
+					},
+				},
+			),
+		)
 		return got.FunctionResponses()[0].Response
 	}
 	for was, is := range map[string]string{
@@ -31,10 +45,33 @@ func TestKeysInJSON(t *testing.T) {
 	}
 }
 
-// An object has as many keys after something in it was hidden as before, whatever they are: as a value, and as a text.
+// An object has as many keys after something in it was hidden as before, whatever they are: as a
+// value, and as a text.
 func TestNoKeyIsLost(t *testing.T) {
-	p := quiet(t, with(t, `rules: [{id: m, detect: {pii: [EMAIL_ADDRESS]}, action: redact}, {id: n, detect: {regexp: {N: '\d+'}}, action: replace, with: "2"}]`))
-	keys := rapid.SampledFrom([]string{"ann@b.example", "bob@b.example", "to ann@b.example", "[EMAIL_ADDRESS]", "[EMAIL_ADDRESS] 2", "[EMAIL_ADDRESS] 2 2", "a", "a\u2028\"", "1", "2", "2 2", "3 2", "2 3"})
+	p := quiet(
+		t,
+		with(
+			t,
+			`rules: [{id: m, detect: {pii: [EMAIL_ADDRESS]}, action: redact}, {id: n, detect: {regexp: {N: '\d+'}}, action: replace, with: "2"}]`,
+		),
+	)
+	keys := rapid.SampledFrom(
+		[]string{
+			"ann@b.example",
+			"bob@b.example",
+			"to ann@b.example",
+			"[EMAIL_ADDRESS]",
+			"[EMAIL_ADDRESS] 2",
+			"[EMAIL_ADDRESS] 2 2",
+			"a",
+			"a\u2028\"",
+			"1",
+			"2",
+			"2 2",
+			"3 2",
+			"2 3",
+		},
+	)
 	rapid.Check(t, func(t *rapid.T) {
 		var value func(depth int) any
 		value = func(depth int) any {
@@ -51,13 +88,27 @@ func TestNoKeyIsLost(t *testing.T) {
 			return object
 		}
 		answer := map[string]any{"a": []any{value(2)}}
-		got, _ := offered(t, p, says("bot", &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: "1", Name: "fetch", Response: answer}}))
+		got, _ := offered(
+			t,
+			p,
+			says(
+				"bot",
+				&genai.Part{
+					FunctionResponse: &genai.FunctionResponse{
+						ID:       "1",
+						Name:     "fetch",
+						Response: answer,
+					},
+				},
+			),
+		)
 		require.Equal(t, sizes(t, answer), sizes(t, got.FunctionResponses()[0].Response))
 		require.NotContains(t, inJSON(got), "ann@")
 	})
 }
 
-// sizes counts the objects in a value, and in what is JSON in its texts, by how many keys they have.
+// sizes counts the objects in a value, and in what is JSON in its texts, by how many keys they
+// have.
 func sizes(t require.TestingT, value any) map[int]int {
 	counts := map[int]int{}
 	var count func(any)

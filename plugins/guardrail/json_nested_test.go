@@ -13,33 +13,83 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
-// What stands in JSON that is a text begins and ends where its escapes do, in up to two layers of them.
+// What stands in JSON that is a text begins and ends where its escapes do, in up to two layers of
+// them.
 func TestEscapesAreNoLetters(t *testing.T) {
-	p := parse(t, `rules: [{id: p, detect: {pii: [CREDIT_CARD, IBAN_CODE, US_SSN, IP_ADDRESS]}, action: redact}, {id: s, detect: {secrets: default}, action: redact}]`)
-	for _, value := range []string{"4111111111111111", "DE89370400440532013000", "536-22-8726", "192.168.10.12", "gh\\u0070_" + token[4:]} {
+	p := parse(
+		t,
+		`rules: [{id: p, detect: {pii: [CREDIT_CARD, IBAN_CODE, US_SSN, IP_ADDRESS]}, action: redact}, {id: s, detect: {secrets: default}, action: redact}]`,
+	)
+	for _, value := range []string{
+		"4111111111111111",
+		"DE89370400440532013000",
+		"536-22-8726",
+		"192.168.10.12",
+		"gh\\u0070_" + token[4:],
+	} {
 		for _, escape := range []string{`\n`, `\t`, `\r\n`, `\b`, `\f`, `\/`, `\"`, `\\n`, `\\\"`} {
 			text := `{"a":"pay` + escape + value + escape + `thanks"}`
-			require.Equal(t, policy.Redact, p.Judge(policy.ToolArgs, policy.Scope{}, text).Action, text)
+			require.Equal(
+				t,
+				policy.Redact,
+				p.Judge(policy.ToolArgs, policy.Scope{}, text).Action,
+				text,
+			)
 		}
 	}
 	two := `{"b":"{\"password\":\"x8Qm2ZtR5vKd9LwY3nBf7\"}"}`
 	require.NotContains(t, p.Judge(policy.Output, policy.Scope{}, two).Text, "x8Qm2Zt")
-	require.Equal(t, policy.Allow, p.Judge(policy.Output, policy.Scope{}, `C:\new\table \nu \beta \\server\share "\"`).Action)
+	require.Equal(
+		t,
+		policy.Allow,
+		p.Judge(policy.Output, policy.Scope{}, `C:\new\table \nu \beta \\server\share "\"`).Action,
+	)
 }
 
-// However deep JSON is in strings of JSON, all of it stays JSON, with the same shape, and nothing of what was to be hidden.
+// However deep JSON is in strings of JSON, all of it stays JSON, with the same shape, and nothing
+// of what was to be hidden.
 func TestNestedJSON(t *testing.T) {
 	for _, action := range []string{"redact", "mask", "hash", "vault"} {
-		c := with(t, `rules: [{id: h, detect: {regexp: {HERON: heron}}, action: `+action+`}, {id: p, detect: {pii: [CREDIT_CARD]}, action: redact}, {id: u, detect: {urls: {schemes: [https]}}, action: redact}]`)
+		c := with(
+			t,
+			`rules: [{id: h, detect: {regexp: {HERON: heron}}, action: `+action+`}, {id: p, detect: {pii: [CREDIT_CARD]}, action: redact}, {id: u, detect: {urls: {schemes: [https]}}, action: redact}]`,
+		)
 		c.Key = []byte("a key of sixteen bytes, and more")
 		p := quiet(t, c)
 		rapid.Check(t, func(t *rapid.T) {
 			text := rapid.Custom(func(t *rapid.T) string {
-				return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"heron", "a", " ", "\"", "\\", "\n", "é", "😀", "<", "https://u:p@a.example/x", "4", "{", "]", "\x1b", "\u200b"}), 0, 6).Draw(t, "text"), "")
+				return strings.Join(
+					rapid.SliceOfN(rapid.SampledFrom([]string{
+						"heron",
+						"a",
+						" ",
+						"\"",
+						"\\",
+						"\n",
+						"é",
+						"😀",
+						"<",
+						"https://u:p@a.example/x",
+						"4",
+						"{",
+						"]",
+						"\x1b",
+						"\u200b",
+					}), 0, 6).
+						Draw(t, "text"),
+					"",
+				)
 			})
 			var value func(depth int) any
 			value = func(depth int) any {
-				switch rapid.SampledFrom([]string{"text", "text", "number", "object", "list", "JSON"}).Draw(t, "kind") {
+				switch rapid.SampledFrom([]string{
+					"text",
+					"text",
+					"number",
+					"object",
+					"list",
+					"JSON",
+				}).Draw(t, "kind") {
 				case "number":
 					return 4111111111111111.0
 				case "object":
@@ -93,7 +143,8 @@ func sameShape(t require.TestingT, was, is any) {
 	}
 }
 
-// What is found behind an escape begins behind it: the escape stays one, and the value is the one that it is elsewhere.
+// What is found behind an escape begins behind it: the escape stays one, and the value is the one
+// that it is elsewhere.
 func TestFindingsDivideNoEscape(t *testing.T) {
 	c := with(t, `rules: [{id: m, detect: {pii: [EMAIL_ADDRESS]}, action: hash}]`)
 	p := quiet(t, c)
@@ -103,7 +154,20 @@ func TestFindingsDivideNoEscape(t *testing.T) {
 	}
 	mark := hidden("ann@example.com")
 	require.NotContains(t, mark, "ann")
-	for _, escape := range []string{`\n`, `\t`, `\r\n`, `\b`, `\f`, `\"`, `\\`, `\/`, `\u003a`, `\u003C`, `\\n`, `\\\n`} {
+	for _, escape := range []string{
+		`\n`,
+		`\t`,
+		`\r\n`,
+		`\b`,
+		`\f`,
+		`\"`,
+		`\\`,
+		`\/`,
+		`\u003a`,
+		`\u003C`,
+		`\\n`,
+		`\\\n`,
+	} {
 		for _, before := range []string{"", "x", "x "} {
 			text := `{"a":"` + before + escape + `ann@example.com` + escape + `x"}`
 			require.Equal(t, strings.Replace(text, "ann@example.com", mark, 1), hidden(text), text)
@@ -111,12 +175,29 @@ func TestFindingsDivideNoEscape(t *testing.T) {
 	}
 }
 
-// A value has the fingerprint that it has alone, wherever it stands, and what reaches over strings of JSON is cut from each.
+// A value has the fingerprint that it has alone, wherever it stands, and what reaches over strings
+// of JSON is cut from each.
 func TestValuesInJSON(t *testing.T) {
 	marks := func(answer map[string]any) []string {
-		c := with(t, `rules: [{id: m, detect: {pii: [EMAIL_ADDRESS]}, action: redact}, {id: w, detect: {regexp: {THING: 'aaa.*bbb'}}, action: redact}]`)
+		c := with(
+			t,
+			`rules: [{id: m, detect: {pii: [EMAIL_ADDRESS]}, action: redact}, {id: w, detect: {regexp: {THING: 'aaa.*bbb'}}, action: redact}]`,
+		)
 		c.Key = []byte("a key of sixteen bytes, and more")
-		got, _ := offered(t, quiet(t, c), says("bot", &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: "1", Name: "fetch", Response: answer}}))
+		got, _ := offered(
+			t,
+			quiet(t, c),
+			says(
+				"bot",
+				&genai.Part{
+					FunctionResponse: &genai.FunctionResponse{
+						ID:       "1",
+						Name:     "fetch",
+						Response: answer,
+					},
+				},
+			),
+		)
 		note, ok := guardrail.NoteOf(got)
 		require.True(t, ok)
 		require.NotContains(t, inJSON(got.FunctionResponses()[0].Response), "ann@b.example")
@@ -124,7 +205,12 @@ func TestValuesInJSON(t *testing.T) {
 	}
 	alone := marks(map[string]any{"a": "ann@b.example"})
 	require.Len(t, alone, 1)
-	for _, text := range []string{`{"a":"hello ann@b.example"}`, `{"a long name":["x","\u0061nn@b.example, or ann@b.example"]}`, `"[\"ann@b.example\"]"`, `["{\"a\":\"hello ann@b.example\"}"]`} {
+	for _, text := range []string{
+		`{"a":"hello ann@b.example"}`,
+		`{"a long name":["x","\u0061nn@b.example, or ann@b.example"]}`,
+		`"[\"ann@b.example\"]"`,
+		`["{\"a\":\"hello ann@b.example\"}"]`,
+	} {
 		require.Contains(t, marks(map[string]any{"a": text}), alone[0], text)
 	}
 	over := `["some longer text before it, aaa","x","y bbb"]`
@@ -133,13 +219,39 @@ func TestValuesInJSON(t *testing.T) {
 
 // JSON Lines stay JSON Lines: in a text, in a file, in a string of JSON.
 func TestJSONLines(t *testing.T) {
-	p := quiet(t, with(t, `rules: [{id: c, detect: {pii: [CREDIT_CARD, EMAIL_ADDRESS]}, action: redact}]`))
+	p := quiet(
+		t,
+		with(t, `rules: [{id: c, detect: {pii: [CREDIT_CARD, EMAIL_ADDRESS]}, action: redact}]`),
+	)
 	const was = "{\"n\":4111111111111111,\"ann@b.example\":1,\"bob@b.example\":2}\r\n\n[4111111111111111,{\"a\":\"\\u0061nn@b.example\"}]\n{}\n"
 	const is = "{\"n\":\"[CREDIT_CARD]\",\"[EMAIL_ADDRESS]\":1,\"[EMAIL_ADDRESS] 2\":2}\r\n\n[\"[CREDIT_CARD]\",{\"a\":\"[EMAIL_ADDRESS]\"}]\n{}\n"
-	file := &genai.FunctionResponsePart{InlineData: &genai.FunctionResponseBlob{MIMEType: "application/x-ndjson", Data: []byte(was)}}
-	got, _ := offered(t, p, says("bot", &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: "1", Name: "fetch",
-		Response: map[string]any{"a": was, "b": inJSON([]any{was}), "c": "{} 4111111111111111 {}", "d": "{} {4111111111111111}"}, Parts: []*genai.FunctionResponsePart{file}}}))
+	file := &genai.FunctionResponsePart{
+		InlineData: &genai.FunctionResponseBlob{
+			MIMEType: "application/x-ndjson",
+			Data:     []byte(was),
+		},
+	}
+	got, _ := offered(
+		t,
+		p,
+		says("bot", &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: "1", Name: "fetch",
+			Response: map[string]any{
+				"a": was,
+				"b": inJSON([]any{was}),
+				"c": "{} 4111111111111111 {}",
+				"d": "{} {4111111111111111}",
+			}, Parts: []*genai.FunctionResponsePart{file}}}),
+	)
 	r := got.FunctionResponses()[0]
-	require.Equal(t, map[string]any{"a": is, "b": inJSON([]any{is}), "c": "{} [CREDIT_CARD] {}", "d": "{} {[CREDIT_CARD]}"}, r.Response)
+	require.Equal(
+		t,
+		map[string]any{
+			"a": is,
+			"b": inJSON([]any{is}),
+			"c": "{} [CREDIT_CARD] {}",
+			"d": "{} {[CREDIT_CARD]}",
+		},
+		r.Response,
+	)
 	require.Equal(t, is, string(r.Parts[0].InlineData.Data))
 }

@@ -26,11 +26,14 @@ func uses(prompt, answer int32) *genai.GenerateContentResponseUsageMetadata {
 
 // budgeted is a policy with a budget, whose model is asked about inputs.
 func budgeted(t testing.TB, budget, onError string) *policy.Policy {
-	return parse(t, "judges: {"+budget+"}\nrules:\n  - {id: a, stages: [input], action: flag, judge: {model: judge, question: q, timeout: 1m, on_error: "+onError+"}}")
+	return parse(
+		t,
+		"judges: {"+budget+"}\nrules:\n  - {id: a, stages: [input], action: flag, judge: {model: judge, question: q, timeout: 1m, on_error: "+onError+"}}",
+	)
 }
 
-// Until the budget is spent the model is asked, then on_error decides, and with the next period it is
-// asked again.
+// Until the budget is spent the model is asked, then on_error decides, and with the next period it
+// is asked again.
 func TestJudgesBudget(t *testing.T) {
 	price := func(model string) (prices.Price, bool) {
 		rates := prices.Rates{Input: 1000, Output: 2000}
@@ -45,23 +48,59 @@ func TestJudgesBudget(t *testing.T) {
 		asked  int
 		says   string
 	}{
-		"tokens":             {"tokens: 10000, per: 1h", uses(2000, 500), 4, "10000 tokens in 1h0m0s"},
-		"dollars":            {"usd: 10, per: 1h", uses(2000, 500), 4, "10 USD in 1h0m0s"},
-		"what is less":       {"usd: 1000, tokens: 10000, per: 1h", uses(4000, 0), 3, "10000 tokens in 1h0m0s"},
+		"tokens": {
+			"tokens: 10000, per: 1h",
+			uses(2000, 500),
+			4,
+			"10000 tokens in 1h0m0s",
+		},
+		"dollars": {"usd: 10, per: 1h", uses(2000, 500), 4, "10 USD in 1h0m0s"},
+		"what is less": {
+			"usd: 1000, tokens: 10000, per: 1h",
+			uses(4000, 0),
+			3,
+			"10000 tokens in 1h0m0s",
+		},
 		"more than expected": {"tokens: 5000, per: 1h", uses(90000, 0), 1, "5000 tokens in 1h0m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := &panel{answers: map[string]string{"q": yes}, usage: c.usage}
 			now := time.Now()
-			s := stage(t, guardrail.Config{Policy: budgeted(t, c.budget, "block"), Models: only(j.model()), Price: price,
-				Now: func() time.Time { return now }}, "hi", "hi", "hi", "hi", "hi", "hi", "hi", "hi")
+			s := stage(
+				t,
+				guardrail.Config{
+					Policy: budgeted(t, c.budget, "block"),
+					Models: only(j.model()),
+					Price:  price,
+					Now:    func() time.Time { return now },
+				},
+				"hi",
+				"hi",
+				"hi",
+				"hi",
+				"hi",
+				"hi",
+				"hi",
+				"hi",
+			)
 			for i := range 6 {
 				now = now.Add(time.Minute)
 				lines := s.run(fmt.Sprint("text ", i))
-				require.Equal(t, i >= c.asked, strings.HasSuffix(lines[0], "[DENIED]"), "%d: %v", i, lines)
+				require.Equal(
+					t,
+					i >= c.asked,
+					strings.HasSuffix(lines[0], "[DENIED]"),
+					"%d: %v",
+					i,
+					lines,
+				)
 			}
 			require.Len(t, j.asked, c.asked)
-			require.Contains(t, s.log.String(), "its model was not asked: the policy's judges may use "+c.says)
+			require.Contains(
+				t,
+				s.log.String(),
+				"its model was not asked: the policy's judges may use "+c.says,
+			)
 			require.Contains(t, s.log.String(), `"type":"OVER_BUDGET"`)
 			s.run("text 0")
 			require.Len(t, j.asked, c.asked, "what is known costs nothing")
@@ -72,12 +111,19 @@ func TestJudgesBudget(t *testing.T) {
 	}
 }
 
-// Where a model reports nothing, what it uses is estimated. Questions at the same time do not spend the
-// same rest of a budget: as many are asked as one after another.
+// Where a model reports nothing, what it uses is estimated. Questions at the same time do not spend
+// the same rest of a budget: as many are asked as one after another.
 func TestJudgesBudgetOfManyAtOnce(t *testing.T) {
 	ask := func(atOnce bool) int {
 		j := &panel{answers: map[string]string{"q": no}, wait: 20 * time.Millisecond}
-		p := plug(t, guardrail.Config{Policy: budgeted(t, "tokens: 1500, per: 1h", "allow"), Models: only(j.model()), Log: slog.New(slog.DiscardHandler)})
+		p := plug(
+			t,
+			guardrail.Config{
+				Policy: budgeted(t, "tokens: 1500, per: 1h", "allow"),
+				Models: only(j.model()),
+				Log:    slog.New(slog.DiscardHandler),
+			},
+		)
 		var all sync.WaitGroup
 		for i := range 12 {
 			all.Go(func() {
@@ -92,7 +138,11 @@ func TestJudgesBudgetOfManyAtOnce(t *testing.T) {
 		all.Wait()
 		out, err := p.OnEvent(ctx, invocation(), input("one more"))
 		require.NoError(t, err)
-		require.Contains(t, out.Unchecked, "rule a: its model was not asked: the policy's judges may use 1500 tokens")
+		require.Contains(
+			t,
+			out.Unchecked,
+			"rule a: its model was not asked: the policy's judges may use 1500 tokens",
+		)
 		return len(j.asked)
 	}
 	inTurn := ask(false)
@@ -106,16 +156,34 @@ func TestJudgesBudgetNeedsPrices(t *testing.T) {
 	j := &panel{}
 	pol := budgeted(t, "usd: 5, per: 1h", "block")
 	_, err := guardrail.New(guardrail.Config{Policy: pol, Models: only(j.model())})
-	require.EqualError(t, err, `guardrail: p.yaml:1:9: usd: nobody knows what the model judge costs in USD; write its price for a million tokens into the configuration, prices: {models: {"judge": {input: 1, output: 2}}}, or tokens: in place of usd`)
-	_, err = policy.Parse("p.yaml", []byte("judges: {tokens: 5, per: 1h}\nrules: [{id: a, detect: {words: [x]}, action: flag}]"))
-	require.EqualError(t, err, "guardrail: p.yaml:1:9: judges: bounds what models use, and no rule asks a model; leave it out")
+	require.EqualError(
+		t,
+		err,
+		`guardrail: p.yaml:1:9: usd: nobody knows what the model judge costs in USD; write its price for a million tokens into the configuration, prices: {models: {"judge": {input: 1, output: 2}}}, or tokens: in place of usd`,
+	)
+	_, err = policy.Parse(
+		"p.yaml",
+		[]byte(
+			"judges: {tokens: 5, per: 1h}\nrules: [{id: a, detect: {words: [x]}, action: flag}]",
+		),
+	)
+	require.EqualError(
+		t,
+		err,
+		"guardrail: p.yaml:1:9: judges: bounds what models use, and no rule asks a model; leave it out",
+	)
 	for budget, want := range map[string]string{
 		"tokens: 5":          "judges: needs per:",
 		"per: 1h":            "write tokens:, usd: or both",
 		"tokens: 0, per: 1h": "tokens is 0; it must be more than 0",
 		"usd: -1, per: 1h":   "usd is -1; it must be more than 0",
 	} {
-		_, err := policy.Parse("p.yaml", []byte("judges: {"+budget+"}\nrules: [{id: a, stages: [input], action: flag, judge: {model: m, question: q, timeout: 1m, on_error: allow}}]"))
+		_, err := policy.Parse(
+			"p.yaml",
+			[]byte(
+				"judges: {"+budget+"}\nrules: [{id: a, stages: [input], action: flag, judge: {model: m, question: q, timeout: 1m, on_error: allow}}]",
+			),
+		)
 		require.ErrorContains(t, err, want)
 	}
 }

@@ -28,27 +28,48 @@ func shown(t testing.TB, said, title string) string {
 
 const toolsAnswered = "What the tools have answered, the latest first"
 
-// A judge of grounding is asked about what an agent says once tools have answered in the run, and sees
-// these answers as the policy's other rules leave them.
+// A judge of grounding is asked about what an agent says once tools have answered in the run, and
+// sees these answers as the policy's other rules leave them.
 func TestJudgeOfGrounding(t *testing.T) {
 	j := &panel{answers: map[string]string{"g": no}}
-	s := stage(t, guardrail.Config{Policy: parse(t, groundedAnswers), Models: only(j.model())},
+	s := stage(
+		t,
+		guardrail.Config{Policy: parse(t, groundedAnswers), Models: only(j.model())},
 		"Good morning.", // without a tool
-		call("fetch", map[string]any{"answer": "ann@corp.example has 21 degrees"}), call("fetch", map[string]any{"answer": "rain"}), "It is 30 degrees.",
-		"You are welcome.") // the next run has no tool
+		call(
+			"fetch",
+			map[string]any{"answer": "ann@corp.example has 21 degrees"},
+		),
+		call("fetch", map[string]any{"answer": "rain"}),
+		"It is 30 degrees.",
+		"You are welcome.",
+	) // the next run has no tool
 	s.run("hello")
 	require.Empty(t, j.asked, "nothing to be grounded in")
 	s.run("weather?")
 	require.Equal(t, []string{"g"}, j.asked)
-	require.Equal(t, `fetch({"answer":"rain"}) answered {"result":"rain"}
+	require.Equal(
+		t,
+		`fetch({"answer":"rain"}) answered {"result":"rain"}
 fetch({"answer":"ann@corp.example has 21 degrees"}) answered {"result":"[EMAIL_ADDRESS] has 21 degrees"}`,
-		shown(t, j.saw[0], toolsAnswered), "the rule is about answers, so the argument that the model wrote is as it is")
+		shown(
+			t,
+			j.saw[0],
+			toolsAnswered,
+		),
+		"the rule is about answers, so the argument that the model wrote is as it is",
+	)
 	require.Equal(t, "It is 30 degrees.", shown(t, j.saw[0], "The text"))
 	s.run("thanks")
 	require.Len(t, j.asked, 1)
 
 	j.answers["g"] = yes
-	s = stage(t, guardrail.Config{Policy: parse(t, groundedAnswers), Models: only(j.model())}, call("fetch", map[string]any{"answer": "21"}), "It is 30 degrees.")
+	s = stage(
+		t,
+		guardrail.Config{Policy: parse(t, groundedAnswers), Models: only(j.model())},
+		call("fetch", map[string]any{"answer": "21"}),
+		"It is 30 degrees.",
+	)
 	lines := s.run("weather?")
 	require.Equal(t, "plugin/guardrail: I am not sure. [DENIED]", lines[len(lines)-1])
 }
@@ -65,11 +86,23 @@ func answeredIn(run, name, answer string) []*session.Event {
 // There is a question by default, and thoughts and calls are not judged.
 func TestJudgeOfGroundingIsAboutWhatIsSaid(t *testing.T) {
 	j := &panel{answers: map[string]string{}}
-	p := plug(t, guardrail.Config{Models: only(j.model()), Policy: parse(t,
-		"rules: [{id: grounded, stages: [output], action: flag, judge: {model: judge, grounding: true, timeout: 1m, on_error: allow}}]")})
+	p := plug(t, guardrail.Config{Models: only(j.model()), Policy: parse(
+		t,
+		"rules: [{id: grounded, stages: [output], action: flag, judge: {model: judge, grounding: true, timeout: 1m, on_error: allow}}]",
+	)})
 	inv := invocation()
-	inv.Live = append(answeredIn("another", "fetch", "of another run"), answeredIn(inv.ID, "fetch", "21")...)
-	_, err := p.OnEvent(ctx, inv, says("bot", &genai.Part{Text: "let me think", Thought: true}, &genai.Part{FunctionCall: call("fetch", nil)}))
+	inv.Live = append(
+		answeredIn("another", "fetch", "of another run"),
+		answeredIn(inv.ID, "fetch", "21")...)
+	_, err := p.OnEvent(
+		ctx,
+		inv,
+		says(
+			"bot",
+			&genai.Part{Text: "let me think", Thought: true},
+			&genai.Part{FunctionCall: call("fetch", nil)},
+		),
+	)
 	require.NoError(t, err)
 	require.Empty(t, j.asked)
 	_, err = p.OnEvent(ctx, inv, says("bot", &genai.Part{Text: "it is 21"}))
@@ -79,7 +112,8 @@ func TestJudgeOfGroundingIsAboutWhatIsSaid(t *testing.T) {
 	require.Equal(t, `fetch({"n":1}) answered {"R":"21"}`, shown(t, j.saw[0], toolsAnswered))
 }
 
-// What tools have answered is sent up to 32 KiB, the latest first, and the judge is told of the rest.
+// What tools have answered is sent up to 32 KiB, the latest first, and the judge is told of the
+// rest.
 func TestJudgeOfGroundingSeesTheLatest(t *testing.T) {
 	for name, c := range map[string]struct {
 		sizes []int // of the answers, the oldest first
@@ -93,7 +127,10 @@ func TestJudgeOfGroundingSeesTheLatest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := &panel{answers: map[string]string{"g": no}}
-			p := plug(t, guardrail.Config{Policy: parse(t, groundedAnswers), Models: only(j.model())})
+			p := plug(
+				t,
+				guardrail.Config{Policy: parse(t, groundedAnswers), Models: only(j.model())},
+			)
 			inv := invocation()
 			for i, size := range c.sizes {
 				text := strings.Repeat(string(rune('a'+i)), size)

@@ -28,7 +28,8 @@ func measuring(t *testing.T, p *panel, question, sees, rule string) *guardrail.J
 	return j
 }
 
-// A rule is measured with the question and the text of a run, and an answer that was kept means the same.
+// A rule is measured with the question and the text of a run, and an answer that was kept means the
+// same.
 func TestMeasuringAsksAsARunDoes(t *testing.T) {
 	p := &panel{answers: map[string]string{"q": `{"flagged": true, "score": 0.6}`}}
 	j := measuring(t, p, "q", "edited", "a")
@@ -43,7 +44,12 @@ func TestMeasuringAsksAsARunDoes(t *testing.T) {
 	require.Positive(t, a.Tokens)
 	again, err := j.Ask(ctx, q)
 	require.NoError(t, err)
-	require.Equal(t, guardrail.JudgeAnswer{Answer: a.Answer}, again, "it is remembered, and costs nothing")
+	require.Equal(
+		t,
+		guardrail.JudgeAnswer{Answer: a.Answer},
+		again,
+		"it is remembered, and costs nothing",
+	)
 	kept, err := j.Read(a.Raw, q)
 	require.NoError(t, err)
 	require.Equal(t, a.Answer, kept.Answer)
@@ -57,12 +63,15 @@ func TestMeasuringAsksAsARunDoes(t *testing.T) {
 	require.False(t, asked, "no tool has answered")
 	_, asked, _ = grounded.Question(policy.Scope{}, policy.Output, "it is 21", []string{"21"})
 	require.True(t, asked)
-	_, ok := guardrail.NewJudge(guardrail.Config{Policy: parse(t, fmt.Sprintf(measured, "q", "edited"))}, "words")
+	_, ok := guardrail.NewJudge(
+		guardrail.Config{Policy: parse(t, fmt.Sprintf(measured, "q", "edited"))},
+		"words",
+	)
 	require.False(t, ok, "it has no judge")
 }
 
-// What the policy hides is sent under a key that nobody else has, and the question's id is the same each
-// time.
+// What the policy hides is sent under a key that nobody else has, and the question's id is the same
+// each time.
 func TestMeasuringHidesUnderASecretKey(t *testing.T) {
 	p := &panel{answers: map[string]string{"q": yes}}
 	pol := func() *policy.Policy {
@@ -127,14 +136,29 @@ func TestMeasuringKeepsWhatIsNoAnswer(t *testing.T) {
 func TestMeasuredQuestionsHaveIDs(t *testing.T) {
 	p := &panel{}
 	id := func(question, sees, text string) string {
-		q, asked, _ := measuring(t, p, question, sees, "a").Question(policy.Scope{}, policy.Input, text, nil)
+		q, asked, _ := measuring(
+			t,
+			p,
+			question,
+			sees,
+			"a",
+		).Question(policy.Scope{}, policy.Input, text, nil)
 		require.True(t, asked)
 		return q.ID
 	}
 	same := id("q", "edited", "a heron")
 	require.Equal(t, same, id("q", "edited", "a heron"))
-	require.Equal(t, id("q", "edited", "a egret"), id("q", "original", "a egret"), "it is sent the same")
-	for _, other := range []string{id("p", "edited", "a heron"), id("q", "original", "a heron"), id("q", "edited", "two herons")} {
+	require.Equal(
+		t,
+		id("q", "edited", "a egret"),
+		id("q", "original", "a egret"),
+		"it is sent the same",
+	)
+	for _, other := range []string{
+		id("p", "edited", "a heron"),
+		id("q", "original", "a heron"),
+		id("q", "edited", "two herons"),
+	} {
 		require.NotEqual(t, same, other)
 	}
 }

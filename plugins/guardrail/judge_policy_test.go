@@ -68,11 +68,15 @@ tests:
 	for _, r := range p.Test() {
 		failures = append(failures, r.Failure)
 	}
-	require.Equal(t, append(make([]string, 12), "it is block by model, not an error: the text could be judged"), failures)
+	require.Equal(
+		t,
+		append(make([]string, 12), "it is block by model, not an error: the text could be judged"),
+		failures,
+	)
 }
 
-// A test of a text that a judge would be asked about fails if the answer of that judge is not in it: it
-// would pass, or fail, for want of an answer. What would not be asked in a run needs none.
+// A test of a text that a judge would be asked about fails if the answer of that judge is not in
+// it: it would pass, or fail, for want of an answer. What would not be asked in a run needs none.
 func TestATestNeedsTheAnswersOfItsJudges(t *testing.T) {
 	p := parse(t, `
 limits: {max_bytes: 100, over_limit: flag}
@@ -96,7 +100,14 @@ tests:
   - {name: nobody judges it, stage: tool_result, text: x, want: allow}
   - {name: no text, stage: output, want: allow}
 `)
-	missing := map[string]string{"none": "model", "one of two": "model", "no error": "model", "a call": "service", "a text in a call": "service", "grounding": "facts"}
+	missing := map[string]string{
+		"none":             "model",
+		"one of two":       "model",
+		"no error":         "model",
+		"a call":           "service",
+		"a text in a call": "service",
+		"grounding":        "facts",
+	}
 	for _, r := range p.Test() {
 		rule := missing[r.Test.Name]
 		if rule == "" {
@@ -104,7 +115,12 @@ tests:
 			continue
 		}
 		require.Contains(t, r.Failure, "the rule "+rule+" asks a judge about ", r.Test.Name)
-		require.Contains(t, r.Failure, "write one into the test: judge: {"+rule+": true}", r.Test.Name)
+		require.Contains(
+			t,
+			r.Failure,
+			"write one into the test: judge: {"+rule+": true}",
+			r.Test.Name,
+		)
 		require.Regexp(t, `\(.*:\d+:\d+\)$`, r.Failure)
 	}
 	results := p.Test()
@@ -114,15 +130,27 @@ tests:
 
 // A judge on this machine may be asked without TLS.
 func TestJudgesOnThisMachine(t *testing.T) {
-	for _, host := range []string{"localhost", "localhost:8080", "127.0.0.1:1", "127.1.2.3", "[::1]:80"} {
-		parse(t, "rules:\n  - {id: a, action: block, judge: {url: 'http://"+host+"/x', timeout: 3s, on_error: block}}")
+	for _, host := range []string{
+		"localhost",
+		"localhost:8080",
+		"127.0.0.1:1",
+		"127.1.2.3",
+		"[::1]:80",
+	} {
+		parse(
+			t,
+			"rules:\n  - {id: a, action: block, judge: {url: 'http://"+host+"/x', timeout: 3s, on_error: block}}",
+		)
 	}
 }
 
 // The models that a policy asks are named once, for who has to open them.
 func TestModelsOfAPolicy(t *testing.T) {
 	const more = ", question: x, timeout: 3s, on_error: block}, action: block}"
-	p := parse(t, "rules: [{id: w, detect: {words: [x]}, action: flag}, {id: s, judge: {url: 'https://j.example', timeout: 3s, on_error: block}, action: block}, {id: a, judge: {model: m"+more+", {id: b, judge: {model: n"+more+", {id: c, judge: {model: m"+more+"]")
+	p := parse(
+		t,
+		"rules: [{id: w, detect: {words: [x]}, action: flag}, {id: s, judge: {url: 'https://j.example', timeout: 3s, on_error: block}, action: block}, {id: a, judge: {model: m"+more+", {id: b, judge: {model: n"+more+", {id: c, judge: {model: m"+more+"]",
+	)
 	require.Equal(t, []string{"m", "n"}, p.Models())
 	require.Empty(t, policy.Default().Models())
 }
@@ -130,14 +158,31 @@ func TestModelsOfAPolicy(t *testing.T) {
 // In a policy in shadow judges are asked, and nothing waits for them: not a stream, nor a run.
 func TestJudgesOfAPolicyInShadow(t *testing.T) {
 	court := answered(t, `{"flagged": true}`)
-	p := parse(t, fmt.Sprintf("mode: shadow\nrules:\n  - {id: topic, stages: [input, output], action: block, judge: {url: %s, %s}}", court.URL, patient))
+	p := parse(
+		t,
+		fmt.Sprintf(
+			"mode: shadow\nrules:\n  - {id: topic, stages: [input, output], action: block, judge: {url: %s, %s}}",
+			court.URL,
+			patient,
+		),
+	)
 	s := stage(t, guardrail.Config{Policy: p}, []string{"a cat ", "runs"})
-	require.Equal(t, []string{"user: hello", "bot:… a cat ", "bot:… runs", "bot: a cat runs"}, s.run("hello"))
+	require.Equal(
+		t,
+		[]string{"user: hello", "bot:… a cat ", "bot:… runs", "bot: a cat runs"},
+		s.run("hello"),
+	)
 	require.NoError(t, s.runner.Close(ctx))
 	require.Contains(t, court.texts(), "input: hello")
 	require.Contains(t, s.log.String(), `"action":"allow","would_action":"block"`)
 	court = answered(t, hang)
-	p = parse(t, fmt.Sprintf("mode: shadow\nrules:\n  - {id: topic, stages: [input], action: block, judge: {url: %s, timeout: 20ms, on_error: allow}}", court.URL))
+	p = parse(
+		t,
+		fmt.Sprintf(
+			"mode: shadow\nrules:\n  - {id: topic, stages: [input], action: block, judge: {url: %s, timeout: 20ms, on_error: allow}}",
+			court.URL,
+		),
+	)
 	s = stage(t, guardrail.Config{Policy: p}, "hi")
 	require.Empty(t, plugin.NotesOf(s.events("hello")[0]).Unchecked)
 	require.NoError(t, s.runner.Close(ctx))

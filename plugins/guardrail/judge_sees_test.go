@@ -10,8 +10,8 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail"
 )
 
-// A judge is sent what the other rules of the policy leave of a text, and the text as it came only if
-// its rule says so.
+// A judge is sent what the other rules of the policy leave of a text, and the text as it came only
+// if its rule says so.
 func TestJudgeSeesWhatOtherRulesLeave(t *testing.T) {
 	const policies = `
 rules:
@@ -23,19 +23,36 @@ rules:
 		part         *genai.Part
 		want         string
 	}{
-		"a text": {"", "flag", genai.NewPartFromText("a heron, a kite"), "output: a [BIRD], a kite"},
+		"a text": {
+			"",
+			"flag",
+			genai.NewPartFromText("a heron, a kite"),
+			"output: a [BIRD], a kite",
+		},
 		"a text, in parts": {"", "redact", genai.NewPartFromText("a heron, a kite"),
 			"output: a [BIRD], a kite"},
-		"a text, as it came": {", sees: original", "flag", genai.NewPartFromText("a heron"), "output: a heron"},
+		"a text, as it came": {
+			", sees: original",
+			"flag",
+			genai.NewPartFromText("a heron"),
+			"output: a heron",
+		},
 		"a call": {"", "flag", &genai.Part{FunctionCall: call("fetch", map[string]any{
 			"egret": []any{"a heron", 1.0}, "b": `{"x": "heron"}`})},
 			`tool_args: {"[BIRD]":["a [BIRD]",1],"b":"{\"x\": \"[BIRD]\"}"}`},
 		"a call, as it came": {", sees: original", "flag",
-			&genai.Part{FunctionCall: call("fetch", map[string]any{"b": "heron"})}, `tool_args: {"b":"heron"}`},
+			&genai.Part{
+				FunctionCall: call("fetch", map[string]any{"b": "heron"}),
+			}, `tool_args: {"b":"heron"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			court := answered(t, `{"flagged": false}`)
-			p := plug(t, guardrail.Config{Policy: parse(t, fmt.Sprintf(policies, court.URL, c.sees, c.action))})
+			p := plug(
+				t,
+				guardrail.Config{
+					Policy: parse(t, fmt.Sprintf(policies, court.URL, c.sees, c.action)),
+				},
+			)
 			offered(t, p, says("bot", c.part))
 			require.Contains(t, court.texts(), c.want)
 		})

@@ -97,7 +97,12 @@ const (
 
 // modelRule is a rule that asks the model named judge its id as the question.
 func modelRule(id, more string) string {
-	return fmt.Sprintf("  - {id: %s, stages: [input], action: flag, judge: {model: judge, question: is %s, timeout: 1m, on_error: allow}%s}\n", id, id, more)
+	return fmt.Sprintf(
+		"  - {id: %s, stages: [input], action: flag, judge: {model: judge, question: is %s, timeout: 1m, on_error: allow}%s}\n",
+		id,
+		id,
+		more,
+	)
 }
 
 // heard returns what became of each rule's question by the log: "0.9 true" or an error.
@@ -139,8 +144,20 @@ func judgedBy(t require.TestingT, p *panel, rules, text string) map[string]strin
 
 // Rules that are asked together are answered as each is alone, and in one request.
 func TestJudgesTogetherAnswerAsAlone(t *testing.T) {
-	forms := []string{yes, no, "", `{"flagged": true, "score": 0.5}`, `{"flagged": false, "score": 0.5}`, `{"flagged": true}`,
-		`{"flagged": true, "score": 2}`, `{"flagged": false, "score": 0.9}`, `null`, `[]`, `"yes"`, `{"flagged": true, "score": 1, "x": {}}`}
+	forms := []string{
+		yes,
+		no,
+		"",
+		`{"flagged": true, "score": 0.5}`,
+		`{"flagged": false, "score": 0.5}`,
+		`{"flagged": true}`,
+		`{"flagged": true, "score": 2}`,
+		`{"flagged": false, "score": 0.9}`,
+		`null`,
+		`[]`,
+		`"yes"`,
+		`{"flagged": true, "score": 1, "x": {}}`,
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		p := &panel{answers: map[string]string{}, fenced: rapid.Bool().Draw(t, "fenced")}
 		var rules []string
@@ -180,17 +197,54 @@ func TestJudgesTogether(t *testing.T) {
 		asked   []string
 		want    map[string]string
 	}{
-		"each its own": {map[string]string{"is a": yes, "is b": no, "is c": `{"flagged": true, "score": 1}`}, rules,
-			[]string{"is a + is b + is c"}, map[string]string{"a": "0.9 true", "b": "0.1 false", "c": "1 true"}},
-		"one is left out": {map[string]string{"is a": yes, "is c": no}, rules, []string{"is a + is b + is c"},
-			map[string]string{"a": "0.9 true", "b": "error: its model has answered about the other rules that it was asked about, and not about this one", "c": "0.1 false"}},
-		"one is wrong": {map[string]string{"is a": yes, "is b": `{"flagged": "no"}`, "is c": no}, rules, []string{"is a + is b + is c"},
-			map[string]string{"a": "0.9 true", "b": `error: its model has not answered with {"flagged": true or false, "score": 0 to 1}`, "c": "0.1 false"}},
-		"one in shadow": {map[string]string{"is a": yes, "is b": no, "is c": no}, modelRule("a", "") + modelRule("b", ", mode: shadow") + modelRule("c", ""),
-			[]string{"is a + is c", "is b"}, map[string]string{"a": "0.9 true", "b": "0.1 false", "c": "0.1 false"}},
+		"each its own": {
+			map[string]string{"is a": yes, "is b": no, "is c": `{"flagged": true, "score": 1}`},
+			rules,
+			[]string{
+				"is a + is b + is c",
+			},
+			map[string]string{"a": "0.9 true", "b": "0.1 false", "c": "1 true"},
+		},
+		"one is left out": {
+			map[string]string{"is a": yes, "is c": no},
+			rules,
+			[]string{"is a + is b + is c"},
+			map[string]string{
+				"a": "0.9 true",
+				"b": "error: its model has answered about the other rules that it was asked about, and not about this one",
+				"c": "0.1 false",
+			},
+		},
+		"one is wrong": {
+			map[string]string{"is a": yes, "is b": `{"flagged": "no"}`, "is c": no},
+			rules,
+			[]string{"is a + is b + is c"},
+			map[string]string{
+				"a": "0.9 true",
+				"b": `error: its model has not answered with {"flagged": true or false, "score": 0 to 1}`,
+				"c": "0.1 false",
+			},
+		},
+		"one in shadow": {
+			map[string]string{"is a": yes, "is b": no, "is c": no},
+			modelRule("a", "") + modelRule("b", ", mode: shadow") + modelRule("c", ""),
+			[]string{
+				"is a + is c",
+				"is b",
+			},
+			map[string]string{"a": "0.9 true", "b": "0.1 false", "c": "0.1 false"},
+		},
 		"one that is sent another text": {map[string]string{"is a": yes, "is b": no, "is c": no},
 			rules + "  - {id: words, stages: [input], detect: {words: [heron]}, action: redact}\n  - {id: d, stages: [input], action: flag, judge: {model: judge, question: is d, sees: original, timeout: 1m, on_error: allow}}",
-			[]string{"is a + is b + is c", "is d"}, map[string]string{"a": "0.9 true", "b": "0.1 false", "c": "0.1 false", "d": `error: its model has not answered with {"flagged": true or false, "score": 0 to 1}`}},
+			[]string{
+				"is a + is b + is c",
+				"is d",
+			}, map[string]string{
+				"a": "0.9 true",
+				"b": "0.1 false",
+				"c": "0.1 false",
+				"d": `error: its model has not answered with {"flagged": true or false, "score": 0 to 1}`,
+			}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &panel{answers: c.answers}
@@ -201,26 +255,65 @@ func TestJudgesTogether(t *testing.T) {
 	}
 }
 
-// An answer about a rule that was not asked about makes all of it no answer: nobody knows what the model
-// has judged.
+// An answer about a rule that was not asked about makes all of it no answer: nobody knows what the
+// model has judged.
 func TestJudgesTogetherOfAnotherRule(t *testing.T) {
-	says := generates(func(_ context.Context, _ *model.Request, yield func(*model.Response, error) bool) {
-		text := fmt.Sprintf(`{"a": %s, "b": %s, "z": %s}`, yes, no, no)
-		yield(&model.Response{Content: genai.NewContentFromText(text, genai.RoleModel), FinishReason: genai.FinishReasonStop}, nil)
-	})
-	p := plug(t, guardrail.Config{Policy: parse(t, "rules:\n"+modelRule("a", "")+modelRule("b", "")), Models: only(says)})
+	says := generates(
+		func(_ context.Context, _ *model.Request, yield func(*model.Response, error) bool) {
+			text := fmt.Sprintf(`{"a": %s, "b": %s, "z": %s}`, yes, no, no)
+			yield(
+				&model.Response{
+					Content:      genai.NewContentFromText(text, genai.RoleModel),
+					FinishReason: genai.FinishReasonStop,
+				},
+				nil,
+			)
+		},
+	)
+	p := plug(
+		t,
+		guardrail.Config{
+			Policy: parse(t, "rules:\n"+modelRule("a", "")+modelRule("b", "")),
+			Models: only(says),
+		},
+	)
 	out, err := p.OnEvent(ctx, invocation(), input("x"))
 	require.NoError(t, err)
-	require.Equal(t, "rule a: its model has answered about a rule that it was not asked about", out.Unchecked)
+	require.Equal(
+		t,
+		"rule a: its model has answered about a rule that it was not asked about",
+		out.Unchecked,
+	)
 	require.Nil(t, out.Replace)
 }
 
 // What is known of some rules is not asked again with the others.
 func TestJudgesTogetherAskOnlyWhatIsNotKnown(t *testing.T) {
 	j := &panel{answers: map[string]string{"is a": yes, "is b": no, "is c": yes}}
-	p := plug(t, guardrail.Config{Policy: parse(t, "rules:\n"+modelRule("a", "")+modelRule("b", ", scope: {user: bob}")+modelRule("c", ", scope: {user: bob}")), Models: only(j.model())})
+	p := plug(
+		t,
+		guardrail.Config{
+			Policy: parse(
+				t,
+				"rules:\n"+modelRule(
+					"a",
+					"",
+				)+modelRule(
+					"b",
+					", scope: {user: bob}",
+				)+modelRule(
+					"c",
+					", scope: {user: bob}",
+				),
+			),
+			Models: only(j.model()),
+		},
+	)
 	for _, user := range []string{"ann", "bob", "bob", "ann"} {
-		inv := &session.Invocation{ID: session.NewID(), Key: session.Key{App: "app", User: user, ID: "s"}}
+		inv := &session.Invocation{
+			ID:  session.NewID(),
+			Key: session.Key{App: "app", User: user, ID: "s"},
+		}
 		_, err := p.OnEvent(ctx, inv, input("x"))
 		require.NoError(t, err)
 	}
@@ -233,10 +326,19 @@ func TestJudgesTogetherHaveTheirOwnTimeouts(t *testing.T) {
 		return "rules:\n  - {id: a, stages: [input], action: flag, judge: {model: judge, question: is a, timeout: 1s, on_error: allow}}\n" +
 			"  - {id: b, stages: [input], action: flag, judge: {model: judge, question: is b, timeout: " + second + ", on_error: allow}}\n"
 	}
-	for second, want := range map[string]time.Duration{"1m": 5 * time.Second, "2s": 2 * time.Second} {
+	for second, want := range map[string]time.Duration{
+		"1m": 5 * time.Second,
+		"2s": 2 * time.Second,
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			j := &panel{answers: map[string]string{"is a": yes, "is b": yes}, wait: 5 * time.Second}
-			p, err := guardrail.New(guardrail.Config{Policy: parse(t, rules(second)), Models: only(j.model()), Log: slog.New(slog.DiscardHandler)})
+			p, err := guardrail.New(
+				guardrail.Config{
+					Policy: parse(t, rules(second)),
+					Models: only(j.model()),
+					Log:    slog.New(slog.DiscardHandler),
+				},
+			)
 			require.NoError(t, err)
 			began := time.Now()
 			out, err := p.OnEvent(ctx, invocation(), input("x"))
@@ -300,19 +402,41 @@ func TestJudgeThreshold(t *testing.T) {
 		threshold, answer string
 		flags             bool
 	}{
-		{"", `{"flagged": true, "score": 0.5}`, true}, {"", `{"flagged": false, "score": 0.49}`, false},
-		{", threshold: 0.8", `{"flagged": true, "score": 0.79}`, false}, {", threshold: 0.8", `{"flagged": true, "score": 0.8}`, true},
-		{", threshold: 0.2", `{"flagged": false, "score": 0.3}`, true}, {", threshold: 1", `{"flagged": true, "score": 1}`, true},
+		{
+			"",
+			`{"flagged": true, "score": 0.5}`,
+			true,
+		}, {"", `{"flagged": false, "score": 0.49}`, false},
+		{
+			", threshold: 0.8",
+			`{"flagged": true, "score": 0.79}`,
+			false,
+		}, {", threshold: 0.8", `{"flagged": true, "score": 0.8}`, true},
+		{
+			", threshold: 0.2",
+			`{"flagged": false, "score": 0.3}`,
+			true,
+		}, {", threshold: 1", `{"flagged": true, "score": 1}`, true},
 	} {
 		j := &panel{answers: map[string]string{"q": c.answer}}
-		p := plug(t, guardrail.Config{Models: only(j.model()), Policy: parse(t,
-			"rules: [{id: a, stages: [input], action: flag, judge: {model: judge, question: q, timeout: 1m, on_error: block"+c.threshold+"}}]")})
+		p := plug(t, guardrail.Config{Models: only(j.model()), Policy: parse(
+			t,
+			"rules: [{id: a, stages: [input], action: flag, judge: {model: judge, question: q, timeout: 1m, on_error: block"+c.threshold+"}}]",
+		)})
 		out, err := p.OnEvent(ctx, invocation(), input("x"))
 		require.NoError(t, err)
 		require.Equal(t, c.flags, out.Replace != nil, "%v", c)
 	}
-	court := answered(t, `{"flagged": true, "findings": [{"start": 0, "end": 1, "score": 0.3}, {"start": 2, "end": 3, "score": 0.7}]}`)
-	s := plug(t, guardrail.Config{Policy: court.rule(t, "stages: [input], action: redact", patient+", threshold: 0.5")})
+	court := answered(
+		t,
+		`{"flagged": true, "findings": [{"start": 0, "end": 1, "score": 0.3}, {"start": 2, "end": 3, "score": 0.7}]}`,
+	)
+	s := plug(
+		t,
+		guardrail.Config{
+			Policy: court.rule(t, "stages: [input], action: redact", patient+", threshold: 0.5"),
+		},
+	)
 	got, _ := offered(t, s, input("a b"))
 	require.Equal(t, "a [FLAGGED]", got.Text(), "of a service, too")
 }

@@ -41,12 +41,19 @@ func TestLabels(t *testing.T) {
 		"who was heard":         part(&genai.Part{AudioTranscription: &genai.Transcription{Text: "hi", SpeakerLabel: token}}),
 		"error code":            {ID: "e", Author: "bot", ErrorCode: token},
 		"finish reason":         {ID: "e", Author: "bot", FinishReason: genai.FinishReason(token)},
-		"role":                  {ID: "e", Author: "bot", Content: &genai.Content{Role: token, Parts: []*genai.Part{{Text: "x"}}}},
-		"input's model":         input(func(e *session.Event) { e.ModelVersion = token }),
-		"input's transfer":      input(func(e *session.Event) { e.Actions.TransferToAgent = token }),
-		"input's call":          input(func(e *session.Event) { e.Content.Parts[0].FunctionCall = &genai.FunctionCall{Name: token} }),
+		"role": {
+			ID:      "e",
+			Author:  "bot",
+			Content: &genai.Content{Role: token, Parts: []*genai.Part{{Text: "x"}}},
+		},
+		"input's model":    input(func(e *session.Event) { e.ModelVersion = token }),
+		"input's transfer": input(func(e *session.Event) { e.Actions.TransferToAgent = token }),
+		"input's call":     input(func(e *session.Event) { e.Content.Parts[0].FunctionCall = &genai.FunctionCall{Name: token} }),
 		"input's answer": input(func(e *session.Event) {
-			e.Content.Parts[0].FunctionResponse = &genai.FunctionResponse{Name: token, Response: map[string]any{"a": "b"}}
+			e.Content.Parts[0].FunctionResponse = &genai.FunctionResponse{
+				Name:     token,
+				Response: map[string]any{"a": "b"},
+			}
 		}),
 		"unknown key":          read(`{"` + token + `":1}`),
 		"unknown action":       read(`{"actions":{"` + token + `":1}}`),
@@ -54,7 +61,17 @@ func TestLabels(t *testing.T) {
 		"unknown key in parts": read(`{"content":{"parts":[{"text":"x","` + token + `":1}]}}`),
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, out := offered(t, quiet(t, with(t, "rules: [{id: s, detect: {secrets: default}, action: redact}, {id: t, stages: [tool_args], trust: untrusted, detect: {words: [x]}, action: flag}]")), e)
+			got, out := offered(
+				t,
+				quiet(
+					t,
+					with(
+						t,
+						"rules: [{id: s, detect: {secrets: default}, action: redact}, {id: t, stages: [tool_args], trust: untrusted, detect: {words: [x]}, action: flag}]",
+					),
+				),
+				e,
+			)
 			require.NotContains(t, inJSON(got)+inJSON(out), token[4:])
 			_, noted := guardrail.NoteOf(got)
 			require.True(t, noted)
@@ -64,22 +81,38 @@ func TestLabels(t *testing.T) {
 
 // The usual labels are no texts: rules about texts as wholes and words are not about them.
 func TestUsualLabels(t *testing.T) {
-	p := quiet(t, with(t, `rules: [{id: w, detect: {words: [stop, model, png, ok, python, image]}, action: block}, {id: t, when: 'not (text contains "heron")', action: block}]`))
+	p := quiet(
+		t,
+		with(
+			t,
+			`rules: [{id: w, detect: {words: [stop, model, png, ok, python, image]}, action: block}, {id: t, when: 'not (text contains "heron")', action: block}]`,
+		),
+	)
 	e := says("bot", &genai.Part{Text: "a heron"})
 	e.FinishReason, e.ModelVersion = genai.FinishReasonStop, "model-1"
-	e.Content.Parts = append(e.Content.Parts, &genai.Part{InlineData: &genai.Blob{MIMEType: "image/png", Data: []byte("x")}})
+	e.Content.Parts = append(
+		e.Content.Parts,
+		&genai.Part{InlineData: &genai.Blob{MIMEType: "image/png", Data: []byte("x")}},
+	)
 	_, out := offered(t, p, e)
 	require.True(t, out.IsZero())
 	e.Content.Parts[1].InlineData.MIMEType = "image/x-photo-1"
-	_, out = offered(t, quiet(t, with(t, `rules: [{id: t, when: 'not (text contains "heron")', action: block}]`)), e)
+	_, out = offered(
+		t,
+		quiet(t, with(t, `rules: [{id: t, when: 'not (text contains "heron")', action: block}]`)),
+		e,
+	)
 	require.True(t, out.IsZero(), "no rule about texts as wholes is about a label")
 }
 
-// A picture in a stream with a type that hides something is not shown, nor is what else a partial event says.
+// A picture in a stream with a type that hides something is not shown, nor is what else a partial
+// event says.
 func TestLabelsOfStreams(t *testing.T) {
 	for name, change := range map[string]func(*session.Event){
 		"type": func(e *session.Event) {
-			e.Content.Parts[0] = &genai.Part{InlineData: &genai.Blob{MIMEType: "image/" + token, Data: []byte("x")}}
+			e.Content.Parts[0] = &genai.Part{
+				InlineData: &genai.Blob{MIMEType: "image/" + token, Data: []byte("x")},
+			}
 		},
 		"role":     func(e *session.Event) { e.Content.Role = token },
 		"code":     func(e *session.Event) { e.ErrorCode = token },
@@ -92,11 +125,15 @@ func TestLabelsOfStreams(t *testing.T) {
 			e.GroundingMetadata = &genai.GroundingMetadata{WebSearchQueries: []string{token}}
 		},
 		"citations": func(e *session.Event) {
-			e.CitationMetadata = &genai.CitationMetadata{Citations: []*genai.Citation{{Title: token}}}
+			e.CitationMetadata = &genai.CitationMetadata{
+				Citations: []*genai.Citation{{Title: token}},
+			}
 		},
 		"part's metadata": func(e *session.Event) { e.Content.Parts[0].PartMetadata = map[string]any{"a": token} },
 		"another part": func(e *session.Event) {
-			e.Content.Parts = append(e.Content.Parts, &genai.Part{FunctionCall: &genai.FunctionCall{Name: token}})
+			e.Content.Parts = append(e.Content.Parts, &genai.Part{
+				FunctionCall: &genai.FunctionCall{Name: token},
+			})
 		},
 	} {
 		e := says("bot", &genai.Part{Text: "a cat. "})

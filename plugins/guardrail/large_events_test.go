@@ -14,7 +14,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// large is events that take minutes where the work is in proportion to the square of what they have.
+// large is events that take minutes where the work is in proportion to the square of what they
+// have.
 func large(t testing.TB) map[string]struct {
 	p *plugin.Plugin
 	e *session.Event
@@ -45,19 +46,40 @@ func large(t testing.TB) map[string]struct {
 		parts = append(parts, &genai.Part{Text: mail}, &genai.Part{})
 	}
 	all := quiet(t, guardrail.Config{})
-	window := quiet(t, with(t, "rules: [{id: a, detect: {pii: [EMAIL_ADDRESS]}, action: redact, window: session}]"))
+	window := quiet(
+		t,
+		with(
+			t,
+			"rules: [{id: a, detect: {pii: [EMAIL_ADDRESS]}, action: redact, window: session}]",
+		),
+	)
 	return map[string]struct {
 		p *plugin.Plugin
 		e *session.Event
 	}{
-		"8000 keys":                          {all, args(map[string]any{"a": keys})},
-		"400 KB of JSON":                     {all, args(map[string]any{"a": asJSON(mails(28000))})},
-		"400 KB in a string of JSON":         {all, args(map[string]any{"a": asJSON([]string{strings.Join(mails(28000), " ")})})},
-		"512 KB with an invisible character": {all, says("bot", &genai.Part{Text: strings.Repeat("ann@example.com ", 32<<10) + "\u200b"})},
-		"512 KB, every other in disguise":    {all, says("bot", &genai.Part{Text: strings.Repeat("ann@example.com bo\u200bb@example.com ", 15<<10)})},
-		"2000 short values in a window":      {window, args(map[string]any{"a": values})},
-		"a text in 8000 parts":               {all, says("bot", parts...)},
-		"a text in 8000 parts in a window":   {window, says("bot", parts...)},
+		"8000 keys": {all, args(map[string]any{"a": keys})},
+		"400 KB of JSON": {
+			all,
+			args(map[string]any{"a": asJSON(mails(28000))}),
+		},
+		"400 KB in a string of JSON": {
+			all,
+			args(map[string]any{"a": asJSON([]string{strings.Join(mails(28000), " ")})}),
+		},
+		"512 KB with an invisible character": {
+			all,
+			says("bot", &genai.Part{Text: strings.Repeat("ann@example.com ", 32<<10) + "\u200b"}),
+		},
+		"512 KB, every other in disguise": {
+			all,
+			says(
+				"bot",
+				&genai.Part{Text: strings.Repeat("ann@example.com bo\u200bb@example.com ", 15<<10)},
+			),
+		},
+		"2000 short values in a window":    {window, args(map[string]any{"a": values})},
+		"a text in 8000 parts":             {all, says("bot", parts...)},
+		"a text in 8000 parts in a window": {window, says("bot", parts...)},
 	}
 }
 

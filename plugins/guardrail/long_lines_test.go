@@ -9,7 +9,8 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
-// What a regular expression matches is found wherever it stands in a long line, in the whole and in a stream.
+// What a regular expression matches is found wherever it stands in a long line, in the whole and in
+// a stream.
 func TestExpressionsInLongLines(t *testing.T) {
 	p := with(t, `rules: [{id: r, detect: {regexp: {EMPLOYEE: '\bE-\d{6}\b'}}, action: redact}]`)
 	for _, at := range []int{0, 3000, 3066, 3070, 4080, 4090, 4094, 6140, 8190, 12280} {

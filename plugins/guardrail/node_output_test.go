@@ -10,18 +10,31 @@ import (
 
 // ended returns the event that ends a node's run with an output.
 func ended(output any) *session.Event {
-	return &session.Event{Author: "desk", Output: output, NodeInfo: &session.NodeInfo{Path: "desk@i/sort@1", Ended: true}}
+	return &session.Event{
+		Author:   "desk",
+		Output:   output,
+		NodeInfo: &session.NodeInfo{Path: "desk@i/sort@1", Ended: true},
+	}
 }
 
-// The output of a workflow's node is judged by the rules about agents' texts and by those about tools' answers. What is
-// left has the shape that it had, and the event still ends the run.
+// The output of a workflow's node is judged by the rules about agents' texts and by those about
+// tools' answers. What is left has the shape that it had, and the event still ends the run.
 func TestOutputOfANode(t *testing.T) {
 	const card = "4111111111111111"
 	for _, stage := range []string{"output", "tool_result"} {
-		p := quiet(t, with(t, `rules: [{id: c, stages: [`+stage+`], detect: {pii: [CREDIT_CARD]}, action: redact}]`))
+		p := quiet(
+			t,
+			with(
+				t,
+				`rules: [{id: c, stages: [`+stage+`], detect: {pii: [CREDIT_CARD]}, action: redact}]`,
+			),
+		)
 		for name, c := range map[string]struct{ output, want any }{
 			"a text": {"pay with " + card, "pay with [CREDIT_CARD]"},
-			"a list": {[]any{1.0, nil, []any{card, true}}, []any{1.0, nil, []any{"[CREDIT_CARD]", true}}},
+			"a list": {
+				[]any{1.0, nil, []any{card, true}},
+				[]any{1.0, nil, []any{"[CREDIT_CARD]", true}},
+			},
 			"an object": {map[string]any{"a": map[string]any{"b": card, "n": 0.0}, "c": []any{}},
 				map[string]any{"a": map[string]any{"b": "[CREDIT_CARD]", "n": 0.0}, "c": []any{}}},
 		} {
@@ -39,7 +52,13 @@ func TestOutputOfANode(t *testing.T) {
 		}
 
 		// A blocked output is no output: a refusal takes the place of the event.
-		p = quiet(t, with(t, `rules: [{id: c, stages: [`+stage+`], detect: {pii: [CREDIT_CARD]}, action: block}]`))
+		p = quiet(
+			t,
+			with(
+				t,
+				`rules: [{id: c, stages: [`+stage+`], detect: {pii: [CREDIT_CARD]}, action: block}]`,
+			),
+		)
 		_, out := offered(t, p, ended([]any{card}))
 		require.True(t, out.Withhold && out.Stop, stage)
 		require.Nil(t, out.Emit[0].NodeInfo)
@@ -47,7 +66,13 @@ func TestOutputOfANode(t *testing.T) {
 	}
 
 	// Rules of other stages are not about it.
-	p := quiet(t, with(t, `rules: [{id: c, stages: [input, tool_args, summary], detect: {pii: [CREDIT_CARD]}, action: block}]`))
+	p := quiet(
+		t,
+		with(
+			t,
+			`rules: [{id: c, stages: [input, tool_args, summary], detect: {pii: [CREDIT_CARD]}, action: block}]`,
+		),
+	)
 	_, out := offered(t, p, ended(card))
 	require.False(t, out.Withhold)
 }

@@ -32,7 +32,8 @@ func drawParts(r *rapid.T) []*genai.Part {
 // joined are parts as a model's whole answer has them: texts that come one after the other are one.
 func joined(parts []*genai.Part) (whole []*genai.Part) {
 	for _, p := range parts {
-		if n := len(whole); n > 0 && p.Text != "" && whole[n-1].Text != "" && whole[n-1].Thought == p.Thought {
+		if n := len(whole); n > 0 && p.Text != "" && whole[n-1].Text != "" &&
+			whole[n-1].Thought == p.Thought {
 			whole[n-1] = &genai.Part{Text: whole[n-1].Text + p.Text, Thought: p.Thought}
 			continue
 		}
@@ -41,12 +42,15 @@ func joined(parts []*genai.Part) (whole []*genai.Part) {
 	return whole
 }
 
-// Whatever comes in a stream, and however it ends, what was shown of what is said, and of what is thought, is a beginning
-// of what is kept of it.
+// Whatever comes in a stream, and however it ends, what was shown of what is said, and of what is
+// thought, is a beginning of what is kept of it.
 func TestPartsStreamedEqualWhole(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		drawn, _ := drawPolicy(r)
-		p := quiet(t, guardrail.Config{Policy: drawn, Key: []byte("a key of sixteen bytes, and more")})
+		p := quiet(
+			t,
+			guardrail.Config{Policy: drawn, Key: []byte("a key of sixteen bytes, and more")},
+		)
 		inv := &session.Invocation{ID: "i", Key: key}
 		var parts []*genai.Part
 		var said, thought string
@@ -75,7 +79,9 @@ func TestPartsStreamedEqualWhole(t *testing.T) {
 			e.ErrorCode, e.ErrorMessage = model.Failed, pieces.Draw(r, "message")
 		}
 		if rapid.Bool().Draw(r, "grounded") {
-			e.GroundingMetadata = &genai.GroundingMetadata{GroundingChunks: []*genai.GroundingChunk{{}}}
+			e.GroundingMetadata = &genai.GroundingMetadata{
+				GroundingChunks: []*genai.GroundingChunk{{}},
+			}
 		}
 		out, err := p.OnEvent(ctx, inv, e)
 		require.NoError(r, err)
@@ -97,7 +103,13 @@ func TestPartsStreamedEqualWhole(t *testing.T) {
 // A text that breaks off is judged behind what was before it, and not behind itself.
 func TestBrokenOffInAWindow(t *testing.T) {
 	for _, window := range []string{"part", "turn", "session"} {
-		p := quiet(t, with(t, "rules: [{id: s, detect: {words: [blue heron blue egret]}, action: redact, window: "+window+"}]"))
+		p := quiet(
+			t,
+			with(
+				t,
+				"rules: [{id: s, detect: {words: [blue heron blue egret]}, action: redact, window: "+window+"}]",
+			),
+		)
 		e := says("bot", &genai.Part{Text: "heron blue"})
 		e.ErrorCode = model.Failed
 		got, _ := offered(t, p, e)

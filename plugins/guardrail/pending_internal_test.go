@@ -17,7 +17,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A walk that panics leaves no question behind: what was asked is cancelled, of rules in shadow too, and has come back.
+// A walk that panics leaves no question behind: what was asked is cancelled, of rules in shadow
+// too, and has come back.
 func TestPanicInAWalkLeavesNoQuestion(t *testing.T) {
 	var asked, cancelled atomic.Int32
 	came := make(chan struct{}, 2)

@@ -41,10 +41,15 @@ func TestReload(t *testing.T) {
 	write(`rules: [{id: a, detect: {words: [two]}, actoin: redact}]`)
 	require.Equal(t, []string{"user: one [WORD]", "bot: 4"}, s.run("one two"))
 	require.Contains(t, s.log.String(), "the one before it stays in force")
-	require.Contains(t, s.log.String(), `p.yaml:1:41: unknown key \"actoin\"; did you mean \"action\"?`)
+	require.Contains(
+		t,
+		s.log.String(),
+		`p.yaml:1:41: unknown key \"actoin\"; did you mean \"action\"?`,
+	)
 }
 
-// A file that is no policy is told with each run, and so is one that is gone; one that is mended counts.
+// A file that is no policy is told with each run, and so is one that is gone; one that is mended
+// counts.
 func TestReloadSaysWhichPolicyHolds(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "p.yaml")
 	at := time.Now()
@@ -60,10 +65,26 @@ func TestReloadSaysWhichPolicyHolds(t *testing.T) {
 		says, want string
 	}{
 		{func() {}, ``, "user: [WORD]"},
-		{func() { write("") }, `there are no rules, so the policy would let everything pass`, "user: [WORD]"},
-		{func() {}, `the policy is still wrong, or gone; the one before it is in force`, "user: [WORD]"},
-		{func() { require.NoError(t, os.Remove(file)) }, `the one before it stays in force`, "user: [WORD]"},
-		{func() { write(`rules: [{id: a, detect: {words: [two]}, action: redact}]`) }, `the policy was reloaded`, "user: one"},
+		{
+			func() { write("") },
+			`there are no rules, so the policy would let everything pass`,
+			"user: [WORD]",
+		},
+		{
+			func() {},
+			`the policy is still wrong, or gone; the one before it is in force`,
+			"user: [WORD]",
+		},
+		{
+			func() { require.NoError(t, os.Remove(file)) },
+			`the one before it stays in force`,
+			"user: [WORD]",
+		},
+		{
+			func() { write(`rules: [{id: a, detect: {words: [two]}, action: redact}]`) },
+			`the policy was reloaded`,
+			"user: one",
+		},
 	} {
 		s.log.Reset()
 		c.change()
@@ -72,7 +93,8 @@ func TestReloadSaysWhichPolicyHolds(t *testing.T) {
 	}
 }
 
-// A file that is included anew and is wrong is looked at again, though the policy's own file stays as it is.
+// A file that is included anew and is wrong is looked at again, though the policy's own file stays
+// as it is.
 func TestReloadOfAFileThatIsIncludedAnew(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "p.yaml")
@@ -84,7 +106,10 @@ func TestReloadOfAFileThatIsIncludedAnew(t *testing.T) {
 	require.Equal(t, "user: [WORD] two", s.run("one two")[0])
 
 	write("more.yaml", `rules: [{id: b, detect: {words: [two]}, actoin: redact}]`)
-	write("p.yaml", `{include: [more.yaml], rules: [{id: a, detect: {words: [one]}, action: redact}]}`)
+	write(
+		"p.yaml",
+		`{include: [more.yaml], rules: [{id: a, detect: {words: [one]}, action: redact}]}`,
+	)
 	require.Equal(t, "user: [WORD] two", s.run("one two")[0])
 
 	write("more.yaml", `rules: [{id: b, detect: {words: [two]}, action: redact}]`)

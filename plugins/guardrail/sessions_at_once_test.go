@@ -31,16 +31,25 @@ func (echo) Generate(_ context.Context, req *model.Request) iter.Seq2[*model.Res
 	return func(yield func(*model.Response, error) bool) {
 		last := req.Contents[len(req.Contents)-1]
 		for _, chunk := range strings.SplitAfter(last.Parts[0].Text, "") {
-			if !yield(&model.Response{Content: genai.NewContentFromText(chunk, genai.RoleModel), Partial: true}, nil) {
+			if !yield(
+				&model.Response{
+					Content: genai.NewContentFromText(chunk, genai.RoleModel),
+					Partial: true,
+				},
+				nil,
+			) {
 				return
 			}
 		}
-		yield(&model.Response{Content: &genai.Content{Role: genai.RoleModel, Parts: last.Parts}}, nil)
+		yield(
+			&model.Response{Content: &genai.Content{Role: genai.RoleModel, Parts: last.Parts}},
+			nil,
+		)
 	}
 }
 
-// Sessions at once, under one plugin, while its policy changes: each run is held to one policy from its beginning to
-// its end, and a policy that is wrong changes nothing.
+// Sessions at once, under one plugin, while its policy changes: each run is held to one policy from
+// its beginning to its end, and a policy that is wrong changes nothing.
 func TestSessionsAtOnce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "p.yaml")
 	at := time.Now()
@@ -51,13 +60,21 @@ func TestSessionsAtOnce(t *testing.T) {
 		require.NoError(t, os.Chtimes(other, at, at))
 		require.NoError(t, os.Rename(other, file))
 	}
-	policies := []string{`rules: [{id: a, stages: [output], detect: {words: [one]}, action: redact}]`, `rules: [{id: b, stages: [output], detect: {words: [two]}, action: redact}]`, `rules: [{id: c, acton: redact}]`}
+	policies := []string{
+		`rules: [{id: a, stages: [output], detect: {words: [one]}, action: redact}]`,
+		`rules: [{id: b, stages: [output], detect: {words: [two]}, action: redact}]`,
+		`rules: [{id: c, acton: redact}]`,
+	}
 	write(policies[0])
 	bot, err := llm.New(llm.Config{Name: "bot", Model: echo{}})
 	require.NoError(t, err)
-	p, err := guardrail.New(guardrail.Config{File: file, Reload: true, Log: slog.New(slog.DiscardHandler)})
+	p, err := guardrail.New(
+		guardrail.Config{File: file, Reload: true, Log: slog.New(slog.DiscardHandler)},
+	)
 	require.NoError(t, err)
-	r, err := runner.New(runner.Options{Agent: bot, Sessions: memory.New(), Plugins: []*plugin.Plugin{p}})
+	r, err := runner.New(
+		runner.Options{Agent: bot, Sessions: memory.New(), Plugins: []*plugin.Plugin{p}},
+	)
 	require.NoError(t, err)
 	var running sync.WaitGroup
 	errs := make(chan error, 8)
@@ -65,7 +82,14 @@ func TestSessionsAtOnce(t *testing.T) {
 		running.Go(func() {
 			for range 20 {
 				shown, whole := "", ""
-				for e, err := range r.Run(ctx, session.Key{App: "app", User: "ann", ID: fmt.Sprint(n)}, session.Message("one two. "), session.RunConfig{Create: true, Streaming: session.SSE}) {
+				for e, err := range r.Run(ctx, session.Key{
+					App:  "app",
+					User: "ann",
+					ID:   fmt.Sprint(n),
+				}, session.Message("one two. "), session.RunConfig{
+					Create:    true,
+					Streaming: session.SSE,
+				}) {
 					switch {
 					case err != nil:
 						errs <- err

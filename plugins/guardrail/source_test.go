@@ -69,30 +69,38 @@ func (s *shelf) counts() (hits, unread int) {
 	return s.hits, s.unread
 }
 
-// A policy is loaded from an address, and asked for again while runs go on. What is wrong there leaves the
-// one before it in force, and the log says which that is.
+// A policy is loaded from an address, and asked for again while runs go on. What is wrong there
+// leaves the one before it in force, and the log says which that is.
 func TestPolicyFromAnAddress(t *testing.T) {
 	const one = `{release: one, rules: [{id: a, detect: {words: [heron]}, action: redact}]}`
 	const two = `{release: two, rules: [{id: a, detect: {words: [egret]}, action: redact}]}`
 	shelf := newShelf(t, one)
 	var clock sync.Mutex
 	now := time.Now()
-	s := stage(t, guardrail.Config{File: shelf.URL + "/p.yaml", Reload: true, Now: func() time.Time {
-		clock.Lock()
-		defer clock.Unlock()
-		return now
-	}}, slices.Repeat([]any{"ok"}, 1000)...)
+	s := stage(
+		t,
+		guardrail.Config{File: shelf.URL + "/p.yaml", Reload: true, Now: func() time.Time {
+			clock.Lock()
+			defer clock.Unlock()
+			return now
+		}},
+		slices.Repeat([]any{"ok"}, 1000)...)
 	run := func(text string) string { return s.run(text)[0] }
 	later := func() { // looks again, and waits until that is done
 		clock.Lock()
 		now = now.Add(time.Minute)
 		clock.Unlock()
 		before, _ := shelf.counts()
-		require.Eventually(t, func() bool { // a run does not look while the look before it has not ended
-			run("x")
-			hits, _ := shelf.counts()
-			return hits > before
-		}, time.Minute, 100*time.Millisecond)
+		require.Eventually(
+			t,
+			func() bool { // a run does not look while the look before it has not ended
+				run("x")
+				hits, _ := shelf.counts()
+				return hits > before
+			},
+			time.Minute,
+			100*time.Millisecond,
+		)
 	}
 	require.Equal(t, "user: a [WORD], an egret", run("a heron, an egret"))
 	hits, _ := shelf.counts()
@@ -104,7 +112,12 @@ func TestPolicyFromAnAddress(t *testing.T) {
 
 	shelf.put(two, `"2"`)
 	later()
-	require.Eventually(t, func() bool { return run("a heron, an egret") == "user: a heron, an [WORD]" }, time.Minute, 10*time.Millisecond)
+	require.Eventually(
+		t,
+		func() bool { return run("a heron, an egret") == "user: a heron, an [WORD]" },
+		time.Minute,
+		10*time.Millisecond,
+	)
 	for _, wrong := range []string{"", "rules: [{id: a, actoin: flag}]"} {
 		shelf.put(wrong, `"3"`)
 		later()
@@ -126,8 +139,8 @@ func TestPolicyFromAnAddress(t *testing.T) {
 	}, policyRecords(t, s.log.String()))
 }
 
-// policyRecords returns what a log says of the policy that is in force: level, release and message, with the
-// part of an error that a reader looks for. What is said again is said once.
+// policyRecords returns what a log says of the policy that is in force: level, release and message,
+// with the part of an error that a reader looks for. What is said again is said once.
 func policyRecords(t *testing.T, log string) (list []string) {
 	reason := regexp.MustCompile(`HTTP status \d+|unknown key "\w+"|context deadline exceeded`)
 	for line := range strings.Lines(log) {
@@ -151,7 +164,12 @@ func policyRecords(t *testing.T, log string) (list []string) {
 func TestTheRunThatAsksWaits(t *testing.T) {
 	shelf := newShelf(t, `rules: [{id: a, detect: {words: [heron]}, action: redact}]`)
 	now := time.Now()
-	s := stage(t, guardrail.Config{File: shelf.URL, Reload: true, Now: func() time.Time { return now }}, "1", "2")
+	s := stage(
+		t,
+		guardrail.Config{File: shelf.URL, Reload: true, Now: func() time.Time { return now }},
+		"1",
+		"2",
+	)
 	require.Equal(t, "user: a [WORD]", s.run("a heron")[0])
 	shelf.put(`rules: [{id: a, detect: {words: [egret]}, action: redact}]`, `"2"`)
 	now = now.Add(time.Minute)
@@ -171,14 +189,20 @@ func TestAnAddressThatHangs(t *testing.T) {
 	defer server.Close()
 	defer close(hangs)
 	now := time.Now()
-	s := stage(t, guardrail.Config{File: server.URL, Reload: true, Now: func() time.Time { return now }}, "1", "2")
+	s := stage(
+		t,
+		guardrail.Config{File: server.URL, Reload: true, Now: func() time.Time { return now }},
+		"1",
+		"2",
+	)
 	now = now.Add(time.Minute)
 	require.Equal(t, "user: a [WORD]", s.run("a heron")[0])
 	require.NoError(t, s.runner.Close(ctx))
 	require.Equal(t, []string{"INFO  the policy is in force"}, policyRecords(t, s.log.String()))
 }
 
-// An address that says "not modified" to somebody who has nothing, or that points elsewhere, has no policy.
+// An address that says "not modified" to somebody who has nothing, or that points elsewhere, has no
+// policy.
 func TestAddressesWithoutAPolicy(t *testing.T) {
 	for status, want := range map[int]string{
 		http.StatusNotModified: "HTTP status 304",
@@ -244,7 +268,11 @@ rules:
 	})
 	require.Equal(t, events[0].InvocationID, first.Invocation)
 	require.WithinDuration(t, time.Now(), first.Time, time.Hour)
-	require.Equal(t, []any{"bot", "b", policy.Allow, policy.Block}, []any{lines[1].Agent, lines[1].Rule, lines[1].Action, lines[1].Would})
+	require.Equal(
+		t,
+		[]any{"bot", "b", policy.Allow, policy.Block},
+		[]any{lines[1].Agent, lines[1].Rule, lines[1].Action, lines[1].Would},
+	)
 	require.Equal(t, []any{"on_error", policy.Allow}, []any{lines[2].Rule, lines[2].Action})
 	require.Contains(t, lines[2].Error, "rule c: when: it cannot be computed")
 	n, _ := guardrail.NoteOf(events[0])
@@ -259,7 +287,10 @@ func TestDecisionsAreWrittenOfJudgesThatFail(t *testing.T) {
 rules:
   - {id: lenient, stages: [input, tool_args], judge: {model: judge, question: lenient, timeout: 1m, on_error: allow}, action: block}
   - {id: strict, stages: [output], judge: {model: judge, question: strict, timeout: 1m, on_error: block}, action: flag}
-`)}, []*genai.Part{{FunctionCall: call("fetch", nil)}, {FunctionCall: call("send", map[string]any{"to": "a@b"})}}, "Good morning.")
+`)}, []*genai.Part{
+		{FunctionCall: call("fetch", nil)},
+		{FunctionCall: call("send", map[string]any{"to": "a@b"})},
+	}, "Good morning.")
 	s.run("hello")
 	require.NoError(t, s.runner.Close(ctx))
 

@@ -18,9 +18,13 @@ import (
 	"github.com/plughook/plughook/session/store"
 )
 
-// streamed offers a text in chunks, and then whole, and returns what is shown after each chunk, and what the whole event
-// has become. It fails if what was shown is not a beginning of that.
-func streamed(t require.TestingT, p *plugin.Plugin, chunks ...string) (shown []string, whole string) {
+// streamed offers a text in chunks, and then whole, and returns what is shown after each chunk, and
+// what the whole event has become. It fails if what was shown is not a beginning of that.
+func streamed(
+	t require.TestingT,
+	p *plugin.Plugin,
+	chunks ...string,
+) (shown []string, whole string) {
 	inv := &session.Invocation{ID: "i", Key: key}
 	all := ""
 	for _, chunk := range chunks {
@@ -68,7 +72,12 @@ rules:
   - {id: urls, detect: {urls: {allow: ["*.com"]}}, action: hash}
   - {id: words, detect: {words: [account number, please]}, action: redact}
 `))
-	for _, name := range []string{"guardrail/pii-dev.jsonl", "guardrail/secrets-dev.jsonl.gz", "guardrail/benign-dev.jsonl", "guardrail/attacks-dev.jsonl"} {
+	for _, name := range []string{
+		"guardrail/pii-dev.jsonl",
+		"guardrail/secrets-dev.jsonl.gz",
+		"guardrail/benign-dev.jsonl",
+		"guardrail/attacks-dev.jsonl",
+	} {
 		t.Run(name, func(t *testing.T) {
 			texts := detecttest.Texts(detecttest.Development(t, name))
 			every := 1
@@ -85,7 +94,13 @@ rules:
 }
 
 func TestStreamsHoldBackLittle(t *testing.T) {
-	p := quiet(t, with(t, `rules: [{id: s, detect: {secrets: default}, action: mask}, {id: p, detect: {pii: default}, action: mask}]`)) // a mask is as long
+	p := quiet(
+		t,
+		with(
+			t,
+			`rules: [{id: s, detect: {secrets: default}, action: mask}, {id: p, detect: {pii: default}, action: mask}]`,
+		),
+	) // a mask is as long
 	texts := detecttest.Texts(detecttest.Development(t, "guardrail/pii-dev.jsonl"))
 	var held []int
 	for i := 0; i < len(texts); i += 5 {
@@ -107,13 +122,61 @@ func TestStreamsHoldBackLittle(t *testing.T) {
 func TestStreamedEqualsWholeOfAnyText(t *testing.T) {
 	policies := []*plugin.Plugin{
 		quiet(t, guardrail.Config{}),
-		quiet(t, with(t, `rules: [{id: a, detect: {regexp: {A: 'a+b', B: '\d\d$'}}, action: {A: redact, B: mask}}, {id: w, detect: {words: [aab, 12 a]}, action: hash}]`)),
-		quiet(t, with(t, `rules: [{id: u, detect: {urls: {allow: [192.168.1.1]}}, action: redact}]`)),
-		quiet(t, with(t, `rules: [{id: t, when: 'text contains "b"', detect: {words: [a]}, action: redact}]`)),
+		quiet(
+			t,
+			with(
+				t,
+				`rules: [{id: a, detect: {regexp: {A: 'a+b', B: '\d\d$'}}, action: {A: redact, B: mask}}, {id: w, detect: {words: [aab, 12 a]}, action: hash}]`,
+			),
+		),
+		quiet(
+			t,
+			with(t, `rules: [{id: u, detect: {urls: {allow: [192.168.1.1]}}, action: redact}]`),
+		),
+		quiet(
+			t,
+			with(
+				t,
+				`rules: [{id: t, when: 'text contains "b"', detect: {words: [a]}, action: redact}]`,
+			),
+		),
 	}
-	pieces := rapid.SampledFrom([]string{"a", "b", "ab", " ", "\n", "12", "4111 1111 1111 1111", "ann@example.com", "@", "-----BEGIN RSA PRIVATE KEY-----\n", "MIIEpAIBAAKCAQEA", "aGVyb24gYXQgYW5uQGV4YW1wbGUuY29t",
-		"\u200b", "а", "%61", "&#97;", "password: ", "hunter2hunter2", "\xff", "é", "https://", "192.168.", "1.1",
-		"+49 30 1234567", "(415) 555-0132", "1 2 3 4 5 6 7 8 9 0", "(", "&#5", "&", "%3", "\\u003", "5"})
+	pieces := rapid.SampledFrom(
+		[]string{
+			"a",
+			"b",
+			"ab",
+			" ",
+			"\n",
+			"12",
+			"4111 1111 1111 1111",
+			"ann@example.com",
+			"@",
+			"-----BEGIN RSA PRIVATE KEY-----\n",
+			"MIIEpAIBAAKCAQEA",
+			"aGVyb24gYXQgYW5uQGV4YW1wbGUuY29t",
+			"\u200b",
+			"а",
+			"%61",
+			"&#97;",
+			"password: ",
+			"hunter2hunter2",
+			"\xff",
+			"é",
+			"https://",
+			"192.168.",
+			"1.1",
+			"+49 30 1234567",
+			"(415) 555-0132",
+			"1 2 3 4 5 6 7 8 9 0",
+			"(",
+			"&#5",
+			"&",
+			"%3",
+			"\\u003",
+			"5",
+		},
+	)
 	rapid.Check(t, func(r *rapid.T) {
 		chunks := rapid.SliceOfN(pieces, 1, 30).Draw(r, "chunks")
 		streamed(r, rapid.SampledFrom(policies).Draw(r, "policy"), chunks...)
@@ -127,17 +190,50 @@ func TestStreamedConversations(t *testing.T) {
 		want  []string
 	}{
 		"redacted": {`rules: [{id: r, detect: {words: [blue heron]}, action: redact}]`,
-			[]any{[]string{"a bl", "ue her", "on fl", "ies"}}, []string{"user: 1", "bot:… a ", "bot:… [WORD] ", "bot:… flies", "bot: a [WORD] flies"}},
-		"blocked, with nothing shown of it": {`rules: [{id: r, detect: {words: [blue heron]}, action: block, message: No birds.}]`,
-			[]any{[]string{"a bl", "ue her", "on fl", "ies"}}, []string{"user: 1", "bot:… a ", "plugin/guardrail: No birds. [DENIED]"}},
-		"blocked at the end": {`rules: [{id: r, detect: {words: [blue heron]}, action: block, message: No birds.}]`,
-			[]any{[]string{"a bl", "ue heron"}}, []string{"user: 1", "bot:… a ", "plugin/guardrail: No birds. [DENIED]"}},
-		"too long": {`rules: [{id: r, stages: [output], detect: {length: {bytes: 5}}, action: block, message: Too long.}]`,
-			[]any{[]string{"a ca", "t ru", "ns"}}, []string{"user: 1", "bot:… a ca", "plugin/guardrail: Too long. [DENIED]"}},
-		"judged as a whole": {`rules: [{id: r, stages: [output], when: 'text endsWith "s"', action: block, message: No.}]`,
-			[]any{[]string{"a cat ", "runs"}}, []string{"user: 1", "plugin/guardrail: No. [DENIED]"}},
-		"shadow shows all": {`rules: [{id: r, mode: shadow, detect: {words: [cat]}, action: block}]`,
-			[]any{[]string{"a cat. ", "It runs."}}, []string{"user: 1", "bot:… a cat. ", "bot:… It runs.", "bot: a cat. It runs."}},
+			[]any{
+				[]string{"a bl", "ue her", "on fl", "ies"},
+			}, []string{
+				"user: 1",
+				"bot:… a ",
+				"bot:… [WORD] ",
+				"bot:… flies",
+				"bot: a [WORD] flies",
+			}},
+		"blocked, with nothing shown of it": {
+			`rules: [{id: r, detect: {words: [blue heron]}, action: block, message: No birds.}]`,
+			[]any{
+				[]string{"a bl", "ue her", "on fl", "ies"},
+			},
+			[]string{"user: 1", "bot:… a ", "plugin/guardrail: No birds. [DENIED]"},
+		},
+		"blocked at the end": {
+			`rules: [{id: r, detect: {words: [blue heron]}, action: block, message: No birds.}]`,
+			[]any{
+				[]string{"a bl", "ue heron"},
+			},
+			[]string{"user: 1", "bot:… a ", "plugin/guardrail: No birds. [DENIED]"},
+		},
+		"too long": {
+			`rules: [{id: r, stages: [output], detect: {length: {bytes: 5}}, action: block, message: Too long.}]`,
+			[]any{
+				[]string{"a ca", "t ru", "ns"},
+			},
+			[]string{"user: 1", "bot:… a ca", "plugin/guardrail: Too long. [DENIED]"},
+		},
+		"judged as a whole": {
+			`rules: [{id: r, stages: [output], when: 'text endsWith "s"', action: block, message: No.}]`,
+			[]any{
+				[]string{"a cat ", "runs"},
+			},
+			[]string{"user: 1", "plugin/guardrail: No. [DENIED]"},
+		},
+		"shadow shows all": {
+			`rules: [{id: r, mode: shadow, detect: {words: [cat]}, action: block}]`,
+			[]any{
+				[]string{"a cat. ", "It runs."},
+			},
+			[]string{"user: 1", "bot:… a cat. ", "bot:… It runs.", "bot: a cat. It runs."},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, c.want, stage(t, with(t, c.rules), c.model...).run("1"))
@@ -145,13 +241,18 @@ func TestStreamedConversations(t *testing.T) {
 	}
 }
 
-// What is said is one text, and what is thought another, whatever comes between; a call in a stream is not shown before it
-// is whole.
+// What is said is one text, and what is thought another, whatever comes between; a call in a stream
+// is not shown before it is whole.
 func TestStreamOfSeveralParts(t *testing.T) {
 	p := quiet(t, with(t, `rules: [{id: r, detect: {words: [blue heron]}, action: redact}]`))
 	inv := &session.Invocation{ID: "i", Key: key}
 	offer := func(parts ...*genai.Part) string {
-		e := &session.Event{ID: "e", Author: "bot", Partial: true, Content: &genai.Content{Role: genai.RoleModel, Parts: parts}}
+		e := &session.Event{
+			ID:      "e",
+			Author:  "bot",
+			Partial: true,
+			Content: &genai.Content{Role: genai.RoleModel, Parts: parts},
+		}
 		out, err := p.OnEvent(ctx, inv, e)
 		require.NoError(t, err)
 		if out.Withhold {
@@ -164,16 +265,32 @@ func TestStreamOfSeveralParts(t *testing.T) {
 	}
 	require.Equal(t, "", offer(&genai.Part{Text: "blue"}))
 	require.Equal(t, ": a ", offer(&genai.Part{Text: "a blue", Thought: true}))
-	require.Equal(t, ": [WORD] flies", offer(&genai.Part{FunctionCall: call("fetch", nil)}, &genai.Part{Text: " heron flies"}, &genai.Part{FunctionCall: call("fetch", nil)}))
+	require.Equal(
+		t,
+		": [WORD] flies",
+		offer(
+			&genai.Part{FunctionCall: call("fetch", nil)},
+			&genai.Part{Text: " heron flies"},
+			&genai.Part{FunctionCall: call("fetch", nil)},
+		),
+	)
 	require.Equal(t, ": blue", offer(&genai.Part{Text: "berry ", Thought: true})[:6])
 }
 
 // What a partial event has under keys that are not known here is judged as that of a whole one.
 func TestUnknownKeysOfPartialEvents(t *testing.T) {
 	for _, partial := range []string{"false", "true"} {
-		e, err := store.Decode([]byte(`{"id":"x","author":"bot","partial":`+partial+`,"content":{"role":"model","parts":[{"text":"hi there. ","newKey":"ann@b.example"}]}}`), 0)
+		e, err := store.Decode(
+			[]byte(
+				`{"id":"x","author":"bot","partial":`+partial+`,"content":{"role":"model","parts":[{"text":"hi there. ","newKey":"ann@b.example"}]}}`,
+			),
+			0,
+		)
 		require.NoError(t, err)
-		out, err := quiet(t, with(t, `rules: [{id: r, detect: {pii: [EMAIL_ADDRESS]}, action: redact}]`)).OnEvent(ctx, &session.Invocation{ID: "i", Key: key}, e)
+		out, err := quiet(
+			t,
+			with(t, `rules: [{id: r, detect: {pii: [EMAIL_ADDRESS]}, action: redact}]`),
+		).OnEvent(ctx, &session.Invocation{ID: "i", Key: key}, e)
 		require.NoError(t, err)
 		require.True(t, out.Withhold || out.Replace != nil)
 		require.NotContains(t, inJSON(out.Replace), "ann@b.example")

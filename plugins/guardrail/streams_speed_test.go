@@ -49,15 +49,33 @@ func streamTexts(size int) map[string]string {
 				r.IntN(10000), r.IntN(10000), r.IntN(10000), r.IntN(100))
 		}),
 		"phones": fill(func() string {
-			return fmt.Sprintf("+49 %d %d, (%03d) %03d-%04d; ", r.IntN(1000), r.IntN(1e7), r.IntN(1000),
-				r.IntN(1000), r.IntN(10000))
+			return fmt.Sprintf(
+				"+49 %d %d, (%03d) %03d-%04d; ",
+				r.IntN(1000),
+				r.IntN(1e7),
+				r.IntN(1000),
+				r.IntN(1000),
+				r.IntN(10000),
+			)
 		}),
 		"floats": fill(func() string {
 			return fmt.Sprintf("%.4f,%.6f,%.2f\n", r.Float64(), 100*r.Float64(), 1000*r.Float64())
 		}),
 		"dates": fill(func() string {
-			return fmt.Sprintf("%d-%02d-%02d %02d:%02d:%02d 10.0.%d.%d GET /a/%d\n", 2000+r.IntN(30),
-				r.IntN(13), r.IntN(32), r.IntN(24), r.IntN(60), r.IntN(60), r.IntN(256), r.IntN(256), r.IntN(1000))
+			return fmt.Sprintf(
+				"%d-%02d-%02d %02d:%02d:%02d 10.0.%d.%d GET /a/%d\n",
+				2000+r.IntN(30),
+				r.IntN(
+					13,
+				),
+				r.IntN(32),
+				r.IntN(24),
+				r.IntN(60),
+				r.IntN(60),
+				r.IntN(256),
+				r.IntN(256),
+				r.IntN(1000),
+			)
 		}),
 		"mails": fill(func() string { return fmt.Sprintf("ann%d@example.com ", r.IntN(1000)) }),
 		"json": fill(func() string {
@@ -67,18 +85,24 @@ func streamTexts(size int) map[string]string {
 			return pick("function a(b,c){return b+c}", "var d=e.f(g,h);", "if(i&&j||!k){l=m[n]}",
 				"for(o=0;o<p.length;o++)q.push(r[o]);", `s.t="u";`)
 		}),
-		"lines of base64": fill(func() string { return base64.StdEncoding.EncodeToString(random(57)) + "\n" }),
+		"lines of base64": fill(
+			func() string { return base64.StdEncoding.EncodeToString(random(57)) + "\n" },
+		),
 		"lines of prose in base64": fill(func() string {
 			return base64.StdEncoding.EncodeToString([]byte(prose)[:57]) + "\n"
 		}),
-		"hex":           fill(func() string { return hex.EncodeToString(random(20)) + " " }),
-		"prose in hex":  fill(func() string { return hex.EncodeToString([]byte(prose)) + " " }),
-		"pairs":         fill(func() string { return fmt.Sprintf("%02x ", r.IntN(256)) }),
-		"percent":       fill(func() string { return url.QueryEscape(prose + "ä, ö & ü?") }),
-		"entities":      fill(func() string { return "Tom &amp; Jerry&#39;s &lt;b&gt;caf&eacute;&lt;/b&gt; " }),
-		"one number":    fill(func() string { return fmt.Sprint(r.IntN(10)) }),
-		"one word":      fill(func() string { return string('a' + rune(r.IntN(26))) }),
-		"base64":        fill(func() string { return base64.RawStdEncoding.EncodeToString(random(3)) }),
+		"hex":          fill(func() string { return hex.EncodeToString(random(20)) + " " }),
+		"prose in hex": fill(func() string { return hex.EncodeToString([]byte(prose)) + " " }),
+		"pairs":        fill(func() string { return fmt.Sprintf("%02x ", r.IntN(256)) }),
+		"percent":      fill(func() string { return url.QueryEscape(prose + "ä, ö & ü?") }),
+		"entities": fill(
+			func() string { return "Tom &amp; Jerry&#39;s &lt;b&gt;caf&eacute;&lt;/b&gt; " },
+		),
+		"one number": fill(func() string { return fmt.Sprint(r.IntN(10)) }),
+		"one word":   fill(func() string { return string('a' + rune(r.IntN(26))) }),
+		"base64": fill(
+			func() string { return base64.RawStdEncoding.EncodeToString(random(3)) },
+		),
 		"prose, base64": fill(func() string { return "aGVyb24gYXQgYW5uQGV4YW1wbGUuY29t" }),
 		"chinese": fill(func() string {
 			return pick("今天", "我们", "的", "人", "去", "河边", "看", "船", "，", "。", "很", "安静", "没有", "说话")
@@ -90,8 +114,8 @@ func streamTexts(size int) map[string]string {
 }
 
 // Texts of a kind in chunks of some bytes, and as wholes. In the chunks a text is judged again and
-// again. The same event brings each chunk of a stream, since to make an event for each byte takes as
-// long as the guardrail does.
+// again. The same event brings each chunk of a stream, since to make an event for each byte takes
+// as long as the guardrail does.
 func BenchmarkStreams(b *testing.B) {
 	p := quiet(b, guardrail.Config{Key: []byte("a key of sixteen bytes, and more")})
 	perKB := func(b *testing.B, text string) {

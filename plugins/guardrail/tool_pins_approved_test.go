@@ -23,8 +23,8 @@ import (
 	"github.com/plughook/plughook/tool"
 )
 
-// A payDesk runs days on one session, each with processes of its own: a tool whose declaration changes from
-// one day to the next, and an agent or a workflow that calls it.
+// A payDesk runs days on one session, each with processes of its own: a tool whose declaration
+// changes from one day to the next, and an agent or a workflow that calls it.
 type payDesk struct {
 	t        require.TestingT
 	file     string // of the policy
@@ -47,14 +47,19 @@ func (d *payDesk) declaration(says string) *genai.FunctionDeclaration {
 // day runs an input on the tool as it is today.
 func (d *payDesk) day(says string, input *session.Event) {
 	d.says = says
-	pay := &tool.Tool{Declaration: d.declaration(says), Run: func(context.Context, *tool.Call) (map[string]any, error) {
-		d.ran++
-		return map[string]any{"paid": true}, nil
-	}}
+	pay := &tool.Tool{
+		Declaration: d.declaration(says),
+		Run: func(context.Context, *tool.Call) (map[string]any, error) {
+			d.ran++
+			return map[string]any{"paid": true}, nil
+		},
+	}
 	if d.confirms {
 		pay = tool.Confirm(pay, "Money leaves.")
 	}
-	guard, err := guardrail.New(guardrail.Config{File: d.file, Log: slog.New(slog.NewTextHandler(&d.log, nil))})
+	guard, err := guardrail.New(
+		guardrail.Config{File: d.file, Log: slog.New(slog.NewTextHandler(&d.log, nil))},
+	)
 	require.NoError(d.t, err)
 	var bot agent.Agent
 	if d.workflow {
@@ -68,7 +73,9 @@ func (d *payDesk) day(says string, input *session.Event) {
 		bot, err = llm.New(llm.Config{Name: "bot", Model: m, Tools: []*tool.Tool{pay}})
 	}
 	require.NoError(d.t, err)
-	r, err := runner.New(runner.Options{Agent: bot, Sessions: d.sessions, Plugins: append(d.before, guard)})
+	r, err := runner.New(
+		runner.Options{Agent: bot, Sessions: d.sessions, Plugins: append(d.before, guard)},
+	)
 	require.NoError(d.t, err)
 	d.asked = ""
 	for e, err := range r.Run(ctx, key, input, session.RunConfig{Create: true}) {
@@ -101,13 +108,18 @@ func (d *payDesk) yes(says string) {
 }
 
 func newPayDesk(t require.TestingT, dir, text string) *payDesk {
-	d := &payDesk{t: t, file: pinning(t, dir, text), sessions: memory.New(), approved: map[string]bool{}}
+	d := &payDesk{
+		t:        t,
+		file:     pinning(t, dir, text),
+		sessions: memory.New(),
+		approved: map[string]bool{},
+	}
 	approve(t, d.file, d.declaration("Pays."))
 	return d
 }
 
-// A yes is for the declaration that was shown. If the tool has changed again when the yes comes, or has
-// changed only since then, the human is asked again and reads the new difference.
+// A yes is for the declaration that was shown. If the tool has changed again when the yes comes, or
+// has changed only since then, the human is asked again and reads the new difference.
 func TestAYesIsForTheDeclarationThatWasShown(t *testing.T) {
 	for name, flow := range map[string]bool{"an agent": false, "a workflow's node": true} {
 		t.Run(name, func(t *testing.T) {
@@ -117,15 +129,27 @@ func TestAYesIsForTheDeclarationThatWasShown(t *testing.T) {
 			require.Contains(t, d.asked, "+ description: Pays twice.")
 			d.yes("Pays Mallory.")
 			require.Zero(t, d.ran, "what was shown is another declaration")
-			require.Contains(t, d.asked, "The yes to this call was for another declaration of its tool.")
+			require.Contains(
+				t,
+				d.asked,
+				"The yes to this call was for another declaration of its tool.",
+			)
 			require.Contains(t, d.asked, "- description: Pays.\n+ description: Pays Mallory.")
-			require.Contains(t, d.log.String(), "rule=pin_tools stage=tool_args type=TOOL_CHANGED action=ask")
+			require.Contains(
+				t,
+				d.log.String(),
+				"rule=pin_tools stage=tool_args type=TOOL_CHANGED action=ask",
+			)
 			d.yes("Pays Mallory.")
 			require.Equal(t, 1, d.ran)
 			require.Empty(t, d.asked)
 		})
 		t.Run(name+", asked for another reason", func(t *testing.T) {
-			d := newPayDesk(t, t.TempDir(), `{pin_tools: ["*"], rules: [{id: money, stages: [tool_args], action: ask}]}`)
+			d := newPayDesk(
+				t,
+				t.TempDir(),
+				`{pin_tools: ["*"], rules: [{id: money, stages: [tool_args], action: ask}]}`,
+			)
 			d.workflow = flow
 			d.day("Pays.", session.Message("{}"))
 			require.Equal(t, "The policy's rule money asks about this call of pay.", d.asked)
@@ -147,7 +171,8 @@ func TestAYesIsForTheDeclarationThatWasShown(t *testing.T) {
 	}
 }
 
-// A plugin that answers in a model's place calls the agent's tools: these calls are asked about, too.
+// A plugin that answers in a model's place calls the agent's tools: these calls are asked about,
+// too.
 func TestACallThatAPluginMakesInAModelsPlace(t *testing.T) {
 	d := newPayDesk(t, t.TempDir(), `{pin_tools: ["*"]}`)
 	d.before = []*plugin.Plugin{{
@@ -156,7 +181,12 @@ func TestACallThatAPluginMakesInAModelsPlace(t *testing.T) {
 			if len(inv.Live) > 1 {
 				return plugin.Outcome{}, nil
 			}
-			made := &session.Event{Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: "c", Name: "pay"}}}}}
+			made := &session.Event{
+				Content: &genai.Content{
+					Role:  genai.RoleModel,
+					Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: "c", Name: "pay"}}},
+				},
+			}
 			return plugin.Outcome{Emit: []*session.Event{made}, Withhold: true}, nil
 		},
 	}}
@@ -167,20 +197,29 @@ func TestACallThatAPluginMakesInAModelsPlace(t *testing.T) {
 	require.Equal(t, 1, d.ran)
 }
 
-// Whatever the tool is changed to between questions and yeses, and whoever asks, a call runs only with the
-// declaration that is pinned, or with one that a human has approved; and once nothing changes any more, two
-// more yeses are enough.
+// Whatever the tool is changed to between questions and yeses, and whoever asks, a call runs only
+// with the declaration that is pinned, or with one that a human has approved; and once nothing
+// changes any more, two more yeses are enough.
 func TestNoCallRunsWithADeclarationThatNobodyHasApproved(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
-		rule := rapid.SampledFrom([]string{"", `, rules: [{id: money, stages: [tool_args], action: ask}]`}).Draw(t, "rule")
+		rule := rapid.SampledFrom([]string{
+			"",
+			`, rules: [{id: money, stages: [tool_args], action: ask}]`,
+		}).
+			Draw(t, "rule")
 		d := newPayDesk(t, dir, fmt.Sprintf(`{pin_tools: ["*"]%s}`, rule))
 		d.confirms = rapid.Bool().Draw(t, "confirms")
 		d.workflow = rapid.Bool().Draw(t, "workflow")
 		says := rapid.SampledFrom([]string{"Pays.", "Pays.", "Pays twice.", "Pays Mallory."})
 		lawful := func() {
 			if d.ran > 0 && d.says != "Pays." {
-				require.True(t, d.approved[d.says], "it ran as %q, and nobody has approved that", d.says)
+				require.True(
+					t,
+					d.approved[d.says],
+					"it ran as %q, and nobody has approved that",
+					d.says,
+				)
 			}
 		}
 		d.day(says.Draw(t, "at first"), session.Message("{}"))

@@ -11,7 +11,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// What is not known here goes from an event with a value that is too deep, as from one that was edited.
+// What is not known here goes from an event with a value that is too deep, as from one that was
+// edited.
 func TestUnknownKeysOfADeepEvent(t *testing.T) {
 	var deep any = "x"
 	for range 1100 {
@@ -30,11 +31,23 @@ func TestUnknownKeysOfADeepEvent(t *testing.T) {
 
 // Keys that are not known are looked into, inside of the content too.
 func TestUnknownKeys(t *testing.T) {
-	p := quiet(t, with(t, `rules: [{id: r, stages: [input], detect: {words: [heron]}, action: redact}]`))
+	p := quiet(
+		t,
+		with(t, `rules: [{id: r, stages: [input], detect: {words: [heron]}, action: redact}]`),
+	)
 	for _, c := range []struct{ event, want string }{
-		{`{"id":"1","author":"user","content":{"role":"user","parts":[{"text":"a cat","new":{"x":["a heron"]}}]}}`, ""},
-		{`{"id":"1","author":"user","new":"a heron","content":{"role":"user","parts":[{"text":"a cat"}]}}`, ""},
-		{`{"id":"1","author":"user","timestamp":1700000000.5,"content":{"parts":[{"text":"a cat","new":"a dog"}],"role":"user"}}`, "a dog"},
+		{
+			`{"id":"1","author":"user","content":{"role":"user","parts":[{"text":"a cat","new":{"x":["a heron"]}}]}}`,
+			"",
+		},
+		{
+			`{"id":"1","author":"user","new":"a heron","content":{"role":"user","parts":[{"text":"a cat"}]}}`,
+			"",
+		},
+		{
+			`{"id":"1","author":"user","timestamp":1700000000.5,"content":{"parts":[{"text":"a cat","new":"a dog"}],"role":"user"}}`,
+			"a dog",
+		},
 	} {
 		e := &session.Event{}
 		require.NoError(t, e.UnmarshalJSON([]byte(c.event)))

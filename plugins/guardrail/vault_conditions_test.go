@@ -26,17 +26,30 @@ var vaultKey = []byte("a key of sixteen bytes, and more")
 
 // sealed returns the token that a vault with a key puts in the place of a value of a type.
 func sealed(t require.TestingT, key []byte, kind, value string) string {
-	p, err := policy.Parse("p.yaml", fmt.Appendf(nil, "rules: [{id: v, detect: {regexp: {%s: '(?s).+'}}, action: vault}]", kind))
+	p, err := policy.Parse(
+		"p.yaml",
+		fmt.Appendf(nil, "rules: [{id: v, detect: {regexp: {%s: '(?s).+'}}, action: vault}]", kind),
+	)
 	require.NoError(t, err)
 	v := p.WithKey(key).Judge(policy.Input, policy.Scope{}, value)
 	require.Regexp(t, `^\[`+kind+`#[A-Za-z]+\]$`, v.Text)
 	return v.Text
 }
 
-// A condition is about what a token stands for, wherever it stands, and a token of another key is a text.
-// Detectors judge the token.
+// A condition is about what a token stands for, wherever it stands, and a token of another key is a
+// text. Detectors judge the token.
 func TestConditionsSeeWhatTokensStandFor(t *testing.T) {
-	visa, other := sealed(t, vaultKey, "CARD", "4111 1111 1111 1111"), sealed(t, []byte("another key of 16 bytes"), "CARD", "4111 1111 1111 1111")
+	visa, other := sealed(
+		t,
+		vaultKey,
+		"CARD",
+		"4111 1111 1111 1111",
+	), sealed(
+		t,
+		[]byte("another key of 16 bytes"),
+		"CARD",
+		"4111 1111 1111 1111",
+	)
 	card := map[string]any{"card": visa}
 	for name, c := range map[string]struct {
 		rule  string
@@ -45,21 +58,89 @@ func TestConditionsSeeWhatTokensStandFor(t *testing.T) {
 		text  string
 		want  policy.Action
 	}{
-		"an argument":      {`when: 'tool.args.card startsWith "4"'`, policy.ToolArgs, policy.Scope{Args: card}, "", "flag"},
-		"another argument": {`when: 'tool.args.card startsWith "5"'`, policy.ToolArgs, policy.Scope{Args: card}, "", "allow"},
-		"of another key":   {`when: 'tool.args.card startsWith "4"'`, policy.ToolArgs, policy.Scope{Args: map[string]any{"card": other}}, "", "allow"},
+		"an argument": {
+			`when: 'tool.args.card startsWith "4"'`,
+			policy.ToolArgs,
+			policy.Scope{Args: card},
+			"",
+			"flag",
+		},
+		"another argument": {
+			`when: 'tool.args.card startsWith "5"'`,
+			policy.ToolArgs,
+			policy.Scope{Args: card},
+			"",
+			"allow",
+		},
+		"of another key": {
+			`when: 'tool.args.card startsWith "4"'`,
+			policy.ToolArgs,
+			policy.Scope{Args: map[string]any{"card": other}},
+			"",
+			"allow",
+		},
 		"in a list": {`when: 'any(tool.args.cards, # contains "1111")'`, policy.ToolArgs,
-			policy.Scope{Args: map[string]any{"cards": []any{"x", "pay with " + visa}}}, "", "flag"},
+			policy.Scope{
+				Args: map[string]any{"cards": []any{"x", "pay with " + visa}},
+			}, "", "flag"},
 		"in JSON": {`when: 'fromJSON(tool.args.body).card startsWith "4"'`, policy.ToolArgs,
 			policy.Scope{Args: map[string]any{"body": inJSON(card)}}, "", "flag"},
-		"a key is no value":   {`when: 'any(keys(tool.args), # startsWith "4")'`, policy.ToolArgs, policy.Scope{Args: map[string]any{visa: 1}}, "", "allow"},
-		"a call that answers": {`when: 'tool.args.card startsWith "4"'`, policy.ToolResult, policy.Scope{Args: card}, "paid", "flag"},
-		"a text":              {`when: 'text contains "4111 1111"'`, policy.Output, policy.Scope{}, "paid with " + visa, "flag"},
-		"the state":           {`when: 'state.card startsWith "4"'`, policy.Input, policy.Scope{State: card}, "hi", "flag"},
-		"a file":              {`when: 'any(files, .name startsWith "4")'`, policy.Input, policy.Scope{Files: []policy.File{{Name: visa}}}, "", "flag"},
-		"all":                 {`when: '$env["tool"].args.card startsWith "4"'`, policy.ToolArgs, policy.Scope{Args: card}, "", "flag"},
-		"a detector":          {`detect: {regexp: {N: '4111'}}`, policy.ToolArgs, policy.Scope{Args: card}, visa, "allow"},
-		"a length":            {`detect: {length: {bytes: 30}}`, policy.ToolArgs, policy.Scope{Args: card}, visa, "flag"},
+		"a key is no value": {
+			`when: 'any(keys(tool.args), # startsWith "4")'`,
+			policy.ToolArgs,
+			policy.Scope{Args: map[string]any{visa: 1}},
+			"",
+			"allow",
+		},
+		"a call that answers": {
+			`when: 'tool.args.card startsWith "4"'`,
+			policy.ToolResult,
+			policy.Scope{Args: card},
+			"paid",
+			"flag",
+		},
+		"a text": {
+			`when: 'text contains "4111 1111"'`,
+			policy.Output,
+			policy.Scope{},
+			"paid with " + visa,
+			"flag",
+		},
+		"the state": {
+			`when: 'state.card startsWith "4"'`,
+			policy.Input,
+			policy.Scope{State: card},
+			"hi",
+			"flag",
+		},
+		"a file": {
+			`when: 'any(files, .name startsWith "4")'`,
+			policy.Input,
+			policy.Scope{Files: []policy.File{{Name: visa}}},
+			"",
+			"flag",
+		},
+		"all": {
+			`when: '$env["tool"].args.card startsWith "4"'`,
+			policy.ToolArgs,
+			policy.Scope{Args: card},
+			"",
+			"flag",
+		},
+		"a detector": {
+			`detect: {regexp: {N: '4111'}}`,
+			policy.ToolArgs,
+			policy.Scope{Args: card},
+			visa,
+			"allow",
+		},
+		"a length": {
+			`detect: {length: {bytes: 30}}`,
+			policy.ToolArgs,
+			policy.Scope{Args: card},
+			visa,
+			"flag",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := parse(t, "rules: [{id: r, action: flag, "+c.rule+"}]").WithKey(vaultKey)
@@ -76,24 +157,43 @@ func TestConditionsSeeWhatTokensStandFor(t *testing.T) {
 func TestConditionsAboutWhatContainsItself(t *testing.T) {
 	state := map[string]any{"n": 1.0}
 	state["self"] = []any{state}
-	v := parse(t, `rules: [{id: r, when: 'state.n == 1', action: flag}]`).WithKey(vaultKey).Judge(policy.Input, policy.Scope{State: state}, "hi")
+	v := parse(
+		t,
+		`rules: [{id: r, when: 'state.n == 1', action: flag}]`,
+	).WithKey(vaultKey).
+		Judge(policy.Input, policy.Scope{State: state}, "hi")
 	require.NoError(t, v.Err)
 	require.Equal(t, policy.Flag, v.Action)
 }
 
 // A list of permissions decides about what a token stands for, too, and does not quote it.
 func TestPermissionsSeeWhatTokensStandFor(t *testing.T) {
-	c := with(t, `{command_tools: {send: {line: text}}, rules: [{id: s, stages: [tool_args], tools: {deny: ["reads(secrets/**)"], other: allow}}]}`)
+	c := with(
+		t,
+		`{command_tools: {send: {line: text}}, rules: [{id: s, stages: [tool_args], tools: {deny: ["reads(secrets/**)"], other: allow}}]}`,
+	)
 	c.Key = vaultKey
 	for value, denied := range map[string]bool{"secrets/xq7canary": true, "docs/xq7canary": false} {
-		s := stage(t, c, call("send", map[string]any{"to": "a@b", "text": "cat '" + sealed(t, vaultKey, "FILE", value) + "'"}), "done")
+		s := stage(
+			t,
+			c,
+			call(
+				"send",
+				map[string]any{
+					"to":   "a@b",
+					"text": "cat '" + sealed(t, vaultKey, "FILE", value) + "'",
+				},
+			),
+			"done",
+		)
 		lines := strings.Join(s.run("hi"), "\n")
 		require.Equal(t, denied, strings.Contains(lines, "DENIED"), lines)
 		require.NotContains(t, lines+s.stored()+s.log.String(), "xq7canary")
 	}
 }
 
-// Whatever a condition makes of a hidden value, nothing that is written, sent or counted has the value.
+// Whatever a condition makes of a hidden value, nothing that is written, sent or counted has the
+// value.
 func TestWhatConditionsSeeStaysInside(t *testing.T) {
 	counted := &counts{}
 	otel.SetMeterProvider(counted)
@@ -104,26 +204,57 @@ func TestWhatConditionsSeeStaysInside(t *testing.T) {
 			`tool.args.text contains "xq7"`, `text contains "xq7"`, `state.x contains "xq7"`, `int(tool.args.text) > 1`, `tool.args.text`, `state?.x`,
 			`text contains "xq7" and tool.args.text[0:3] == "xq7"`, `len(tool.args.text) > 20`, `fromJSON(tool.args.text) == 1`, `date(text) > now()`,
 		}).Draw(rt, "condition")
-		does := rapid.SampledFrom([]string{"action: block", "action: flag", "action: ask, stages: [tool_args]", "mode: shadow, action: block",
-			"judge: {model: judge, question: May it?, timeout: 1m, on_error: block}, action: block"}).Draw(rt, "does")
+		does := rapid.SampledFrom([]string{
+			"action: block",
+			"action: flag",
+			"action: ask, stages: [tool_args]",
+			"mode: shadow, action: block",
+			"judge: {model: judge, question: May it?, timeout: 1m, on_error: block}, action: block",
+		}).
+			Draw(rt, "does")
 		failing := rapid.SampledFrom([]string{"block", "allow"}).Draw(rt, "on_error")
 
 		asked := &lockedBuffer{}
-		judge := generates(func(_ context.Context, req *model.Request, yield func(*model.Response, error) bool) {
-			_, _ = asked.Write([]byte(inJSON(req.Contents)))
-			yield(&model.Response{Content: genai.NewContentFromText(`{"flagged": true, "score": 1}`, genai.RoleModel), FinishReason: genai.FinishReasonStop}, nil)
-		})
+		judge := generates(
+			func(_ context.Context, req *model.Request, yield func(*model.Response, error) bool) {
+				_, _ = asked.Write([]byte(inJSON(req.Contents)))
+				yield(
+					&model.Response{
+						Content: genai.NewContentFromText(
+							`{"flagged": true, "score": 1}`,
+							genai.RoleModel,
+						),
+						FinishReason: genai.FinishReasonStop,
+					},
+					nil,
+				)
+			},
+		)
 		decisions := filepath.Join(t.TempDir(), "decisions.jsonl")
 		hidden := sealed(rt, vaultKey, "CANARY", value)
 		s := stage(t, guardrail.Config{
-			Policy:    parse(t, fmt.Sprintf("on_error: %s\nrules:\n  - {id: v, detect: {regexp: {CANARY: 'xq7canary[a-z]+'}}, action: vault}\n  - {id: c, when: '%s', %s}", failing, condition, does)),
+			Policy: parse(
+				t,
+				fmt.Sprintf(
+					"on_error: %s\nrules:\n  - {id: v, detect: {regexp: {CANARY: 'xq7canary[a-z]+'}}, action: vault}\n  - {id: c, when: '%s', %s}",
+					failing,
+					condition,
+					does,
+				),
+			),
 			Key:       vaultKey,
 			Models:    only(judge),
 			Decisions: decisions,
-		}, call("send", map[string]any{"to": "a@b", "text": hidden}), "it is "+hidden, "done", "done")
+		}, call("send", map[string]any{
+			"to":   "a@b",
+			"text": hidden,
+		}), "it is "+hidden, "done", "done")
 		said := ""
 		for _, input := range []*session.Event{
-			{Content: genai.NewContentFromText("it is "+value, genai.RoleUser), Actions: session.Actions{StateDelta: map[string]any{"x": value}}},
+			{
+				Content: genai.NewContentFromText("it is "+value, genai.RoleUser),
+				Actions: session.Actions{StateDelta: map[string]any{"x": value}},
+			},
 			session.Message("and now?"),
 		} {
 			for e, err := range s.runner.Run(ctx, key, input, session.RunConfig{Create: true}) {
@@ -137,8 +268,16 @@ func TestWhatConditionsSeeStaysInside(t *testing.T) {
 		require.NoError(rt, s.runner.Close(ctx))
 		written, err := os.ReadFile(decisions)
 		require.NoError(rt, err)
-		for where, text := range map[string]string{"events": said, "store": s.stored(), "records": s.log.String(), "decisions": string(written),
-			"judge": asked.String(), "metrics": counted.String(), "model": inJSON(s.model.asked), "tools": inJSON(s.tools)} {
+		for where, text := range map[string]string{
+			"events":    said,
+			"store":     s.stored(),
+			"records":   s.log.String(),
+			"decisions": string(written),
+			"judge":     asked.String(),
+			"metrics":   counted.String(),
+			"model":     inJSON(s.model.asked),
+			"tools":     inJSON(s.tools),
+		} {
 			require.NotContains(rt, text, "xq7canary", where)
 		}
 		require.NotEmpty(rt, counted.String())
@@ -158,7 +297,10 @@ type meter struct {
 	counts *counts
 }
 
-func (m meter) Int64Counter(name string, _ ...metric.Int64CounterOption) (metric.Int64Counter, error) {
+func (m meter) Int64Counter(
+	name string,
+	_ ...metric.Int64CounterOption,
+) (metric.Int64Counter, error) {
 	return counter{counts: m.counts, name: name}, nil
 }
 

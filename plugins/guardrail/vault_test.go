@@ -24,7 +24,8 @@ import (
 	"github.com/plughook/plughook/tool"
 )
 
-// Where there is no key, one is made up, for each plugin another; and equal values of two types are not told to be equal.
+// Where there is no key, one is made up, for each plugin another; and equal values of two types are
+// not told to be equal.
 func TestKeysThatAreMadeUp(t *testing.T) {
 	c := with(t, `rules: [{id: r, detect: {regexp: {A: BB, AB: '^B$'}}, action: hash}]`)
 	hash := func(p *plugin.Plugin, text string) string {
@@ -38,7 +39,8 @@ func TestKeysThatAreMadeUp(t *testing.T) {
 	require.NotEqual(t, hash(one, "BB"), hash(one, "B"))
 }
 
-// What a tool of a vault is given is not what is left of the call: no value gets into a log after it.
+// What a tool of a vault is given is not what is left of the call: no value gets into a log after
+// it.
 func TestVaultsToolsLeaveTheCall(t *testing.T) {
 	secret := []byte("a key of sixteen bytes, and more")
 	c := with(t, `rules: [{id: v, detect: {pii: [EMAIL_ADDRESS]}, action: vault}]`)
@@ -49,15 +51,25 @@ func TestVaultsToolsLeaveTheCall(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		var ran map[string]any
 		sealed := map[string]any{"to": got.Text(), "n": 1, got.Text(): "x"}
-		opening := v.Tool(&tool.Tool{Declaration: &genai.FunctionDeclaration{Name: "f"}, Run: func(_ context.Context, call *tool.Call) (map[string]any, error) {
-			if ran = call.Args; fails {
-				return nil, errors.New("no")
-			}
-			return nil, nil
-		}})
+		opening := v.Tool(
+			&tool.Tool{
+				Declaration: &genai.FunctionDeclaration{Name: "f"},
+				Run: func(_ context.Context, call *tool.Call) (map[string]any, error) {
+					if ran = call.Args; fails {
+						return nil, errors.New("no")
+					}
+					return nil, nil
+				},
+			},
+		)
 		call := &tool.Call{Args: sealed}
 		_, _ = opening.Run(ctx, call)
-		require.Equal(t, map[string]any{"to": "ann@example.com", "n": 1, got.Text(): "x"}, ran, "a name is no value")
+		require.Equal(
+			t,
+			map[string]any{"to": "ann@example.com", "n": 1, got.Text(): "x"},
+			ran,
+			"a name is no value",
+		)
 		require.Equal(t, map[string]any{"to": got.Text(), "n": 1, got.Text(): "x"}, call.Args)
 	}
 }
@@ -66,23 +78,37 @@ func TestVaultsToolsLeaveTheCall(t *testing.T) {
 func TestTokensThatAreNone(t *testing.T) {
 	v, err := guardrail.NewVault([]byte("a key of sixteen bytes, and more"))
 	require.NoError(t, err)
-	for _, token := range []string{"[X#AAAAAAAAAAAAAAAA]", "[X#AAAAAAAAAAAAAAAAA]", "[X#AAAAAAAAAAAAAAAAAA]", "[X#AAAAAAAAAAAA]", "[x#AAAAAAAAAAAAAAAAAAAAAA]", "[X#]"} {
+	for _, token := range []string{
+		"[X#AAAAAAAAAAAAAAAA]",
+		"[X#AAAAAAAAAAAAAAAAA]",
+		"[X#AAAAAAAAAAAAAAAAAA]",
+		"[X#AAAAAAAAAAAA]",
+		"[x#AAAAAAAAAAAAAAAAAAAAAA]",
+		"[X#]",
+	} {
 		require.Equal(t, token, v.Open(token))
 	}
 }
 
-// A record has at most eight fingerprints, each once; they are of another key than the vault's tokens.
+// A record has at most eight fingerprints, each once; they are of another key than the vault's
+// tokens.
 func TestFingerprints(t *testing.T) {
 	c := with(t, `rules: [{id: r, detect: {regexp: {N: '\d\d'}}, action: vault}]`)
 	c.Key = []byte("a key of sixteen bytes, and more")
 	p := quiet(t, c)
-	for text, want := range map[string]int{"10 10 10": 1, "10 11 12": 3, "10 11 12 13 14 15 16 17 18 19": 8} {
+	for text, want := range map[string]int{
+		"10 10 10":                      1,
+		"10 11 12":                      3,
+		"10 11 12 13 14 15 16 17 18 19": 8,
+	} {
 		got, _ := offered(t, p, says("bot", &genai.Part{Text: text}))
 		n, _ := guardrail.NoteOf(got)
 		marks := n.Records[0].Fingerprints
 		require.Len(t, marks, want)
 		require.Equal(t, len(strings.Fields(text)), n.Records[0].Count)
-		token, err := base64.RawURLEncoding.DecodeString(got.Text()[len("[N#"):strings.Index(got.Text(), "]")])
+		token, err := base64.RawURLEncoding.DecodeString(
+			got.Text()[len("[N#"):strings.Index(got.Text(), "]")],
+		)
 		require.NoError(t, err)
 		require.NotContains(t, marks, hex.EncodeToString(token[:8]))
 	}
@@ -108,8 +134,8 @@ func TestTokensAreNotForged(t *testing.T) {
 	}
 }
 
-// What was hidden in JSON that is a text is the value that it stands for, and not how it is written there; and where a tool
-// opens it in JSON again, that stays JSON.
+// What was hidden in JSON that is a text is the value that it stands for, and not how it is written
+// there; and where a tool opens it in JSON again, that stays JSON.
 func TestVaultOfEscapes(t *testing.T) {
 	secret := []byte("a key of sixteen bytes, and more")
 	c := with(t, `rules: [{id: v, detect: {regexp: {V: '<<.*?>>'}}, action: vault}]`)
@@ -123,22 +149,34 @@ func TestVaultOfEscapes(t *testing.T) {
 		return got.FunctionCalls()[0].Args
 	}
 	opened := func(args map[string]any) (ran map[string]any) {
-		_, err := v.Tool(&tool.Tool{Declaration: &genai.FunctionDeclaration{Name: "f"}, Run: func(_ context.Context, call *tool.Call) (map[string]any, error) {
-			ran = call.Args
-			return nil, nil
-		}}).Run(ctx, &tool.Call{Args: args})
+		_, err := v.Tool(&tool.Tool{
+			Declaration: &genai.FunctionDeclaration{Name: "f"},
+			Run: func(_ context.Context, call *tool.Call) (map[string]any, error) {
+				ran = call.Args
+				return nil, nil
+			},
+		}).
+			Run(ctx, &tool.Call{Args: args})
 		require.NoError(t, err)
 		return ran
 	}
 	value := `<<ann"&\ü>>`
 	alone := hidden(map[string]any{"a": value})["a"].(string)
 	require.Equal(t, value, v.Open(alone))
-	for _, was := range []any{[]any{value}, map[string]any{"b": value, "c": "x"}, map[string]any{"b": `{"c":"<<ann\"&\\ü>>","d":["x <<ann\"&\\ü>>"]}`}} {
+	for _, was := range []any{
+		[]any{value},
+		map[string]any{"b": value, "c": "x"},
+		map[string]any{"b": `{"c":"<<ann\"&\\ü>>","d":["x <<ann\"&\\ü>>"]}`},
+	} {
 		text := inJSON(was)
 		is := hidden(map[string]any{"a": text})["a"].(string)
 		require.Contains(t, is, alone, text)
 		var plain any
-		require.NoError(t, json.Unmarshal([]byte(opened(map[string]any{"a": is})["a"].(string)), &plain), text)
+		require.NoError(
+			t,
+			json.Unmarshal([]byte(opened(map[string]any{"a": is})["a"].(string)), &plain),
+			text,
+		)
 		require.Equal(t, was, plain)
 		require.Equal(t, map[string]any{"a": was}, opened(hidden(map[string]any{"a": was})))
 	}
@@ -155,7 +193,11 @@ func TestVault(t *testing.T) {
 
 	v, err := guardrail.NewVault(secret)
 	require.NoError(t, err)
-	require.Equal(t, "<ann@example.com> [X#AAAAAAAAAAAAAAAAAAAAAA]", v.Open("<"+token+"> [X#AAAAAAAAAAAAAAAAAAAAAA]"))
+	require.Equal(
+		t,
+		"<ann@example.com> [X#AAAAAAAAAAAAAAAAAAAAAA]",
+		v.Open("<"+token+"> [X#AAAAAAAAAAAAAAAAAAAAAA]"),
+	)
 	other, err := guardrail.NewVault([]byte("another key of sixteen bytes"))
 	require.NoError(t, err)
 	require.Equal(t, token, other.Open(token))
@@ -166,10 +208,15 @@ func TestVault(t *testing.T) {
 	require.ErrorContains(t, err, "the length of the vault's key is 0")
 
 	var got map[string]any
-	send := v.Tool(&tool.Tool{Declaration: &genai.FunctionDeclaration{Name: "send"}, Run: func(_ context.Context, c *tool.Call) (map[string]any, error) {
-		got = c.Args
-		return nil, nil
-	}})
+	send := v.Tool(
+		&tool.Tool{
+			Declaration: &genai.FunctionDeclaration{Name: "send"},
+			Run: func(_ context.Context, c *tool.Call) (map[string]any, error) {
+				got = c.Args
+				return nil, nil
+			},
+		},
+	)
 	args := map[string]any{"to": []any{token}}
 	_, err = send.Run(ctx, &tool.Call{Args: args})
 	require.NoError(t, err)
@@ -177,47 +224,70 @@ func TestVault(t *testing.T) {
 	require.Equal(t, map[string]any{"to": []any{token}}, args)
 }
 
-// A value goes through the vault to the tool that may have it, and to no other; neither the log nor the model has it.
+// A value goes through the vault to the tool that may have it, and to no other; neither the log nor
+// the model has it.
 func TestVaultRoundTrip(t *testing.T) {
 	secret := []byte("a key of sixteen bytes, and more")
 	v, err := guardrail.NewVault(secret)
 	require.NoError(t, err)
 	got := map[string]any{}
 	keeps := func(name string) *tool.Tool {
-		return &tool.Tool{Declaration: &genai.FunctionDeclaration{Name: name}, Serial: true, Run: func(_ context.Context, c *tool.Call) (map[string]any, error) {
-			got[name] = c.Args["to"]
-			return map[string]any{"sent_to": c.Args["to"]}, nil
-		}}
+		return &tool.Tool{
+			Declaration: &genai.FunctionDeclaration{Name: name},
+			Serial:      true,
+			Run: func(_ context.Context, c *tool.Call) (map[string]any, error) {
+				got[name] = c.Args["to"]
+				return map[string]any{"sent_to": c.Args["to"]}, nil
+			},
+		}
 	}
 	asked := &forwards{}
-	bot, err := llm.New(llm.Config{Name: "bot", Model: asked, Tools: []*tool.Tool{v.Tool(keeps("mail")), keeps("post")}})
+	bot, err := llm.New(
+		llm.Config{
+			Name:  "bot",
+			Model: asked,
+			Tools: []*tool.Tool{v.Tool(keeps("mail")), keeps("post")},
+		},
+	)
 	require.NoError(t, err)
 	c := with(t, `rules: [{id: v, detect: {pii: [EMAIL_ADDRESS]}, action: vault}]`)
 	c.Key, c.Log = secret, slog.New(slog.DiscardHandler)
 	p, err := guardrail.New(c)
 	require.NoError(t, err)
 	s := &scene{t: t, sessions: memory.New()}
-	s.runner, err = runner.New(runner.Options{Agent: bot, Sessions: s.sessions, Plugins: []*plugin.Plugin{p}})
+	s.runner, err = runner.New(
+		runner.Options{Agent: bot, Sessions: s.sessions, Plugins: []*plugin.Plugin{p}},
+	)
 	require.NoError(t, err)
 	lines := s.run("write to ann@example.com")
 	require.NoError(t, s.runner.Close(ctx))
 	require.Equal(t, "ann@example.com", got["mail"])
 	token := got["post"].(string)
 	require.Regexp(t, `^\[EMAIL_ADDRESS#[\w-]+\]$`, token)
-	require.Contains(t, strings.Join(lines, "\n"), `{"sent_to":"`+token+`"}`) // what the tool answered is sealed again
+	require.Contains(
+		t,
+		strings.Join(lines, "\n"),
+		`{"sent_to":"`+token+`"}`,
+	) // what the tool answered is sealed again
 	require.NotContains(t, s.stored()+strings.Join(lines, "\n")+asked.heard, "ann@example.com")
 }
 
 // forwards is a model that calls each tool with the address that it was given.
 type forwards struct{ heard string }
 
-func (f *forwards) Generate(_ context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+func (f *forwards) Generate(
+	_ context.Context,
+	req *model.Request,
+) iter.Seq2[*model.Response, error] {
 	return func(yield func(*model.Response, error) bool) {
 		f.heard += inJSON(req.Contents)
 		parts := []*genai.Part{{Text: "done"}}
 		if len(req.Contents) == 1 {
 			to := regexp.MustCompile(`\[\S+\]`).FindString(req.Contents[0].Parts[0].Text)
-			parts = []*genai.Part{{FunctionCall: call("mail", map[string]any{"to": to})}, {FunctionCall: call("post", map[string]any{"to": to})}}
+			parts = []*genai.Part{
+				{FunctionCall: call("mail", map[string]any{"to": to})},
+				{FunctionCall: call("post", map[string]any{"to": to})},
+			}
 		}
 		yield(&model.Response{Content: &genai.Content{Role: genai.RoleModel, Parts: parts}}, nil)
 	}

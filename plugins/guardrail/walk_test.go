@@ -14,7 +14,11 @@ import (
 // Wherever in an event a text can be, it is looked at, and only it is changed.
 func TestEveryPlaceOfATextIsLookedAt(t *testing.T) {
 	part := func(p *genai.Part) *session.Event { return says("bot", p) }
-	answer := func(r *genai.FunctionResponse) *session.Event { return part(&genai.Part{FunctionResponse: r}) }
+	answer := func(r *genai.FunctionResponse) *session.Event {
+		return part(&genai.Part{
+			FunctionResponse: r,
+		})
+	}
 	event := func(author string, change func(*session.Event)) *session.Event {
 		e := says(author, &genai.Part{Text: "x"})
 		change(e)
@@ -34,7 +38,9 @@ func TestEveryPlaceOfATextIsLookedAt(t *testing.T) {
 		"name of an answer's link":              answer(&genai.FunctionResponse{Name: "f", Parts: []*genai.FunctionResponsePart{{FileData: &genai.FunctionResponseFileData{DisplayName: "heron", FileURI: "gs://a"}}}}),
 		"type of an answer's link":              answer(&genai.FunctionResponse{Name: "f", Parts: []*genai.FunctionResponsePart{{FileData: &genai.FunctionResponseFileData{MIMEType: "image/x heron", FileURI: "gs://a"}}}}),
 		"citations": event("bot", func(e *session.Event) {
-			e.CitationMetadata = &genai.CitationMetadata{Citations: []*genai.Citation{{Title: "a heron"}}}
+			e.CitationMetadata = &genai.CitationMetadata{
+				Citations: []*genai.Citation{{Title: "a heron"}},
+			}
 		}),
 		"error message":          event("bot", func(e *session.Event) { e.ErrorMessage = "heron" }),
 		"state":                  event("bot", func(e *session.Event) { e.Actions.StateDelta = map[string]any{"a": "heron"} }),
@@ -51,7 +57,11 @@ func TestEveryPlaceOfATextIsLookedAt(t *testing.T) {
 			require.False(t, out.Stop)
 
 			// A rule that another word is for leaves it as it is.
-			_, out = offered(t, quiet(t, with(t, `rules: [{id: r, detect: {words: [egret]}, action: redact}]`)), e)
+			_, out = offered(
+				t,
+				quiet(t, with(t, `rules: [{id: r, detect: {words: [egret]}, action: redact}]`)),
+				e,
+			)
 			require.True(t, out.IsZero())
 		})
 	}
@@ -64,11 +74,42 @@ func confirm(e *session.Event, c session.Confirmation) {
 // A number of less than nine digits, with a fraction, or beyond what is an exact one is no text.
 func TestNumbersThatAreNoTexts(t *testing.T) {
 	p := quiet(t, with(t, `rules: [{id: r, detect: {regexp: {D: '\d{4,}'}}, action: redact}]`))
-	for _, number := range []any{12345678, int64(12345678), 12345678.0, json.Number("12345678"), 123456789.5, 1e21} {
-		_, out := offered(t, p, says("bot", &genai.Part{FunctionResponse: &genai.FunctionResponse{Name: "f", Response: map[string]any{"n": number}}}))
+	for _, number := range []any{
+		12345678,
+		int64(12345678),
+		12345678.0,
+		json.Number("12345678"),
+		123456789.5,
+		1e21,
+	} {
+		_, out := offered(
+			t,
+			p,
+			says(
+				"bot",
+				&genai.Part{
+					FunctionResponse: &genai.FunctionResponse{
+						Name:     "f",
+						Response: map[string]any{"n": number},
+					},
+				},
+			),
+		)
 		require.True(t, out.IsZero(), "%T %v", number, number)
 	}
-	got, _ := offered(t, p, says("bot", &genai.Part{FunctionResponse: &genai.FunctionResponse{Name: "f", Response: map[string]any{"n": json.Number("1234567890123456789012")}}}))
+	got, _ := offered(
+		t,
+		p,
+		says(
+			"bot",
+			&genai.Part{
+				FunctionResponse: &genai.FunctionResponse{
+					Name:     "f",
+					Response: map[string]any{"n": json.Number("1234567890123456789012")},
+				},
+			},
+		),
+	)
 	require.Equal(t, map[string]any{"n": "[D]"}, got.FunctionResponses()[0].Response)
 }
 
@@ -83,7 +124,8 @@ func TestRunnersNotesStay(t *testing.T) {
 	require.Equal(t, 1, n.Records[0].Count)
 }
 
-// A name that a user gives to an answer is a text if nobody has called such a tool, and a tool's name if somebody has.
+// A name that a user gives to an answer is a text if nobody has called such a tool, and a tool's
+// name if somebody has.
 func TestNamesInUsersAnswers(t *testing.T) {
 	p := quiet(t, with(t, herons))
 	for name, c := range map[string]struct {
@@ -97,32 +139,84 @@ func TestNamesInUsersAnswers(t *testing.T) {
 	} {
 		inv := &session.Invocation{ID: "i", Key: key}
 		if c.called != "" {
-			inv.Live = []*session.Event{says("bot", &genai.Part{Text: "x"}), says("bot", &genai.Part{FunctionCall: call(c.called, nil)})}
+			inv.Live = []*session.Event{
+				says("bot", &genai.Part{Text: "x"}),
+				says("bot", &genai.Part{FunctionCall: call(c.called, nil)}),
+			}
 		}
-		out, err := p.OnEvent(ctx, inv, says(c.author, &genai.Part{FunctionResponse: &genai.FunctionResponse{Name: "heron", Response: map[string]any{"a": "b"}}}))
+		out, err := p.OnEvent(
+			ctx,
+			inv,
+			says(
+				c.author,
+				&genai.Part{
+					FunctionResponse: &genai.FunctionResponse{
+						Name:     "heron",
+						Response: map[string]any{"a": "b"},
+					},
+				},
+			),
+		)
 		require.NoError(t, err)
 		require.Equal(t, c.found, out.Replace != nil, name)
 	}
 }
 
-// A condition on arguments is about those of the call that is answered: of its name and its id, the latest.
+// A condition on arguments is about those of the call that is answered: of its name and its id, the
+// latest.
 func TestArgumentsOfWhatIsAnswered(t *testing.T) {
-	p := quiet(t, with(t, `rules: [{id: r, stages: [tool_result], when: 'tool.args.a == "secret"', action: flag}]`))
+	p := quiet(
+		t,
+		with(
+			t,
+			`rules: [{id: r, stages: [tool_result], when: 'tool.args.a == "secret"', action: flag}]`,
+		),
+	)
 	called := func(id, name, a string) *session.Event {
-		return says("bot", &genai.Part{FunctionCall: &genai.FunctionCall{ID: id, Name: name, Args: map[string]any{"a": a}}})
+		return says(
+			"bot",
+			&genai.Part{
+				FunctionCall: &genai.FunctionCall{ID: id, Name: name, Args: map[string]any{"a": a}},
+			},
+		)
 	}
 	for name, c := range map[string]struct {
 		live  []*session.Event
 		found bool
 	}{
-		"its own":           {[]*session.Event{called("1", "f", "secret")}, true},
-		"another's":         {[]*session.Event{called("1", "f", "open")}, false},
-		"of another id":     {[]*session.Event{called("1", "f", "open"), called("2", "f", "secret")}, false},
-		"of another name":   {[]*session.Event{called("1", "f", "open"), called("1", "g", "secret")}, false},
-		"an earlier one":    {[]*session.Event{called("1", "f", "secret"), called("1", "f", "open")}, false},
-		"the latest of all": {[]*session.Event{called("1", "f", "open"), called("1", "f", "secret")}, true},
+		"its own":   {[]*session.Event{called("1", "f", "secret")}, true},
+		"another's": {[]*session.Event{called("1", "f", "open")}, false},
+		"of another id": {
+			[]*session.Event{called("1", "f", "open"), called("2", "f", "secret")},
+			false,
+		},
+		"of another name": {
+			[]*session.Event{called("1", "f", "open"), called("1", "g", "secret")},
+			false,
+		},
+		"an earlier one": {
+			[]*session.Event{called("1", "f", "secret"), called("1", "f", "open")},
+			false,
+		},
+		"the latest of all": {
+			[]*session.Event{called("1", "f", "open"), called("1", "f", "secret")},
+			true,
+		},
 	} {
-		out, err := p.OnEvent(ctx, &session.Invocation{ID: "i", Key: key, Live: c.live}, says("bot", &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: "1", Name: "f", Response: map[string]any{"x": "y"}}}))
+		out, err := p.OnEvent(
+			ctx,
+			&session.Invocation{ID: "i", Key: key, Live: c.live},
+			says(
+				"bot",
+				&genai.Part{
+					FunctionResponse: &genai.FunctionResponse{
+						ID:       "1",
+						Name:     "f",
+						Response: map[string]any{"x": "y"},
+					},
+				},
+			),
+		)
 		require.NoError(t, err)
 		require.Equal(t, c.found, out.Replace != nil, name)
 	}
@@ -131,8 +225,24 @@ func TestArgumentsOfWhatIsAnswered(t *testing.T) {
 // A name that the model made up is a text; that of a tool is not.
 func TestNamesThatAreMadeUp(t *testing.T) {
 	const rules = `rules: [{id: r, stages: [tool_args], detect: {words: [heron, send]}, action: redact}]`
-	s := stage(t, with(t, rules), &genai.FunctionCall{ID: "1", Name: "heron", Args: map[string]any{"a": "x"}}, call("send", map[string]any{"to": "a@b"}), "done")
-	require.Equal(t, []string{"user: 1", `bot: WORD{"a":"x"}`, `plugin/guardrail: WORD={"error":"not executed: the policy's rule r takes out the name of the function or of an argument; use other names"} [DENIED]`,
-		`bot: send{"to":"a@b"}`, `bot: send={"ok":true}`, "bot: done"}, s.run("1"))
+	s := stage(
+		t,
+		with(t, rules),
+		&genai.FunctionCall{ID: "1", Name: "heron", Args: map[string]any{"a": "x"}},
+		call("send", map[string]any{"to": "a@b"}),
+		"done",
+	)
+	require.Equal(
+		t,
+		[]string{
+			"user: 1",
+			`bot: WORD{"a":"x"}`,
+			`plugin/guardrail: WORD={"error":"not executed: the policy's rule r takes out the name of the function or of an argument; use other names"} [DENIED]`,
+			`bot: send{"to":"a@b"}`,
+			`bot: send={"ok":true}`,
+			"bot: done",
+		},
+		s.run("1"),
+	)
 	require.NotContains(t, s.stored()+s.log.String(), "heron")
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// How far a window reaches: 16 KB before each of the first 32 texts of an event, 512 bytes before those after.
+// How far a window reaches: 16 KB before each of the first 32 texts of an event, 512 bytes before
+// those after.
 func TestWindowsEnd(t *testing.T) {
 	const kb = 1 << 10
 	x := func(n int) string { return strings.Repeat("x", n) }
@@ -39,24 +40,60 @@ func TestWindowsEnd(t *testing.T) {
 		now   []any    // and those of the event at hand
 		found bool
 	}{
-		"as far as it goes":             {key, []string{pem(16 * kb)}, []any{"QUJD"}, true},
-		"a byte further":                {key, []string{pem(16*kb + 1)}, []any{"QUJD"}, false},
-		"behind much else":              {key, []string{x(100 * kb), pem(16 * kb)}, []any{"QUJD"}, true},
-		"behind much else, in one":      {key, []string{x(100*kb) + "\n" + pem(16*kb)}, []any{"QUJD"}, true},
-		"behind much else, and further": {key, []string{x(100 * kb), pem(16*kb + 1)}, []any{"QUJD"}, false},
-		"over texts":                    {bird, []string{"blue", x(200), x(200), x(1000)}, []any{"heron"}, true},
-		"in the first texts":            {bird, []string{blue(600)}, []any{many(20)}, true},
-		"in a later one":                {bird, []string{blue(600)}, []any{many(40)}, false},
-		"in a later one, near":          {bird, []string{blue(512 - 39)}, []any{many(40)}, true},
-		"in a later one, a byte more":   {bird, []string{blue(512 - 38)}, []any{many(40)}, false},
-		"with its name":                 {birds, []string{blue(512 - 3 - 2*39 - 1)}, []any{many(40)}, true},
-		"with its name, a byte more":    {birds, []string{blue(512 - 3 - 2*39)}, []any{many(40)}, false},
-		"of a rule that comes late":     {late, []string{"blue"}, []any{x(200), "heron"}, true},
+		"as far as it goes": {key, []string{pem(16 * kb)}, []any{"QUJD"}, true},
+		"a byte further":    {key, []string{pem(16*kb + 1)}, []any{"QUJD"}, false},
+		"behind much else": {
+			key,
+			[]string{x(100 * kb), pem(16 * kb)},
+			[]any{"QUJD"},
+			true,
+		},
+		"behind much else, in one": {
+			key,
+			[]string{x(100*kb) + "\n" + pem(16*kb)},
+			[]any{"QUJD"},
+			true,
+		},
+		"behind much else, and further": {
+			key,
+			[]string{x(100 * kb), pem(16*kb + 1)},
+			[]any{"QUJD"},
+			false,
+		},
+		"over texts": {
+			bird,
+			[]string{"blue", x(200), x(200), x(1000)},
+			[]any{"heron"},
+			true,
+		},
+		"in the first texts":          {bird, []string{blue(600)}, []any{many(20)}, true},
+		"in a later one":              {bird, []string{blue(600)}, []any{many(40)}, false},
+		"in a later one, near":        {bird, []string{blue(512 - 39)}, []any{many(40)}, true},
+		"in a later one, a byte more": {bird, []string{blue(512 - 38)}, []any{many(40)}, false},
+		"with its name": {
+			birds,
+			[]string{blue(512 - 3 - 2*39 - 1)},
+			[]any{many(40)},
+			true,
+		},
+		"with its name, a byte more": {
+			birds,
+			[]string{blue(512 - 3 - 2*39)},
+			[]any{many(40)},
+			false,
+		},
+		"of a rule that comes late": {late, []string{"blue"}, []any{x(200), "heron"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var live []*session.Event
 			for _, text := range c.live {
-				live = append(live, says("bot", &genai.Part{FunctionCall: call("fetch", map[string]any{"n": []any{text}})}))
+				live = append(
+					live,
+					says(
+						"bot",
+						&genai.Part{FunctionCall: call("fetch", map[string]any{"n": []any{text}})},
+					),
+				)
 			}
 			var parts []*genai.Part
 			for i, text := range c.now {
@@ -67,10 +104,21 @@ func TestWindowsEnd(t *testing.T) {
 				if _, list := text.([]any); !list {
 					text = []any{text}
 				}
-				parts = append(parts, &genai.Part{FunctionCall: call(tool, map[string]any{"n": text})})
+				parts = append(
+					parts,
+					&genai.Part{FunctionCall: call(tool, map[string]any{"n": text})},
+				)
 			}
 			p := quiet(t, with(t, "rules: ["+c.rule+"]"))
-			out, err := p.OnEvent(ctx, &session.Invocation{ID: "i", Key: session.Key{App: "app", User: "ann", ID: "s"}, Live: live}, says("bot", parts...))
+			out, err := p.OnEvent(
+				ctx,
+				&session.Invocation{
+					ID:   "i",
+					Key:  session.Key{App: "app", User: "ann", ID: "s"},
+					Live: live,
+				},
+				says("bot", parts...),
+			)
 			require.NoError(t, err)
 			require.Equal(t, c.found, out.Replace != nil)
 		})

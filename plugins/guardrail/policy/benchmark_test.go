@@ -10,12 +10,21 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
-var clean = strings.Repeat("It was a quiet day by the river, and nobody had anything to say about the boats. ", 50)
+var clean = strings.Repeat(
+	"It was a quiet day by the river, and nobody had anything to say about the boats. ",
+	50,
+)
 
-// What is loaded first makes the detectors' tables, which later ones share: see detect's benchmarks of construction.
+// What is loaded first makes the detectors' tables, which later ones share: see detect's benchmarks
+// of construction.
 func BenchmarkLoadDefault(b *testing.B) {
 	for b.Loop() {
-		_, err := policy.Parse("p.yaml", []byte("rules: [{id: s, detect: {secrets: default}, action: redact}, {id: p, detect: {pii: default}, action: redact}, {id: i, detect: {injection: default}, action: flag}]"))
+		_, err := policy.Parse(
+			"p.yaml",
+			[]byte(
+				"rules: [{id: s, detect: {secrets: default}, action: redact}, {id: p, detect: {pii: default}, action: redact}, {id: i, detect: {injection: default}, action: flag}]",
+			),
+		)
 		require.NoError(b, err)
 	}
 }
@@ -29,10 +38,16 @@ func BenchmarkJudgeClean(b *testing.B) {
 	}
 }
 
-// The files of development data, text by text, as a stage sees them that all default rules are about.
+// The files of development data, text by text, as a stage sees them that all default rules are
+// about.
 func BenchmarkJudgeFiles(b *testing.B) {
 	p := policy.Default()
-	for _, name := range []string{"benign-dev.jsonl", "attacks-dev.jsonl", "pii-dev.jsonl", "secrets-dev.jsonl.gz"} {
+	for _, name := range []string{
+		"benign-dev.jsonl",
+		"attacks-dev.jsonl",
+		"pii-dev.jsonl",
+		"secrets-dev.jsonl.gz",
+	} {
 		b.Run(name, func(b *testing.B) {
 			texts, size := detecttest.Texts(detecttest.Development(b, "guardrail/"+name)), 0
 			for _, text := range texts {
@@ -76,13 +91,19 @@ func BenchmarkJudgeLong(b *testing.B) {
 			{"each", with(1, "a&amp;b ")},
 			{"tag", with(1, "a&amp;b ") + "\U000e0069"},
 			{"json", strings.NewReplacer(`"`, `\"`, "\n", `\n`).Replace(strings.Join(lines, "\n"))},
-			{"mixed", with(1, "a&amp;b ", "\U000e0069\U000e0067 ", "\u202edef ghi\u202c ", "%41%20 ", `\u0041 `, "aGVsbG8gd29ybGQ= ")},
+			{
+				"mixed",
+				with(1, "a&amp;b ", "\U000e0069\U000e0067 ", "\u202edef ghi\u202c ", "%41%20 ", `\u0041 `, "aGVsbG8gd29ybGQ= "),
+			},
 		} {
 			b.Run(of+"/"+c.name, func(b *testing.B) {
 				for b.Loop() {
 					p.Judge(policy.Input, policy.Scope{}, c.text)
 				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/1000*1024/float64(b.N*len(c.text)), "µs/KB")
+				b.ReportMetric(
+					float64(b.Elapsed().Nanoseconds())/1000*1024/float64(b.N*len(c.text)),
+					"µs/KB",
+				)
 			})
 		}
 	}

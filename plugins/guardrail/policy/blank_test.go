@@ -8,7 +8,8 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
-// A key that has no value is refused: a rule would find less than who wrote it thinks, or be about others.
+// A key that has no value is refused: a rule would find less than who wrote it thinks, or be about
+// others.
 func TestParseRefusesWhatSaysNothing(t *testing.T) {
 	rule := func(rest string) string { return "rules:\n  - {id: a, " + rest + "}\n" }
 	for text, want := range map[string]string{
@@ -36,7 +37,14 @@ func TestParseRefusesWhatSaysNothing(t *testing.T) {
 	}
 	// Lists that may be empty.
 	for _, urls := range []string{"{allow: []}", "{}"} {
-		_, err := policy.Parse("p.yaml", []byte("trusted_tools: []\n"+rule("detect: {urls: "+urls+"}, stages: [output], action: redact")))
+		_, err := policy.Parse(
+			"p.yaml",
+			[]byte(
+				"trusted_tools: []\n"+rule(
+					"detect: {urls: "+urls+"}, stages: [output], action: redact",
+				),
+			),
+		)
 		require.NoError(t, err)
 	}
 }

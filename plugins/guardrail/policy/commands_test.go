@@ -34,9 +34,17 @@ rules: [{id: s, stages: [tool_args], tools: {deny: ["shell(rm *)", "shell(git pu
 		{"shell", m{"command": words("ls", "rm x")}, policy.Block},
 		{"shell", m{"command": words("ls", "ls -l")}, policy.Allow},
 		{"shell", m{"command": "git", "args": words("log", "-3")}, policy.Allow},
-		{"shell", m{"command": "git", "args": words("commit", "-m", "rm x; git push")}, policy.Allow},
+		{
+			"shell",
+			m{"command": "git", "args": words("commit", "-m", "rm x; git push")},
+			policy.Allow,
+		},
 		{"shell", m{"command": "ls", "args": words()}, policy.Allow},
-		{"shell", m{"command": "ls -l", "description": "rm is not run", "timeout": 5.0}, policy.Allow},
+		{
+			"shell",
+			m{"command": "ls -l", "description": "rm is not run", "timeout": 5.0},
+			policy.Allow,
+		},
 		{"shell", m{"command": "ls", "env": m{"LANG": "C"}}, policy.Allow},
 		{"shell", m{"command": "ls", "env": m{"LD_PRELOAD": "./x.so"}}, policy.Ask},
 		{"shell", m{"command": "ls", "env": m{"a b": "c"}}, policy.Ask},
@@ -45,7 +53,11 @@ rules: [{id: s, stages: [tool_args], tools: {deny: ["shell(rm *)", "shell(git pu
 		{"shell", m{"command": "ls", "cwd": "src"}, policy.Allow},
 		{"shell", m{"command": "ls", "cwd": "."}, policy.Allow},
 		{"shell", m{"command": "ls", "cwd": "/root"}, policy.Ask},
-		{"shell", m{"command": "ls", "cwd": "src; rm x"}, policy.Allow}, // a directory, whatever its name
+		{
+			"shell",
+			m{"command": "ls", "cwd": "src; rm x"},
+			policy.Allow,
+		}, // a directory, whatever its name
 		{"shell", m{"command": "ls", "cwd": "x; rm x"}, policy.Ask},
 		{"shell", m{"command": "ls", "cwd": 5.0}, policy.Ask},
 		{"shell", m{"command": words("ls", 5.0)}, policy.Ask},
@@ -66,9 +78,20 @@ rules: [{id: s, stages: [tool_args], tools: {deny: ["shell(rm *)", "shell(git pu
 		{"other", m{"command": "rm x"}, policy.Ask},
 		{"shell", m{"command": slices.Repeat(words("ls"), 2000)}, policy.Ask},
 		{"shell", m{"command": append(slices.Repeat(words("ls"), 50), "rm x")}, policy.Block},
-		{"shell", m{"command": slices.Repeat(words("ls "+strings.Repeat("a", 60<<10)), 5)}, policy.Ask},
+		{
+			"shell",
+			m{"command": slices.Repeat(words("ls "+strings.Repeat("a", 60<<10)), 5)},
+			policy.Ask,
+		},
 	} {
-		assert.Equal(t, c.want, p.Judge(policy.ToolArgs, policy.Scope{Tool: c.tool, Args: c.args}, "").Action, "%s %v", c.tool, c.args)
+		assert.Equal(
+			t,
+			c.want,
+			p.Judge(policy.ToolArgs, policy.Scope{Tool: c.tool, Args: c.args}, "").Action,
+			"%s %v",
+			c.tool,
+			c.args,
+		)
 	}
 }
 
@@ -111,12 +134,32 @@ rules:
 	}
 }
 
-// Which command would run is not to be seen: a human is asked, or what other says if that is stricter.
+// Which command would run is not to be seen: a human is asked, or what other says if that is
+// stricter.
 func TestCommandsThatAreNotSeen(t *testing.T) {
-	for other, want := range map[string]policy.Action{"allow": "ask", "ask": "ask", "block": "block"} {
-		p := parse(t, `{command_tools: {shell: {line: command}}, rules: [{id: t, stages: [tool_args], tools: {deny: ["shell(rm *)"], other: `+other+`}}]}`)
-		for _, args := range []map[string]any{nil, {"n": 1}, {"a": "ls", "b": "ls"}, {"command": []any{1}}} {
-			require.Equal(t, want, p.Judge(policy.ToolArgs, policy.Scope{Tool: "shell", Args: args}, "").Action, "%s: %v", other, args)
+	for other, want := range map[string]policy.Action{
+		"allow": "ask",
+		"ask":   "ask",
+		"block": "block",
+	} {
+		p := parse(
+			t,
+			`{command_tools: {shell: {line: command}}, rules: [{id: t, stages: [tool_args], tools: {deny: ["shell(rm *)"], other: `+other+`}}]}`,
+		)
+		for _, args := range []map[string]any{
+			nil,
+			{"n": 1},
+			{"a": "ls", "b": "ls"},
+			{"command": []any{1}},
+		} {
+			require.Equal(
+				t,
+				want,
+				p.Judge(policy.ToolArgs, policy.Scope{Tool: "shell", Args: args}, "").Action,
+				"%s: %v",
+				other,
+				args,
+			)
 		}
 	}
 }

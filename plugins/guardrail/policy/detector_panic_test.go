@@ -35,17 +35,27 @@ func (b broken) Open(text string) int {
 
 func (b broken) Reader() detect.Reader { return detecttest.ReadAll(b) }
 
-// A detector that panics blocks the text, or with on_error: allow lets it pass with a mark; what it says is nowhere.
+// A detector that panics blocks the text, or with on_error: allow lets it pass with a mark; what it
+// says is nowhere.
 func TestDetectorsThatPanic(t *testing.T) {
 	const canary = "xq7canarybird"
 	for _, onError := range []policy.Action{policy.Block, policy.Allow} {
 		for _, partial := range []bool{false, true} {
 			for _, b := range []broken{{find: true}, {open: true}} {
-				p, err := policy.Parse("p.yaml", []byte("on_error: "+string(onError)+"\nrules: [{id: r, detect: {words: [x]}, action: redact}]"))
+				p, err := policy.Parse(
+					"p.yaml",
+					[]byte(
+						"on_error: "+string(
+							onError,
+						)+"\nrules: [{id: r, detect: {words: [x]}, action: redact}]",
+					),
+				)
 				require.NoError(t, err)
 				policy.SetDetector(p, b)
 				var log bytes.Buffer
-				hooks, err := guardrail.New(guardrail.Config{Policy: p, Log: slog.New(slog.NewJSONHandler(&log, nil))})
+				hooks, err := guardrail.New(
+					guardrail.Config{Policy: p, Log: slog.New(slog.NewJSONHandler(&log, nil))},
+				)
 				require.NoError(t, err)
 				e := session.Reply("my " + canary)
 				e.ID, e.Author, e.Partial = "e", "bot", partial
@@ -64,7 +74,11 @@ func TestDetectorsThatPanic(t *testing.T) {
 					continue
 				default:
 					require.NoError(t, err)
-					require.Equal(t, "a detector panicked with a *errors.errorString", out.Unchecked)
+					require.Equal(
+						t,
+						"a detector panicked with a *errors.errorString",
+						out.Unchecked,
+					)
 				}
 				require.NotContains(t, log.String(), canary)
 				require.Contains(t, log.String(), "panicked with a")

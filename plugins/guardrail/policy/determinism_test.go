@@ -14,12 +14,42 @@ import (
 // One file means one thing, however often it is read.
 func TestOneFileOneVerdict(t *testing.T) {
 	for name, c := range map[string]struct{ rules, text, after, rule string }{
-		"types that are equal":     {`rules: [{id: r, detect: {regexp: {B: 'x+', A: 'x+', C: 'x+'}}, action: redact}]`, "axxb", "a[A]b", "r"},
-		"words that are equal":     {`rules: [{id: r, detect: {words: {B: [heron], A: [heron]}}, action: redact}]`, "a heron", "a [A]", "r"},
-		"words and an expression":  {`rules: [{id: r, detect: {words: {B: [heron]}, regexp: {A: heron}}, action: redact}]`, "a heron", "a [A]", "r"},
-		"the longer":               {`rules: [{id: r, detect: {regexp: {A: 'x+', B: 'x+y'}}, action: redact}]`, "xxy", "[B]", "r"},
-		"the stricter":             {`rules: [{id: r, detect: {regexp: {A: 'x+y', B: 'x+'}}, action: {A: mask, B: redact}}]`, "xxy", "[B]", "r"},
-		"the stricter of the same": {`rules: [{id: r, detect: {regexp: {A: 'x+', B: 'x+'}}, action: {A: replace, B: redact}, with: (x)}]`, "xx", "[B]", "r"},
+		"types that are equal": {
+			`rules: [{id: r, detect: {regexp: {B: 'x+', A: 'x+', C: 'x+'}}, action: redact}]`,
+			"axxb",
+			"a[A]b",
+			"r",
+		},
+		"words that are equal": {
+			`rules: [{id: r, detect: {words: {B: [heron], A: [heron]}}, action: redact}]`,
+			"a heron",
+			"a [A]",
+			"r",
+		},
+		"words and an expression": {
+			`rules: [{id: r, detect: {words: {B: [heron]}, regexp: {A: heron}}, action: redact}]`,
+			"a heron",
+			"a [A]",
+			"r",
+		},
+		"the longer": {
+			`rules: [{id: r, detect: {regexp: {A: 'x+', B: 'x+y'}}, action: redact}]`,
+			"xxy",
+			"[B]",
+			"r",
+		},
+		"the stricter": {
+			`rules: [{id: r, detect: {regexp: {A: 'x+y', B: 'x+'}}, action: {A: mask, B: redact}}]`,
+			"xxy",
+			"[B]",
+			"r",
+		},
+		"the stricter of the same": {
+			`rules: [{id: r, detect: {regexp: {A: 'x+', B: 'x+'}}, action: {A: replace, B: redact}, with: (x)}]`,
+			"xx",
+			"[B]",
+			"r",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for range 100 {
@@ -31,7 +61,8 @@ func TestOneFileOneVerdict(t *testing.T) {
 	}
 }
 
-// The order of rules says nothing: not which text is put in, nor which rule is named, nor how findings are ordered.
+// The order of rules says nothing: not which text is put in, nor which rule is named, nor how
+// findings are ordered.
 func TestOrderOfRulesSaysNothing(t *testing.T) {
 	rules := []string{
 		`{id: b, detect: {words: [heron]}, action: replace, with: (b)}`,
@@ -62,15 +93,23 @@ func TestOrderOfRulesSaysNothing(t *testing.T) {
 // What is wrong is told in the order of the file, and once.
 func TestOneFileOneError(t *testing.T) {
 	for name, c := range map[string]struct{ file, want string }{
-		"each once": {"rules:\n  - {id: a, detect: {regexp: {B: '(', A: 'x*', c: y}}, action: redact}\n  - {action: blok}\nmode: shadows",
+		"each once": {
+			"rules:\n  - {id: a, detect: {regexp: {B: '(', A: 'x*', c: y}}, action: redact}\n  - {action: blok}\nmode: shadows",
 			"guardrail: p.yaml:2:34: error parsing regexp: missing closing ): `(`\n" +
 				"p.yaml:2:42: \"x*\" matches the empty text, so it would match everywhere\n" +
 				"p.yaml:2:51: a type is capital letters, digits and _, such as EMPLOYEE_ID\n" +
 				"p.yaml:3:5: the rule has no id; records and messages name a rule by its id\n" +
 				"p.yaml:3:14: \"blok\" is not known here; did you mean \"block\"?\n" +
-				"p.yaml:4:7: \"shadows\" is not known here; did you mean \"shadow\"?"},
-		"an expression": {`rules: [{id: a, detect: {regexp: {A: '('}}, action: redact}]`, "guardrail: p.yaml:1:38: error parsing regexp: missing closing ): `(`"},
-		"words":         {`rules: [{id: a, detect: {words: {A: x}}, action: {A: redact}}]`, "guardrail: p.yaml:1:37: this must be a list of words, or an object with a list for each type"},
+				"p.yaml:4:7: \"shadows\" is not known here; did you mean \"shadow\"?",
+		},
+		"an expression": {
+			`rules: [{id: a, detect: {regexp: {A: '('}}, action: redact}]`,
+			"guardrail: p.yaml:1:38: error parsing regexp: missing closing ): `(`",
+		},
+		"words": {
+			`rules: [{id: a, detect: {words: {A: x}}, action: {A: redact}}]`,
+			"guardrail: p.yaml:1:37: this must be a list of words, or an object with a list for each type",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for range 100 {
@@ -111,7 +150,8 @@ func TestRulesThatNeverApply(t *testing.T) {
 	}
 }
 
-// A condition is true or false: what can be nothing else is refused, and of others it is said when they are.
+// A condition is true or false: what can be nothing else is refused, and of others it is said when
+// they are.
 func TestConditionsAreTrueOrFalse(t *testing.T) {
 	for condition, want := range map[string]string{
 		`text + "1"`:                       "",
@@ -131,11 +171,19 @@ func TestConditionsAreTrueOrFalse(t *testing.T) {
 		`state.x > 1 ? 1 : 2`:              "",
 		`tool.args.x in ["a"] ? [1] : nil`: "",
 	} {
-		_, err := policy.Parse("p.yaml", []byte("rules:\n  - {id: a, when: '"+condition+"', action: block}\n"))
+		_, err := policy.Parse(
+			"p.yaml",
+			[]byte("rules:\n  - {id: a, when: '"+condition+"', action: block}\n"),
+		)
 		require.ErrorContains(t, err, "p.yaml:2:", condition)
 		require.ErrorContains(t, err, "when: ", condition)
 		if want != "" { // otherwise the compiler says it in its own words
-			require.ErrorContains(t, err, "its result is "+want+", and must be true or false", condition)
+			require.ErrorContains(
+				t,
+				err,
+				"its result is "+want+", and must be true or false",
+				condition,
+			)
 		}
 	}
 	for condition, want := range map[string]string{
@@ -150,13 +198,28 @@ func TestConditionsAreTrueOrFalse(t *testing.T) {
 		`not state.yes`:           "allow",
 		`state.x == "canary"`:     "block",
 	} {
-		p, err := policy.Parse("p.yaml", []byte("rules:\n  - {id: a, when: '"+condition+"', action: block}\n"))
+		p, err := policy.Parse(
+			"p.yaml",
+			[]byte("rules:\n  - {id: a, when: '"+condition+"', action: block}\n"),
+		)
 		if want == "" {
 			require.Error(t, err, condition)
 			continue
 		}
 		require.NoError(t, err, condition)
-		v := p.Judge(policy.Input, policy.Scope{State: map[string]any{"x": "canary", "n": 1.0, "l": []any{}, "o": map[string]any{}, "yes": true}}, "hi")
+		v := p.Judge(
+			policy.Input,
+			policy.Scope{
+				State: map[string]any{
+					"x":   "canary",
+					"n":   1.0,
+					"l":   []any{},
+					"o":   map[string]any{},
+					"yes": true,
+				},
+			},
+			"hi",
+		)
 		if v.Err == nil {
 			require.Equal(t, want, string(v.Action), condition)
 			continue

@@ -52,6 +52,12 @@
 // [Parse] and [Load] read a policy, [Policy.Judge] judges a text, [Policy.Test] runs the tests that
 // a policy has in its file, and [Schema] describes the file. The plugin guardrail holds runs to a
 // policy; it uses [Active] to judge the many texts of an event.
+//
+// # Where to add what
+//
+// A new kind of rule: its keys stand in form.go, rule.go reads them, and evaluate.go decides by them
+// ([Active.Whole]). A rule that looks for something else in texts needs a detector instead: its key stands in
+// form.go, and detectors.go makes the detector. A new action: action.go names it, and edit.go carries it out.
 package policy
 
 //go:generate go run ../internal/reference -o ../../../docs/guardrail-reference.md

@@ -13,7 +13,6 @@ type form struct {
 	OnError      string                     `yaml:"on_error" json:"on_error,omitempty" jsonschema:"What becomes of a text that could not be judged: block (the default), or allow, which marks the event as not checked."`
 	Limits       formLimits                 `yaml:"limits" json:"limits,omitzero" jsonschema:"How much of a text is judged."`
 	Judges       formJudges                 `yaml:"judges" json:"judges,omitzero" jsonschema:"What the models that rules ask may use, together, in each process. When it is used up, no model is asked, and on_error of the rule decides."`
-	Limit        any                        `yaml:"limit" json:"-"` // it is read so that its error can name the plugin budget
 	TenantKey    string                     `yaml:"tenant_key" json:"tenant_key,omitempty" jsonschema:"The key in the session's state that has the tenant, such as user:tenant."`
 	TrustedTools []string                   `yaml:"trusted_tools" json:"trusted_tools,omitempty" jsonschema:"Globs of tools whose answers are trusted. The answers of all others taint the session."`
 	PinTools     []string                   `yaml:"pin_tools" json:"pin_tools,omitempty" jsonschema:"Globs of tools whose declarations are pinned in the lockfile beside the policy, which runner policy pin writes. One that has changed is not shown to a model, and a human is asked about the tool's calls. One with ! excludes."`
@@ -35,7 +34,6 @@ type formRule struct {
 	When    string     `yaml:"when" json:"when,omitempty" jsonschema:"A condition in the language of expr-lang.org, about stage, app, user, tenant, agent, branch, tool.name, tool.args, text, state, taint, tainted, files. Its result is true or false. It sees what tokens of the vault stand for."`
 	Tools   formTools  `yaml:"tools" json:"tools,omitzero" jsonschema:"Which tools may be called. It replaces detect and action."`
 	Judge   formJudge  `yaml:"judge" json:"judge,omitzero" jsonschema:"A service or a model that is asked about the text. It replaces detect."`
-	Limit   any        `yaml:"limit" json:"-"` // it is read so that its error can name the plugin budget
 	Action  any        `yaml:"action" json:"action,omitempty" jsonschema:"allow, flag, mask, vault, hash, replace, redact, ask or block; or an object with one for each type that the rule finds, and * for the other types."`
 	With    string     `yaml:"with" json:"with,omitempty" jsonschema:"What the action replace puts in the place of what was found."`
 	Message string     `yaml:"message" json:"message,omitempty" jsonschema:"What the caller, the model, or the human who is asked, is told."`
@@ -143,5 +141,4 @@ type Test struct {
 // formTest is a test as a file has it.
 type formTest struct {
 	Test `yaml:",inline"`
-	Used any `yaml:"used" json:"-"` // of a limit: it is read so that its error can name the plugin budget
 }

@@ -49,15 +49,27 @@ func TestInclude(t *testing.T) {
 	p, err := policy.Load(file)
 	require.NoError(t, err)
 	require.Equal(t, "2026-11-22.1", p.Release())
-	require.Equal(t, []string{file, filepath.Join(filepath.Dir(file), "shared/base.yaml")}, p.Files())
+	require.Equal(
+		t,
+		[]string{file, filepath.Join(filepath.Dir(file), "shared/base.yaml")},
+		p.Files(),
+	)
 	require.Len(t, p.Rules(), 3)
 	require.Len(t, p.Tests(), 1)
 	require.Empty(t, p.Test()[0].Failure)
 	require.True(t, p.Trusts("clock") && p.Trusts("db"))
 	text := func(text string) string { return p.Judge(policy.Output, policy.Scope{}, text).Text }
 	require.Equal(t, "a [WORD] at [WORD]", text("a egret at @home"))
-	require.Equal(t, "https://a.corp.example and [URL]", text("https://a.corp.example and https://b.example"))
-	v := p.Judge(policy.ToolArgs, policy.Scope{Tool: "bash", Args: map[string]any{"command": "rm x"}}, "")
+	require.Equal(
+		t,
+		"https://a.corp.example and [URL]",
+		text("https://a.corp.example and https://b.example"),
+	)
+	v := p.Judge(
+		policy.ToolArgs,
+		policy.Scope{Tool: "bash", Args: map[string]any{"command": "rm x"}},
+		"",
+	)
 	require.Equal(t, policy.Block, v.Action)
 
 	// The revision is of all its files.
@@ -74,27 +86,84 @@ func TestIncludeRefuses(t *testing.T) {
 		own, base, want string
 	}{
 		"a file that is not there": {"include: [other.yaml]\n" + rule, rule, "p.yaml:1:11: open "},
-		"itself":                   {"include: [p.yaml]\n" + rule, rule, "is already a part of this policy"},
-		"a file twice":             {"include: [b.yaml, ./b.yaml]\n" + rule, "lists: {a: [b]}", "p.yaml:1:19: "},
-		"an absolute path":         {"include: [/b.yaml]\n" + rule, rule, "must be the path of a file, from the directory of this one"},
-		"a file that includes":     {"include: [b.yaml]\n" + rule, "include: [c.yaml]", "b.yaml:1:10: an included file has no include"},
-		"a mode":                   {"include: [b.yaml]\n" + rule, "mode: shadow", "b.yaml:1:7: an included file has no mode: it is about the whole policy, so it stands in "},
-		"an unknown key":           {"include: [b.yaml]\n" + rule, "ruls: []", `b.yaml:1:1: unknown key "ruls"`},
-		"an id twice":              {"include: [b.yaml]\n" + rule, "\n" + rule, "b.yaml:2:14: another rule, at "},
-		"a list twice":             {"include: [b.yaml]\nlists: {a: [b]}\n" + rule, "lists: {a: [c]}", `b.yaml:1:12: there is another list "a"`},
-		"an empty list":            {"lists: {a: []}\n" + rule, "", "p.yaml:1:12: the list is empty"},
-		"a list of lists":          {"lists: {a: [\"@b\"]}\n" + rule, "", "refers to no other list"},
-		"an unknown list":          {"lists: {birds: [heron]}\nrules: [{id: a, detect: {words: [\"@bird\"]}, action: redact}]", "", `no list has the name "bird"; did you mean "birds"?`},
-		"no rules at all":          {"include: [b.yaml]", "lists: {a: [b]}", "there are no rules"},
-		"a rule behind another":    {"include: [b.yaml]\nrules: [{id: a, detect: {pii: default}, action: redact}]", "rules: [{id: b, detect: {pii: [URL]}, action: redact}]", "b.yaml:1:9: the rule \"b\" never has an effect: the rule \"a\", at "},
-		"a wrong test":             {"include: [b.yaml]\n" + rule, "\ntests: [{name: a, stage: input, text: x, want: bloc}]", "b.yaml:2:48: "},
+		"itself": {
+			"include: [p.yaml]\n" + rule,
+			rule,
+			"is already a part of this policy",
+		},
+		"a file twice": {
+			"include: [b.yaml, ./b.yaml]\n" + rule,
+			"lists: {a: [b]}",
+			"p.yaml:1:19: ",
+		},
+		"an absolute path": {
+			"include: [/b.yaml]\n" + rule,
+			rule,
+			"must be the path of a file, from the directory of this one",
+		},
+		"a file that includes": {
+			"include: [b.yaml]\n" + rule,
+			"include: [c.yaml]",
+			"b.yaml:1:10: an included file has no include",
+		},
+		"a mode": {
+			"include: [b.yaml]\n" + rule,
+			"mode: shadow",
+			"b.yaml:1:7: an included file has no mode: it is about the whole policy, so it stands in ",
+		},
+		"an unknown key": {
+			"include: [b.yaml]\n" + rule,
+			"ruls: []",
+			`b.yaml:1:1: unknown key "ruls"`,
+		},
+		"an id twice": {
+			"include: [b.yaml]\n" + rule,
+			"\n" + rule,
+			"b.yaml:2:14: another rule, at ",
+		},
+		"a list twice": {
+			"include: [b.yaml]\nlists: {a: [b]}\n" + rule,
+			"lists: {a: [c]}",
+			`b.yaml:1:12: there is another list "a"`,
+		},
+		"an empty list": {
+			"lists: {a: []}\n" + rule,
+			"",
+			"p.yaml:1:12: the list is empty",
+		},
+		"a list of lists": {
+			"lists: {a: [\"@b\"]}\n" + rule,
+			"",
+			"refers to no other list",
+		},
+		"an unknown list": {
+			"lists: {birds: [heron]}\nrules: [{id: a, detect: {words: [\"@bird\"]}, action: redact}]",
+			"",
+			`no list has the name "bird"; did you mean "birds"?`,
+		},
+		"no rules at all": {"include: [b.yaml]", "lists: {a: [b]}", "there are no rules"},
+		"a rule behind another": {
+			"include: [b.yaml]\nrules: [{id: a, detect: {pii: default}, action: redact}]",
+			"rules: [{id: b, detect: {pii: [URL]}, action: redact}]",
+			"b.yaml:1:9: the rule \"b\" never has an effect: the rule \"a\", at ",
+		},
+		"a wrong test": {
+			"include: [b.yaml]\n" + rule,
+			"\ntests: [{name: a, stage: input, text: x, want: bloc}]",
+			"b.yaml:2:48: ",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := policy.Load(inFiles(t, "p.yaml", c.own, "b.yaml", c.base))
 			require.ErrorContains(t, err, c.want)
 		})
 	}
-	_, err := policy.Parse("p.yaml", []byte("lists: {a: [b]}\nrules: [{id: a, detect: {urls: {allow: [\"@c\"]}}, action: redact}]"))
+	_, err := policy.Parse(
+		"p.yaml",
+		[]byte(
+			"lists: {a: [b]}\nrules: [{id: a, detect: {urls: {allow: [\"@c\"]}}, action: redact}]",
+		),
+	)
 	require.ErrorContains(t, err, `no list has the name "c"`)
 	require.NotContains(t, err.Error(), "allow-list", "one mistake is said once")
 	_, err = policy.Parse("https://a.example/p.yaml", []byte("include: [b.yaml]\n"+rule))

@@ -144,9 +144,6 @@ func Parse(name string, data []byte) (*Policy, error) {
 	p.revision = revisionOf(contents)
 	for _, part := range all {
 		r.File = part.File
-		if r.Has("limit") {
-			r.bad("limit", "limit: is no longer part of a policy; use the plugin budget, under plugins: of the configuration")
-		}
 		for i := range part.form.Rules {
 			r.rule(fmt.Sprintf("rules[%d]", i), &part.form.Rules[i])
 		}

@@ -156,11 +156,6 @@ func (r *reader) rule(path string, f *formRule) {
 		r.policy.taints = true
 	}
 	made.when = r.condition(path+".when", f.When)
-	if r.Has(path + ".limit") {
-		r.bad(path+".limit", "limit: is no longer part of a policy; use the plugin budget, under plugins: of the configuration")
-		r.policy.rules = append(r.policy.rules, made) // tests may name it
-		return
-	}
 
 	// What it looks for in them.
 	made.length = r.length(path+".detect.length", &f.Detect.Length)

@@ -34,17 +34,32 @@ func TestRules(t *testing.T) {
 		scope policy.Scope
 		want  string
 	}{
-		"its stage":      {0, policy.Input, policy.Scope{}, ""},
-		"another stage":  {0, policy.Output, policy.Scope{}, "it is about input, tool_result, and this is output"},
-		"its tool":       {1, policy.ToolArgs, policy.Scope{Tool: "send_mail"}, ""},
-		"another tool":   {1, policy.ToolArgs, policy.Scope{Tool: "read_mail"}, "it is about another tool: send_*"},
+		"its stage": {0, policy.Input, policy.Scope{}, ""},
+		"another stage": {
+			0,
+			policy.Output,
+			policy.Scope{},
+			"it is about input, tool_result, and this is output",
+		},
+		"its tool": {1, policy.ToolArgs, policy.Scope{Tool: "send_mail"}, ""},
+		"another tool": {
+			1,
+			policy.ToolArgs,
+			policy.Scope{Tool: "read_mail"},
+			"it is about another tool: send_*",
+		},
 		"nothing read":   {2, policy.Output, policy.Scope{}, "it is about what is not trusted"},
 		"something read": {2, policy.Output, policy.Scope{Taint: []string{"fetch"}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, c.want, rules[c.rule].Silent(c.stage, c.scope))
 			asked := p.Only(rules[c.rule].ID).Judge(c.stage, c.scope, "hush").Findings
-			require.Equal(t, c.want == "", len(asked) > 0, "what is silent finds nothing, what is not does")
+			require.Equal(
+				t,
+				c.want == "",
+				len(asked) > 0,
+				"what is silent finds nothing, what is not does",
+			)
 		})
 	}
 }
@@ -55,7 +70,12 @@ func TestInShadow(t *testing.T) {
 	require.Equal(t, policy.Allow, v.Action)
 	require.Equal(t, "hush now", v.Text)
 	require.Equal(t, policy.Redact, v.Findings[0].Would)
-	require.Equal(t, "[WORD] now", p.Judge(policy.Input, policy.Scope{}, "hush now").Text, "the policy itself is as it was")
+	require.Equal(
+		t,
+		"[WORD] now",
+		p.Judge(policy.Input, policy.Scope{}, "hush now").Text,
+		"the policy itself is as it was",
+	)
 }
 
 func TestOnly(t *testing.T) {
@@ -72,7 +92,8 @@ func TestActions(t *testing.T) {
 	require.Equal(t, policy.Block, list[len(list)-1])
 }
 
-// A rule finds what fits the types that it lists, whatever types it or other rules are about beside them.
+// A rule finds what fits the types that it lists, whatever types it or other rules are about beside
+// them.
 func TestRulesFindTheTypesThatTheyList(t *testing.T) {
 	p := parse(t, `
 rules:
@@ -86,6 +107,10 @@ rules:
 		}
 		return ids
 	}
-	require.ElementsMatch(t, []string{"uk UK_PASSPORT", "it IT_PASSPORT"}, rules("passport AB1234567"))
+	require.ElementsMatch(
+		t,
+		[]string{"uk UK_PASSPORT", "it IT_PASSPORT"},
+		rules("passport AB1234567"),
+	)
 	require.ElementsMatch(t, []string{"dates DATE_TIME"}, rules("born 1985-05-08"))
 }

@@ -175,9 +175,6 @@ func (r *reader) tests(list []formTest) {
 	for i := range list {
 		t := &list[i]
 		path := fmt.Sprintf("tests[%d]", i)
-		if t.Used != nil {
-			r.bad(path+".used", "a policy does not count: the plugin budget does, and has tests of its own")
-		}
 		var missing []string
 		for _, key := range []struct{ name, value string }{
 			{"name", t.Name},

@@ -1,5 +1,7 @@
 // Package policy has the commands about policies of the guardrail: runner policy check, test,
 // explain, scan, replay, eval, pin.
+//
+// A new command of policies: a file with its command, and a line in Command.
 package policy
 
 import (

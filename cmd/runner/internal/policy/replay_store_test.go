@@ -10,8 +10,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// The live view of a replay is the store's after each event, compactions and rewinds among them, and what was read once
-// is not decoded again.
+// The live view of a replay is the store's after each event, compactions and rewinds among them,
+// and what was read once is not decoded again.
 func TestReplayStoreReadsOnce(t *testing.T) {
 	f, err := os.Open("../../testdata/rich.jsonl")
 	require.NoError(t, err)
@@ -32,7 +32,11 @@ func TestReplayStoreReadsOnce(t *testing.T) {
 		require.NoError(t, err)
 		var before []*session.Event
 		for i, e := range rec.Events {
-			_, err := svc.Append(ctx, session.AppendTarget{Key: rec.Key, After: int64(i)}, e.Clone())
+			_, err := svc.Append(
+				ctx,
+				session.AppendTarget{Key: rec.Key, After: int64(i)},
+				e.Clone(),
+			)
 			require.NoError(t, err)
 			now := live(svc, rec.Key, sel)
 			require.Equal(t, live(svc.Service, rec.Key, sel), now)
@@ -47,7 +51,11 @@ func TestReplayStoreReadsOnce(t *testing.T) {
 			}
 			before = now
 		}
-		require.Equal(t, live(svc.Service, rec.Key, session.Selection{Last: 2}), live(svc, rec.Key, session.Selection{Last: 2}))
+		require.Equal(
+			t,
+			live(svc.Service, rec.Key, session.Selection{Last: 2}),
+			live(svc, rec.Key, session.Selection{Last: 2}),
+		)
 	}
 	require.Positive(t, shared)
 	require.GreaterOrEqual(t, marks, 2)
@@ -65,17 +73,28 @@ func TestReplayStoreReadsOnce(t *testing.T) {
 	}
 }
 
-// Of sessions that were read before, about as many events are kept as the store says, however many sessions there are.
+// Of sessions that were read before, about as many events are kept as the store says, however many
+// sessions there are.
 func TestReplayStoreForgets(t *testing.T) {
 	ctx := t.Context()
 	svc := newReplayStore()
 	svc.most = 10
-	key := func(i int) session.Key { return session.Key{App: "a", User: "u", ID: string(rune('a' + i))} }
+	key := func(i int) session.Key {
+		return session.Key{
+			App:  "a",
+			User: "u",
+			ID:   string(rune('a' + i)),
+		}
+	}
 	for i := range 20 {
 		_, err := svc.Create(ctx, key(i), nil)
 		require.NoError(t, err)
 		for n := range 4 {
-			_, err := svc.Append(ctx, session.AppendTarget{Key: key(i), After: int64(n)}, session.Message("hi"))
+			_, err := svc.Append(
+				ctx,
+				session.AppendTarget{Key: key(i), After: int64(n)},
+				session.Message("hi"),
+			)
 			require.NoError(t, err)
 			read := 0
 			for _, err := range svc.Read(ctx, key(i), session.Selection{Live: true}) {

@@ -35,30 +35,50 @@ func (m *turns) Generate(context.Context, *model.Request) iter.Seq2[*model.Respo
 	return func(yield func(*model.Response, error) bool) {
 		next := m.list[0]
 		m.list = m.list[1:]
-		yield(&model.Response{Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{next}}}, nil)
+		yield(
+			&model.Response{
+				Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{next}},
+			},
+			nil,
+		)
 	}
 }
 
-// recorded is a session that was held to a policy: the agent reads a page and is asked about the mail that it sends
-// then. It returns the session's file, and how often a rule found something at a stage, as the plugin noted it.
+// recorded is a session that was held to a policy: the agent reads a page and is asked about the
+// mail that it sends then. It returns the session's file, and how often a rule found something at a
+// stage, as the plugin noted it.
 func recorded(t *testing.T, pol *policy.Policy) (file string, noted map[string]int) {
 	ctx := t.Context()
 	var said bytes.Buffer
-	guard, err := guardrail.New(guardrail.Config{Policy: pol, Log: slog.New(slog.NewJSONHandler(&said, nil))})
+	guard, err := guardrail.New(
+		guardrail.Config{Policy: pol, Log: slog.New(slog.NewJSONHandler(&said, nil))},
+	)
 	require.NoError(t, err)
 	call := func(name string, args map[string]any) *genai.Part {
-		return &genai.Part{FunctionCall: &genai.FunctionCall{ID: "c-" + name, Name: name, Args: args}}
+		return &genai.Part{
+			FunctionCall: &genai.FunctionCall{ID: "c-" + name, Name: name, Args: args},
+		}
 	}
 	does := func(name string, result map[string]any) *tool.Tool {
 		return &tool.Tool{Declaration: &genai.FunctionDeclaration{Name: name, Description: name},
 			Run: func(context.Context, *tool.Call) (map[string]any, error) { return result, nil }}
 	}
 	bot, err := llm.New(llm.Config{Name: "bot", Model: &turns{[]*genai.Part{
-		call("send", map[string]any{"to": "bob"}), call("fetch", nil), call("send", map[string]any{"to": "eve"}), {Text: "all done"}, {Text: "bye"},
-	}}, Tools: []*tool.Tool{does("fetch", map[string]any{"page": "please hush"}), does("send", map[string]any{"ok": true})}})
+		call(
+			"send",
+			map[string]any{"to": "bob"},
+		), call("fetch", nil), call("send", map[string]any{
+			"to": "eve",
+		}), {Text: "all done"}, {Text: "bye"},
+	}}, Tools: []*tool.Tool{
+		does("fetch", map[string]any{"page": "please hush"}),
+		does("send", map[string]any{"ok": true}),
+	}})
 	require.NoError(t, err)
 	svc := memory.New()
-	r, err := runner.New(runner.Options{Agent: bot, Sessions: svc, Plugins: []*plugin.Plugin{guard}})
+	r, err := runner.New(
+		runner.Options{Agent: bot, Sessions: svc, Plugins: []*plugin.Plugin{guard}},
+	)
 	require.NoError(t, err)
 	key := session.Key{App: "shop", User: "ann", ID: "s"}
 	noted = map[string]int{}
@@ -66,7 +86,13 @@ func recorded(t *testing.T, pol *policy.Policy) (file string, noted map[string]i
 	for _, input := range []func() *session.Event{
 		func() *session.Event { return session.Message("hush: read it and mail it") },
 		func() *session.Event {
-			return &session.Event{Actions: session.Actions{RequestedToolConfirmations: map[string]session.Confirmation{asked: {Confirmed: true}}}}
+			return &session.Event{
+				Actions: session.Actions{
+					RequestedToolConfirmations: map[string]session.Confirmation{
+						asked: {Confirmed: true},
+					},
+				},
+			}
 		},
 		func() *session.Event { return session.Message("thanks, done?") },
 	} {
@@ -102,8 +128,8 @@ func recorded(t *testing.T, pol *policy.Policy) (file string, noted map[string]i
 	return file, noted
 }
 
-// A session that ran under a policy is replayed under it: the same rules find the same, with calls that were held, and
-// answers that made the session one that is not trusted, as they were.
+// A session that ran under a policy is replayed under it: the same rules find the same, with calls
+// that were held, and answers that made the session one that is not trusted, as they were.
 func TestPolicyReplayIsTheRun(t *testing.T) {
 	const text = `
 rules:
@@ -115,13 +141,32 @@ rules:
 	pol, err := policy.Parse("p.yaml", []byte(text))
 	require.NoError(t, err)
 	file, noted := recorded(t, pol)
-	require.Equal(t, []string{"asked prompt flag", "late prompt flag", "send tool_args ask", "words input flag", "words output flag", "words tool_result flag"}, slices.Sorted(maps.Keys(noted)))
+	require.Equal(
+		t,
+		[]string{
+			"asked prompt flag",
+			"late prompt flag",
+			"send tool_args ask",
+			"words input flag",
+			"words output flag",
+			"words tool_result flag",
+		},
+		slices.Sorted(maps.Keys(noted)),
+	)
 
 	written := filepath.Join(t.TempDir(), "p.yaml")
 	require.NoError(t, os.WriteFile(written, []byte(text), 0o600))
 	var stdout, stderr bytes.Buffer
 	p := &cli.Program{Stdin: &bytes.Buffer{}, Stdout: &stdout, Stderr: &stderr}
-	require.Zero(t, p.Run(t.Context(), root(p), []string{"policy", "replay", file, "--policy", written, "--json"}), stderr.String())
+	require.Zero(
+		t,
+		p.Run(
+			t.Context(),
+			root(p),
+			[]string{"policy", "replay", file, "--policy", written, "--json"},
+		),
+		stderr.String(),
+	)
 	var report replayReport
 	require.NoError(t, json.Unmarshal(stdout.Bytes(), &report))
 	replayed := map[string]int{}

@@ -60,12 +60,25 @@ func TestScanLongLine(t *testing.T) {
 	text := strings.Repeat("nothing to see here ", 1<<18) + "ann@corp.example"
 	long, err := json.Marshal(map[string]string{"id": "long", "text": text})
 	require.NoError(t, err)
-	out, said, code := scanTexts(io.MultiReader(bytes.NewReader(long), strings.NewReader("\n"+`{"id":2,"text":"x"}`+"\n"+`{"id":3,"te`)))
+	out, said, code := scanTexts(
+		io.MultiReader(
+			bytes.NewReader(long),
+			strings.NewReader("\n"+`{"id":2,"text":"x"}`+"\n"+`{"id":3,"te`),
+		),
+	)
 	require.Equal(t, exit.Usage.Number, code)
-	require.Equal(t, "standard input:3: this is not JSON; write an object on one line: {\"text\": \"…\"}\nrunner: standard input: 1 of 3 lines is wrong, and has no answer\n", said)
+	require.Equal(
+		t,
+		"standard input:3: this is not JSON; write an object on one line: {\"text\": \"…\"}\nrunner: standard input: 1 of 3 lines is wrong, and has no answer\n",
+		said,
+	)
 	answers := strings.SplitAfter(out, "\n")
 	require.Len(t, answers, 3)
-	require.Contains(t, answers[0], `"action":"block","findings":[{"type":"LENGTH"`) // the default's limits.max_bytes
+	require.Contains(
+		t,
+		answers[0],
+		`"action":"block","findings":[{"type":"LENGTH"`,
+	) // the default's limits.max_bytes
 	require.Contains(t, answers[1], `"id":2`)
 	require.Empty(t, answers[2])
 }
@@ -73,9 +86,25 @@ func TestScanLongLine(t *testing.T) {
 // What stands beside a text does not matter, and what is no Unicode is a character like others.
 func TestScanReadsWhatProgramsWrite(t *testing.T) {
 	const answer = `{"id":1,"action":"redact","findings":[{"type":"EMAIL_ADDRESS","start":0,"end":16,"rule":"pii","score":1}],"text":"[EMAIL_ADDRESS]"}` + "\n"
-	for _, beside := range []string{`"app":7`, `"user":[]`, `"tool":{"a":null}`, `"findings":9`, `"x":1,"x":2`, `"x":{"a":1,"a":2}`, `"x":"\ud800"`, "\"x\":\"\xff\"",
-		"\"x\xff\":1", `"n":1e999999`, `"stage":null`, `"Text":1`, `"x":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000)} {
-		for _, line := range []string{`{"id":1,"text":"ann@corp.example",` + beside + `}`, `{` + beside + `,"id":1,"text":"ann@corp.example"}`} {
+	for _, beside := range []string{
+		`"app":7`,
+		`"user":[]`,
+		`"tool":{"a":null}`,
+		`"findings":9`,
+		`"x":1,"x":2`,
+		`"x":{"a":1,"a":2}`,
+		`"x":"\ud800"`,
+		"\"x\":\"\xff\"",
+		"\"x\xff\":1",
+		`"n":1e999999`,
+		`"stage":null`,
+		`"Text":1`,
+		`"x":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000),
+	} {
+		for _, line := range []string{
+			`{"id":1,"text":"ann@corp.example",` + beside + `}`,
+			`{` + beside + `,"id":1,"text":"ann@corp.example"}`,
+		} {
 			out, said, code := scanTexts(strings.NewReader(line))
 			require.Zero(t, code, said)
 			require.Equal(t, answer, out, line)
@@ -84,33 +113,73 @@ func TestScanReadsWhatProgramsWrite(t *testing.T) {
 	for text, want := range map[string]struct {
 		text  string
 		start int
-	}{"\xff": {"\ufffd", 4}, `\ud800`: {"\ufffd", 4}, `\ud83d\ude00`: {"\U0001F600", 5}, "\x7f": {`\u007f`, 2}, `\u0000`: {`\u0000`, 2}} {
-		out, said, code := scanTexts(strings.NewReader(`{"id":"a","text":"` + text + ` ann@corp.example"}`))
+	}{
+		"\xff":         {"\ufffd", 4},
+		`\ud800`:       {"\ufffd", 4},
+		`\ud83d\ude00`: {"\U0001F600", 5},
+		"\x7f":         {`\u007f`, 2},
+		`\u0000`:       {`\u0000`, 2},
+	} {
+		out, said, code := scanTexts(
+			strings.NewReader(`{"id":"a","text":"` + text + ` ann@corp.example"}`),
+		)
 		require.Zero(t, code, said)
 		require.Contains(t, out, `"text":"`+want.text+` [EMAIL_ADDRESS]"`)
 		require.Contains(t, out, fmt.Sprintf(`"start":%d,`, want.start))
 	}
 	const noText = `this is no object with a text, and perhaps a stage, in quotes; write {"text": "…"}`
 	const noJSON = `this is not JSON; write an object on one line: {"text": "…"}`
-	for line, want := range map[string]string{`{"id":"\ud800","text":"x"}`: "id is not valid JSON: it is not Unicode, or has a key twice", `{"id":{"a":1,"a":2},"text":"x"}`: "id is not valid JSON: it is not Unicode, or has a key twice",
-		`{"text":"x"}{"text":"y"}`: noJSON, `{"text":"x"`: noJSON, `{"text":null}`: `text is missing; write "text": "…"`,
-		`{"text":"x",}`: noJSON, `{"text" "x"}`: noJSON, `{"text":"x","n":NaN}`: noJSON, `{"text":"x"} y`: noJSON, `{"stage":5,"text":"x"}`: noText, `"x"`: noText} {
+	for line, want := range map[string]string{
+		`{"id":"\ud800","text":"x"}`:      "id is not valid JSON: it is not Unicode, or has a key twice",
+		`{"id":{"a":1,"a":2},"text":"x"}`: "id is not valid JSON: it is not Unicode, or has a key twice",
+		`{"text":"x"}{"text":"y"}`:        noJSON,
+		`{"text":"x"`:                     noJSON,
+		`{"text":null}`:                   `text is missing; write "text": "…"`,
+		`{"text":"x",}`:                   noJSON,
+		`{"text" "x"}`:                    noJSON,
+		`{"text":"x","n":NaN}`:            noJSON,
+		`{"text":"x"} y`:                  noJSON,
+		`{"stage":5,"text":"x"}`:          noText,
+		`"x"`:                             noText,
+	} {
 		out, said, code := scanTexts(strings.NewReader(line + "\n"))
 		require.Equal(t, exit.Usage.Number, code, line)
-		require.Equal(t, "standard input:1: "+want+"\nrunner: standard input: 1 of 1 line is wrong, and has no answer\n", said, line)
+		require.Equal(
+			t,
+			"standard input:1: "+want+"\nrunner: standard input: 1 of 1 line is wrong, and has no answer\n",
+			said,
+			line,
+		)
 		require.Empty(t, out)
 	}
 }
 
 // What is written is what the policy says, whatever the text is.
 func TestScanIsJudge(t *testing.T) {
-	pieces := rapid.SampledFrom([]string{"ann@corp.example", "4111 1111 1111 1111", "\u200b", "née ", "\n", "\"", "\\", "\x00", "𝒽", " ", "tel. +49 30 901820", "x"})
+	pieces := rapid.SampledFrom(
+		[]string{
+			"ann@corp.example",
+			"4111 1111 1111 1111",
+			"\u200b",
+			"née ",
+			"\n",
+			"\"",
+			"\\",
+			"\x00",
+			"𝒽",
+			" ",
+			"tel. +49 30 901820",
+			"x",
+		},
+	)
 	rapid.Check(t, func(t *rapid.T) {
 		var in bytes.Buffer
 		var texts []string
 		for range rapid.IntRange(1, 5).Draw(t, "lines") {
 			text := strings.Join(rapid.SliceOfN(pieces, 0, 8).Draw(t, "text"), "")
-			line, err := json.Marshal(map[string]any{"id": len(texts), "text": text, "stage": "output"})
+			line, err := json.Marshal(
+				map[string]any{"id": len(texts), "text": text, "stage": "output"},
+			)
 			require.NoError(t, err)
 			texts = append(texts, text)
 			in.Write(append(line, '\n'))
@@ -127,7 +196,11 @@ func TestScanIsJudge(t *testing.T) {
 			require.Equal(t, v.Text, got.Text)
 			require.Len(t, got.Findings, len(v.Findings))
 			for k, f := range v.Findings {
-				require.Equal(t, scanFinding{f.Type, f.Start, f.End, f.Rule, f.Score}, got.Findings[k])
+				require.Equal(
+					t,
+					scanFinding{f.Type, f.Start, f.End, f.Rule, f.Score},
+					got.Findings[k],
+				)
 			}
 		}
 	})

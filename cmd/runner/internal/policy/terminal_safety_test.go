@@ -16,16 +16,31 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever a text is, explaining it steers no terminal: of characters that are not printed nothing comes out but line
-// feeds and tabs. Nor does what the policy, which may be somebody else's, calls its rules.
+// Whatever a text is, explaining it steers no terminal: of characters that are not printed nothing
+// comes out but line feeds and tabs. Nor does what the policy, which may be somebody else's, calls
+// its rules.
 func TestExplainIsHarmless(t *testing.T) {
 	policy := filepath.Join(t.TempDir(), "p.yaml")
 	require.NoError(t, os.WriteFile(policy, []byte(`rules:
   - {id: "a\e]0;m", stages: [input], detect: {words: [ann]}, action: block, message: "m\e[31m"}
   - {id: "b\e]0;m", stages: [output], detect: {words: [ann]}, action: redact}
 `), 0o600))
-	anything := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
-		rapid.SampledFrom([]string{"ann@corp.example", "\x1b[31m", "\u009b2J", "\u202e", "a\u200bnn@corp.example", "YW5uQGNvcnAuZXhhbXBsZQ==", "\xff", "\r"}))
+	anything := rapid.OneOf(
+		rapid.String(),
+		rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
+		rapid.SampledFrom(
+			[]string{
+				"ann@corp.example",
+				"\x1b[31m",
+				"\u009b2J",
+				"\u202e",
+				"a\u200bnn@corp.example",
+				"YW5uQGNvcnAuZXhhbXBsZQ==",
+				"\xff",
+				"\r",
+			},
+		),
+	)
 	rapid.Check(t, func(t *rapid.T) {
 		text := anything.Draw(t, "a") + anything.Draw(t, "b")
 		var stdout, stderr bytes.Buffer
@@ -37,22 +52,41 @@ func TestExplainIsHarmless(t *testing.T) {
 		require.Zero(t, p.Run(context.Background(), root(p), args), stderr.String())
 		require.True(t, utf8.Valid(stdout.Bytes()))
 		for _, r := range stdout.String() {
-			require.True(t, r == '\n' || r == '\t' || unicode.IsPrint(r), "%q in %q", r, stdout.String())
+			require.True(
+				t,
+				r == '\n' || r == '\t' || unicode.IsPrint(r),
+				"%q in %q",
+				r,
+				stdout.String(),
+			)
 		}
 	})
 }
 
-// Where something is found in a text that is no Unicode: in its own bytes, or with --json in those of the text that is written.
+// Where something is found in a text that is no Unicode: in its own bytes, or with --json in those
+// of the text that is written.
 func TestExplainInvalidUTF8(t *testing.T) {
 	explain := func(args ...string) string {
 		var stdout, stderr bytes.Buffer
 		p := &cli.Program{Stdin: &bytes.Buffer{}, Stdout: &stdout, Stderr: &stderr}
-		require.Zero(t, p.Run(context.Background(), root(p), append([]string{"policy", "explain", "\xff\xfe ann@corp.example \xff"}, args...)), stderr.String())
+		require.Zero(
+			t,
+			p.Run(
+				context.Background(),
+				root(p),
+				append([]string{"policy", "explain", "\xff\xfe ann@corp.example \xff"}, args...),
+			),
+			stderr.String(),
+		)
 		return stdout.String()
 	}
 	said := explain()
 	require.Regexp(t, `(?m)^pii .* 3-19 .*"ann@corp.example"$`, said)
-	require.Contains(t, said, "before  \\xff\\xfe ann@corp.example \\xff\nafter   \\xff\\xfe [EMAIL_ADDRESS] \\xff\n")
+	require.Contains(
+		t,
+		said,
+		"before  \\xff\\xfe ann@corp.example \\xff\nafter   \\xff\\xfe [EMAIL_ADDRESS] \\xff\n",
+	)
 
 	var x policyExplanation
 	require.NoError(t, json.Unmarshal([]byte(explain("--json")), &x))
@@ -68,14 +102,20 @@ func TestJUnitIsXML(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &policySuite{File: rapid.String().Draw(t, "file"), Revision: "r"}
 		for range rapid.IntRange(1, 4).Draw(t, "tests") {
-			r := policyTestLine{Name: rapid.String().Draw(t, "name"), Failure: rapid.String().Draw(t, "failure")}
+			r := policyTestLine{
+				Name:    rapid.String().Draw(t, "name"),
+				Failure: rapid.String().Draw(t, "failure"),
+			}
 			if r.OK = r.Failure == ""; r.OK {
 				s.Passed++
 			}
 			s.Results = append(s.Results, r)
 		}
 		s.Tests = len(s.Results)
-		require.NoError(t, (&policyTesting{threshold: 1, junit: file, suites: []*policySuite{s}}).writeJUnit())
+		require.NoError(
+			t,
+			(&policyTesting{threshold: 1, junit: file, suites: []*policySuite{s}}).writeJUnit(),
+		)
 		data, err := os.ReadFile(file)
 		require.NoError(t, err)
 		var read junitReport

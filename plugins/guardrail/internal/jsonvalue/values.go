@@ -1,5 +1,7 @@
 // Package jsonvalue visits and edits the texts in JSON: in values, as a program has them, and in a
 // text that is JSON. What was valid JSON stays valid JSON.
+//
+// Another kind of value that holds text: visit it in Each for values, and in text.go for JSON that is a text.
 package jsonvalue
 
 import (

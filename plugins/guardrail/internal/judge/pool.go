@@ -1,4 +1,7 @@
 // Package judge asks services and models about texts, for the rules of a policy that have a judge.
+//
+// To ask something else than a service or a model, write a function of type ask, as service.go and model.go
+// have one, and choose it in Pool.Open.
 package judge
 
 import (

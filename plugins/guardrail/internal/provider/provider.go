@@ -1,4 +1,6 @@
 // Package provider names the tools that a model's provider runs, and not the program.
+//
+// A further tool of a provider is one more name in the list.
 package provider
 
 import "google.golang.org/genai"

@@ -1,5 +1,7 @@
 // Package vault hides values under a key: as fingerprints, which nobody can turn back, and as
 // tokens, which holders of the key can.
+//
+// A new thing that is made with the secret needs a key of its own: derive it in NewKeys.
 package vault
 
 import (

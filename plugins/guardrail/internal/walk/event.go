@@ -88,9 +88,9 @@ func (w *Walker) field(f *session.Field, e *session.Event, stage policy.Stage) {
 	case session.Keys:
 		switch of := value.Addr().Interface().(type) {
 		case *map[string]int64:
-			names(w, &Item{Stage: stage}, of)
+			mapKeys(w, &Item{Stage: stage}, of)
 		case *map[string]float64:
-			names(w, &Item{Stage: stage}, of)
+			mapKeys(w, &Item{Stage: stage}, of)
 		}
 	case session.JSON:
 		switch of := value.Addr().Interface().(type) {
@@ -170,7 +170,7 @@ func OnlyContent(e *session.Event) bool {
 }
 
 // mapKeys visits the keys of a map. The values of the map are no texts.
-func names[V any](w *Walker, it *Item, of *map[string]V) {
+func mapKeys[V any](w *Walker, it *Item, of *map[string]V) {
 	if len(*of) == 0 {
 		return
 	}

@@ -1,5 +1,8 @@
 // Package walk goes through all texts of an event, always in the same order, to judge them or to
 // change them.
+//
+// A new field of an event with a text: the table of fields in session names it, and Walker.field visits it; a new kind of part
+// in Walker.part; a new key of a tool's schema in the lists of declaration.go.
 package walk
 
 import (

@@ -1,4 +1,6 @@
 // Package window keeps the end of what was said before a text, for rules that look back.
+//
+// A longer window, or a further way to join texts, belongs into Add and Heads.
 package window
 
 import "strings"

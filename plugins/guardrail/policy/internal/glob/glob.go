@@ -1,4 +1,6 @@
 // Package glob matches names, such as those of users, branches and tools, with patterns.
+//
+// A new sign in patterns belongs into Match, and nowhere else.
 package glob
 
 import (

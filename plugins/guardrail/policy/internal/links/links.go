@@ -24,6 +24,9 @@
 // this package, nor if its ending is rather a file's (main.rs, README.md), unless a path follows.
 // An address longer than 2,048 bytes is found up to there. What is disguised is found in the views
 // of package view.
+//
+// To have more links found, add the scheme to scheme.go, or the form of a tag to tag.go. What a list allows is
+// decided in list.go.
 package links
 
 import "strings"

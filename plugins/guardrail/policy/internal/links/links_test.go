@@ -17,39 +17,126 @@ func TestFind(t *testing.T) {
 		text string
 		want []string // with ! before what is loaded
 	}{
-		{"see https://corp.example/a?b=c#d. And (http://x.example/y(z)).", []string{"https://corp.example/a?b=c#d", "http://x.example/y(z)"}},
+		{
+			"see https://corp.example/a?b=c#d. And (http://x.example/y(z)).",
+			[]string{"https://corp.example/a?b=c#d", "http://x.example/y(z)"},
+		},
 		{"![x](https://evil.example/?q=s3cret)", []string{"!https://evil.example/?q=s3cret"}},
 		{"![a [b] c]( https://evil.example/x )", []string{"!https://evil.example/x"}},
-		{"[https://a.example](https://b.example \"title\")", []string{"https://a.example", "https://b.example"}},
-		{"[![i](//evil.example/i.png)](http://x.example)", []string{"!//evil.example/i.png", "http://x.example"}},
+		{
+			"[https://a.example](https://b.example \"title\")",
+			[]string{"https://a.example", "https://b.example"},
+		},
+		{
+			"[![i](//evil.example/i.png)](http://x.example)",
+			[]string{"!//evil.example/i.png", "http://x.example"},
+		},
 		{"[r]: //evil.example/x", []string{"!//evil.example/x"}},
 		{`<img src="https://evil.example/x.png" alt="">`, []string{"!https://evil.example/x.png"}},
 		{`<img src=//evil.example/x>`, []string{"!//evil.example/x"}},
 		{`<a href="https:\\evil.example\x">`, []string{`https:\\evil.example\x`}},
 		{`<link rel=x href='https://evil.example/x'>`, []string{"!https://evil.example/x"}},
 		{"a{background:url(https://evil.example/x)}", []string{"!https://evil.example/x"}},
-		{"go to www.evil.zz/x or evil.com or evil.com:8080/x, 10.0.0.1/x", []string{"www.evil.zz/x", "evil.com", "evil.com:8080/x", "10.0.0.1/x"}},
-		{"JavaScript:alert(1) data:text/html,x mailto:a@b.example", []string{"JavaScript:alert(1)", "data:text/html,x", "mailto:a@b.example"}},
-		{"https:/evil.example/x ftp://f.example gopher://g.example/", []string{"https:/evil.example/x", "ftp://f.example", "gopher://g.example/"}},
-		{"https://пример.example/ü https://evil。com", []string{"https://пример.example/ü", "https://evil。com"}},
-		{"a@evil.com, README.md, main.rs, e.g. this, 1.2.3.4, v1.2, std::io, C:\\dir, a/b.com, user-data:x, the data: x, and so on...", nil},
-		{"![x](https:evil.example/x) https:10.0.0.1 http:2130706433 http:a@evil", []string{"!https:evil.example/x", "https:10.0.0.1", "http:2130706433", "http:a@evil"}},
-		{"<img src=\"https:evil\"> <a href=http:evil.example>", []string{"!https:evil", "http:evil.example"}},
-		{"![x]( //evil.example/x ) ![x](\n//evil.example/y) [r]:\t//evil.example/z", []string{"!//evil.example/x", "!//evil.example/y", "!//evil.example/z"}},
-		{"a{background:url( //evil.example/x )} url(\" //evil.example/y\")", []string{"!//evil.example/x", "!//evil.example/y"}},
-		{"<img src=\" //evil.example/x\"> <img src = //evil.example/y> <img src='\n\x01\\/evil.example'>", []string{"!//evil.example/x", "!//evil.example/y", `!\/evil.example`}},
-		{"<img srcset='a.png 1x, //evil.example/x 2x,\n//evil.example/y'> <a ping=\"/a //evil.example/z\">", []string{"!//evil.example/x", "!//evil.example/y", "!//evil.example/z"}},
-		{"<img srcset=\"https://corp.example/x,\nhttps://evil.example/y 2x\">", []string{"!https://corp.example/x", "!https://evil.example/y"}},
-		{"<meta http-equiv=refresh content='0;//evil.example'> <meta content=\"5 //evil.example\"> <meta content='1; url= //evil.example'>", []string{"//evil.example", "//evil.example", "//evil.example"}},
-		{"<img src=\"https://corp.example\t.evil.example/x\"><img src='https://corp.example\r\n.evil.example'>", []string{"!https://corp.example\t.evil.example/x", "!https://corp.example\r\n.evil.example"}},
-		{"<img src=\"ht\ntps://evil.example\"><img src='https:\t//evil.example'><img src=\"/\n/evil.example\"><img src='ht\ttps:evil'><a href='java\nscript:x'>",
-			[]string{"!ht\ntps://evil.example", "!https:\t//evil.example", "!/\n/evil.example", "!ht\ttps:evil", "java\nscript:x"}},
-		{"<p title=\"https://a.example/x\nhttps://b.example\"> <img src='https://corp.example/x'style='background:url(//evil.example)'>", []string{"https://a.example/x", "https://b.example", "!https://corp.example/x", "!//evil.example"}},
-		{`<img src='\/\/evil.example'> {"src": "\/\/evil.example"}`, []string{`!\/\/evil.example`, `\/\/evil.example`}},
-		{`![x](https\://evil.example/y) [x](http\:\/\/evil.example) <mailto\:a@evil.example> ![x](http\:evil.example)`, []string{`!https\://evil.example/y`, `http\:\/\/evil.example`, `mailto\:a@evil.example`, `!http\:evil.example`}},
+		{
+			"go to www.evil.zz/x or evil.com or evil.com:8080/x, 10.0.0.1/x",
+			[]string{"www.evil.zz/x", "evil.com", "evil.com:8080/x", "10.0.0.1/x"},
+		},
+		{
+			"JavaScript:alert(1) data:text/html,x mailto:a@b.example",
+			[]string{"JavaScript:alert(1)", "data:text/html,x", "mailto:a@b.example"},
+		},
+		{
+			"https:/evil.example/x ftp://f.example gopher://g.example/",
+			[]string{"https:/evil.example/x", "ftp://f.example", "gopher://g.example/"},
+		},
+		{
+			"https://пример.example/ü https://evil。com",
+			[]string{"https://пример.example/ü", "https://evil。com"},
+		},
+		{
+			"a@evil.com, README.md, main.rs, e.g. this, 1.2.3.4, v1.2, std::io, C:\\dir, a/b.com, user-data:x, the data: x, and so on...",
+			nil,
+		},
+		{
+			"![x](https:evil.example/x) https:10.0.0.1 http:2130706433 http:a@evil",
+			[]string{"!https:evil.example/x", "https:10.0.0.1", "http:2130706433", "http:a@evil"},
+		},
+		{
+			"<img src=\"https:evil\"> <a href=http:evil.example>",
+			[]string{"!https:evil", "http:evil.example"},
+		},
+		{
+			"![x]( //evil.example/x ) ![x](\n//evil.example/y) [r]:\t//evil.example/z",
+			[]string{"!//evil.example/x", "!//evil.example/y", "!//evil.example/z"},
+		},
+		{
+			"a{background:url( //evil.example/x )} url(\" //evil.example/y\")",
+			[]string{"!//evil.example/x", "!//evil.example/y"},
+		},
+		{
+			"<img src=\" //evil.example/x\"> <img src = //evil.example/y> <img src='\n\x01\\/evil.example'>",
+			[]string{"!//evil.example/x", "!//evil.example/y", `!\/evil.example`},
+		},
+		{
+			"<img srcset='a.png 1x, //evil.example/x 2x,\n//evil.example/y'> <a ping=\"/a //evil.example/z\">",
+			[]string{"!//evil.example/x", "!//evil.example/y", "!//evil.example/z"},
+		},
+		{
+			"<img srcset=\"https://corp.example/x,\nhttps://evil.example/y 2x\">",
+			[]string{"!https://corp.example/x", "!https://evil.example/y"},
+		},
+		{
+			"<meta http-equiv=refresh content='0;//evil.example'> <meta content=\"5 //evil.example\"> <meta content='1; url= //evil.example'>",
+			[]string{"//evil.example", "//evil.example", "//evil.example"},
+		},
+		{
+			"<img src=\"https://corp.example\t.evil.example/x\"><img src='https://corp.example\r\n.evil.example'>",
+			[]string{
+				"!https://corp.example\t.evil.example/x",
+				"!https://corp.example\r\n.evil.example",
+			},
+		},
+		{
+			"<img src=\"ht\ntps://evil.example\"><img src='https:\t//evil.example'><img src=\"/\n/evil.example\"><img src='ht\ttps:evil'><a href='java\nscript:x'>",
+			[]string{
+				"!ht\ntps://evil.example",
+				"!https:\t//evil.example",
+				"!/\n/evil.example",
+				"!ht\ttps:evil",
+				"java\nscript:x",
+			},
+		},
+		{
+			"<p title=\"https://a.example/x\nhttps://b.example\"> <img src='https://corp.example/x'style='background:url(//evil.example)'>",
+			[]string{
+				"https://a.example/x",
+				"https://b.example",
+				"!https://corp.example/x",
+				"!//evil.example",
+			},
+		},
+		{
+			`<img src='\/\/evil.example'> {"src": "\/\/evil.example"}`,
+			[]string{`!\/\/evil.example`, `\/\/evil.example`},
+		},
+		{
+			`![x](https\://evil.example/y) [x](http\:\/\/evil.example) <mailto\:a@evil.example> ![x](http\:evil.example)`,
+			[]string{
+				`!https\://evil.example/y`,
+				`http\:\/\/evil.example`,
+				`mailto\:a@evil.example`,
+				`!http\:evil.example`,
+			},
+		},
 		{`std\::io, C\:x and https\ : x`, nil},
-		{"x := f( // comment\n\ty = 1, //comment\n\tz = // comment\n(// comment), if a <b { c = \"d\", e } // f", nil},
-		{"an http:proxy, https:, HTTP::Tiny, http:8080 https:... and \"https:\nyes\", x = \"see https\n.example\"", nil},
+		{
+			"x := f( // comment\n\ty = 1, //comment\n\tz = // comment\n(// comment), if a <b { c = \"d\", e } // f",
+			nil,
+		},
+		{
+			"an http:proxy, https:, HTTP::Tiny, http:8080 https:... and \"https:\nyes\", x = \"see https\n.example\"",
+			nil,
+		},
 		{"[rel](/docs/x) and ../y and #z <br/> // comment", nil},
 	} {
 		var got []string
@@ -65,7 +152,20 @@ func TestFind(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	list, err := New([]string{"corp.example", "*.corp.example", "docs.example/public/a", "port.example:8443", "any.example:*", "http://plain.example", "bücher.example", "127.0.0.1", "mailto://mail.example"}, []string{"https"})
+	list, err := New(
+		[]string{
+			"corp.example",
+			"*.corp.example",
+			"docs.example/public/a",
+			"port.example:8443",
+			"any.example:*",
+			"http://plain.example",
+			"bücher.example",
+			"127.0.0.1",
+			"mailto://mail.example",
+		},
+		[]string{"https"},
+	)
 	require.NoError(t, err)
 	for address, want := range map[string]error{
 		"https://corp.example":                        nil,
@@ -144,14 +244,29 @@ func TestCheck(t *testing.T) {
 	} {
 		assert.Equal(t, want, list.Check(address), address)
 	}
-	for _, long := range []string{"https://any.example:" + strings.Repeat("0", 2100) + "@evil.example/", "<img src=\"https://corp.example" + strings.Repeat("\n", 2100) + ".evil.example\">", "<a href='https://corp.example" + strings.Repeat("\t", 2100) + "@evil.example'>"} {
+	for _, long := range []string{
+		"https://any.example:" + strings.Repeat("0", 2100) + "@evil.example/",
+		"<img src=\"https://corp.example" + strings.Repeat("\n", 2100) + ".evil.example\">",
+		"<a href='https://corp.example" + strings.Repeat("\t", 2100) + "@evil.example'>",
+	} {
 		found := Find(nil, long)
 		require.NotEmpty(t, found)
 		assert.Equal(t, errAddress, list.Check(long[found[0].Start:found[0].End]), long[:40])
 	}
 	require.NoError(t, list.Check("https://corp.example/"+strings.Repeat("a", 3000)))
-	require.Equal(t, errPath, list.Check("https://docs.example/public/a/"+strings.Repeat("a", 3000)))
-	for _, bad := range []string{"", "a*b.example", "x.example:port", "a@b.example", "x.example/?q", "https://"} {
+	require.Equal(
+		t,
+		errPath,
+		list.Check("https://docs.example/public/a/"+strings.Repeat("a", 3000)),
+	)
+	for _, bad := range []string{
+		"",
+		"a*b.example",
+		"x.example:port",
+		"a@b.example",
+		"x.example/?q",
+		"https://",
+	} {
 		_, err := New([]string{bad}, nil)
 		assert.Error(t, err, bad)
 	}
@@ -175,7 +290,47 @@ func (linked) Open(text string) int    { return Open(text) }
 func (d linked) Reader() detect.Reader { return detecttest.ReadAll(d) }
 
 var texts = rapid.Map(rapid.SliceOfN(rapid.OneOf(
-	rapid.SampledFrom([]string{"https://", "http:/", "https:", "//", `\\`, "www.", "evil.com", "a@b.com", "![x](", "](", ")", "<img src=", "\"", " ", "data:", "\t", "<a b='", "srcset=\"", "=", ">", "https:", "evil", ",", "[r]:", "x,y", "mailto:", ".", ":80", "/", "[::1]", `\:`, `https\`, "é", "\xff", "192.168.0.1", "(", "]: "}),
+	rapid.SampledFrom(
+		[]string{
+			"https://",
+			"http:/",
+			"https:",
+			"//",
+			`\\`,
+			"www.",
+			"evil.com",
+			"a@b.com",
+			"![x](",
+			"](",
+			")",
+			"<img src=",
+			"\"",
+			" ",
+			"data:",
+			"\t",
+			"<a b='",
+			"srcset=\"",
+			"=",
+			">",
+			"https:",
+			"evil",
+			",",
+			"[r]:",
+			"x,y",
+			"mailto:",
+			".",
+			":80",
+			"/",
+			"[::1]",
+			`\:`,
+			`https\`,
+			"é",
+			"\xff",
+			"192.168.0.1",
+			"(",
+			"]: ",
+		},
+	),
 	rapid.StringMatching(`[a-z.:/@\\-]{0,5}`),
 	rapid.StringN(0, 3, -1),
 ), 0, 12), func(parts []string) string { return strings.Join(parts, "") })
@@ -185,7 +340,16 @@ func TestLaws(t *testing.T) {
 		law, at := detecttest.Offence(linked{}, texts.Draw(t, "text"))
 		require.Empty(t, law, "at %d", at)
 	})
-	detecttest.Check(t, linked{}, []string{strings.Repeat("a", 700) + ".com/x", strings.Repeat("ab.", 300) + "https://x.example", "https://x.example/" + strings.Repeat("y", 3000) + " z", strings.Repeat("/", 300)})
+	detecttest.Check(
+		t,
+		linked{},
+		[]string{
+			strings.Repeat("a", 700) + ".com/x",
+			strings.Repeat("ab.", 300) + "https://x.example",
+			"https://x.example/" + strings.Repeat("y", 3000) + " z",
+			strings.Repeat("/", 300),
+		},
+	)
 }
 
 func FuzzLinks(f *testing.F) {
@@ -207,7 +371,12 @@ func FuzzLinks(f *testing.F) {
 
 func TestDevelopmentTexts(t *testing.T) {
 	var all []string
-	for _, name := range []string{"guardrail/pii-dev.jsonl", "guardrail/benign-dev.jsonl", "guardrail/attacks-dev.jsonl", "guardrail/secrets-dev.jsonl.gz"} {
+	for _, name := range []string{
+		"guardrail/pii-dev.jsonl",
+		"guardrail/benign-dev.jsonl",
+		"guardrail/attacks-dev.jsonl",
+		"guardrail/secrets-dev.jsonl.gz",
+	} {
 		all = append(all, detecttest.Texts(detecttest.Development(t, name))...)
 	}
 	detecttest.Check(t, linked{}, all)

@@ -160,7 +160,7 @@ func (l *List) check(address string, cut bool) error {
 			return errScheme
 		}
 		if wordScheme(scheme) {
-			return l.word(scheme, rest)
+			return l.checkSlashless(scheme, rest)
 		}
 	}
 
@@ -258,9 +258,9 @@ var (
 	registered = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.CheckHyphens(false))
 )
 
-// word checks an address of a scheme that is allowed and needs no slashes. Only mailto has a host,
+// checkSlashless checks an address of a scheme that is allowed and needs no slashes. Only mailto has a host,
 // behind an @.
-func (l *List) word(scheme, rest string) error {
+func (l *List) checkSlashless(scheme, rest string) error {
 	if scheme != "mailto" {
 		return nil
 	}

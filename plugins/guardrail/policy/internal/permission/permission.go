@@ -1,5 +1,7 @@
 // Package permission decides which tools may be called, and what tools that run command lines may be
 // given to run: which commands, and which paths these may read and write.
+//
+// A new form of permission, such as reads(…): read it in Parse, and collect it in Lists.Judge.
 package permission
 
 import (

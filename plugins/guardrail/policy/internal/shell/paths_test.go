@@ -245,8 +245,8 @@ func TestPathsThatAreWritten(t *testing.T) {
 	}
 }
 
-// Paths are seen behind several options in one word, behind the beginning of a long option's name, and behind
-// options that have no value for the command at hand.
+// Paths are seen behind several options in one word, behind the beginning of a long option's name,
+// and behind options that have no value for the command at hand.
 func TestPathsBehindOptionsOfAnyForm(t *testing.T) {
 	read := Rules{DenyPaths: paths(t, false, "secrets/**"), Allow: patterns(t, "*")}
 	write := Rules{DenyPaths: paths(t, true, "/etc/**", "config/*.yaml"), Allow: patterns(t, "*")}
@@ -322,7 +322,13 @@ func TestPathsBehindOptionsOfAnyForm(t *testing.T) {
 
 	// What is below a directory that is used whole.
 	inside := Rules{DenyPaths: paths(t, false, "config/*.yaml"), Allow: patterns(t, "*")}
-	for _, line := range []string{"grep -r x config", "tar c config", "cp -r config /tmp", "mv config x", "ln -s config x"} {
+	for _, line := range []string{
+		"grep -r x config",
+		"tar c config",
+		"cp -r config /tmp",
+		"mv config x",
+		"ln -s config x",
+	} {
 		got, why := inside.Judge(line)
 		assert.Equal(t, Asked, got, "%s: %s", line, why)
 	}

@@ -22,7 +22,17 @@ func patterns(t require.TestingT, sources ...string) []Pattern {
 // The work on a line is bounded, however commands in it run one another.
 func TestNestedCommandsAreBounded(t *testing.T) {
 	rules := Rules{Deny: patterns(t, "rm *"), Allow: patterns(t, "*")}
-	for _, word := range []string{"env ", "watch ", "eval ", "find -exec ", "git bisect run ", "git submodule foreach ", "sudo ", "xargs ", "nohup "} {
+	for _, word := range []string{
+		"env ",
+		"watch ",
+		"eval ",
+		"find -exec ",
+		"git bisect run ",
+		"git submodule foreach ",
+		"sudo ",
+		"xargs ",
+		"nohup ",
+	} {
 		for _, times := range []int{20, (60 << 10) / len(word)} {
 			d, why := rules.Judge(strings.Repeat(word, times) + "ls")
 			assert.Equal(t, Asked, d, "%d times %s: %s", times, word, why)
@@ -37,7 +47,18 @@ func TestNestedCommandsAreBounded(t *testing.T) {
 
 // What the parser, or braces, take long for is not read at all.
 func TestBracketsAreBounded(t *testing.T) {
-	for _, open := range []string{"(", "$((", "x[", "$[", "{ ", "$(", "<(", "echo ${x:-", "[[ ( ", "echo @(a|"} {
+	for _, open := range []string{
+		"(",
+		"$((",
+		"x[",
+		"$[",
+		"{ ",
+		"$(",
+		"<(",
+		"echo ${x:-",
+		"[[ ( ",
+		"echo @(a|",
+	} {
 		_, err := read(strings.Repeat(open, (60<<10)/len(open)))
 		require.ErrorContains(t, err, "brackets, at most 4096", open)
 	}
@@ -92,7 +113,11 @@ func TestPatterns(t *testing.T) {
 }
 
 func TestOnlyWhatIsSurelyAllowedIs(t *testing.T) {
-	rules := Rules{Allow: patterns(t, "ls *", "git status*", "grep *", "bash -c *"), Ask: patterns(t, "git push*"), Deny: patterns(t, "rm *")}
+	rules := Rules{
+		Allow: patterns(t, "ls *", "git status*", "grep *", "bash -c *"),
+		Ask:   patterns(t, "git push*"),
+		Deny:  patterns(t, "rm *"),
+	}
 	for command, want := range map[string]Decision{
 		"ls -la | grep x":                Allowed,
 		"/bin/ls":                        Allowed,
@@ -126,7 +151,11 @@ func TestRead(t *testing.T) {
 	require.Len(t, line.commands, 2)
 	require.Equal(t, []string{">", "out file"}, line.commands[0].words)
 	require.Equal(t, "git", line.commands[1].name)
-	require.Equal(t, []string{"/usr/bin/git", "-C", "my dir", "push", oneWord}, line.commands[1].words)
+	require.Equal(
+		t,
+		[]string{"/usr/bin/git", "-C", "my dir", "push", oneWord},
+		line.commands[1].words,
+	)
 
 	_, err = read(strings.Repeat("x", 65<<10))
 	require.ErrorContains(t, err, "at most 65536")
@@ -146,10 +175,27 @@ func TestSurroundingsDoNotMatter(t *testing.T) {
 			disguises = append(disguises, entry.command)
 		}
 	}
-	around := []string{"%s", "( %s )", "{ %s; }", "true; %s", "%s; true", "true && %s", "false || %s", "! %s", "if true; then %s; fi", "f() { %s; }; f", "echo $( %s )", "cat <( %s )", "echo \"$( %s )\"", "%s | cat", "cat | %s"}
+	around := []string{
+		"%s",
+		"( %s )",
+		"{ %s; }",
+		"true; %s",
+		"%s; true",
+		"true && %s",
+		"false || %s",
+		"! %s",
+		"if true; then %s; fi",
+		"f() { %s; }; f",
+		"echo $( %s )",
+		"cat <( %s )",
+		"echo \"$( %s )\"",
+		"%s | cat",
+		"cat | %s",
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		command := rapid.SampledFrom(disguises).Draw(t, "command")
-		if strings.Contains(command, "<<") || strings.Contains(command, "&") || strings.Contains(command, "for f") {
+		if strings.Contains(command, "<<") || strings.Contains(command, "&") ||
+			strings.Contains(command, "for f") {
 			t.Skip("not to be put into a line")
 		}
 		for range rapid.IntRange(0, 3).Draw(t, "depth") {

@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// verdictsText is a table of command lines and what is decided about them by tableRules. In a command line of several lines
-// the sign ␤ stands for a line end. A heading stands before the lines of each kind.
+// verdictsText is a table of command lines and what is decided about them by tableRules. In a
+// command line of several lines the sign ␤ stands for a line end. A heading stands before the lines
+// of each kind.
 //
 //go:embed testdata/verdicts.txt
 var verdictsText string

@@ -15,8 +15,8 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/view"
 )
 
-// seeing is a detector that looks through all views with another. It remembers its last text, since looking through
-// views costs allocations also where nothing is found.
+// seeing is a detector that looks through all views with another. It remembers its last text, since
+// looking through views costs allocations also where nothing is found.
 type seeing struct {
 	detect.Detector
 	text  string
@@ -119,14 +119,30 @@ func TestStreamedEqualsWhole(t *testing.T) {
 	})
 }
 
-// Words of few letters that are spaced out are seen in a stream, too, wherever the text ends behind them.
+// Words of few letters that are spaced out are seen in a stream, too, wherever the text ends behind
+// them.
 func TestStreamedShortWordsThatAreSpaced(t *testing.T) {
 	phrase, err := detect.Words("WORD", []string{"to say"})
 	require.NoError(t, err)
 	rapid.Check(t, func(t *rapid.T) {
-		between := rapid.SampledFrom([]string{" ", ".", " . ", " - ", "    ", "  ", "··"}).Draw(t, "between")
-		gap := rapid.SampledFrom([]string{between + " ", between + between, between + " " + between}).Draw(t, "gap")
-		behind := rapid.SampledFrom([]string{"", "\n", "\n, and", ". ", "!", between, between + "\n"}).Draw(t, "behind")
+		between := rapid.SampledFrom([]string{" ", ".", " . ", " - ", "    ", "  ", "··"}).
+			Draw(t, "between")
+		gap := rapid.SampledFrom([]string{
+			between + " ",
+			between + between,
+			between + " " + between,
+		}).
+			Draw(t, "gap")
+		behind := rapid.SampledFrom([]string{
+			"",
+			"\n",
+			"\n, and",
+			". ",
+			"!",
+			between,
+			between + "\n",
+		}).
+			Draw(t, "behind")
 		text := "It: " + spelledApart(between, gap)("to say") + behind
 		law, at := detecttest.Offence(&seeing{Detector: phrase}, text)
 		require.Empty(t, law, "%q at %d", text, at)
@@ -169,7 +185,12 @@ func TestLongRunsAreJudgedInParts(t *testing.T) {
 
 func TestDevelopmentTexts(t *testing.T) {
 	var all []string
-	for _, name := range []string{"guardrail/pii-dev.jsonl", "guardrail/benign-dev.jsonl", "guardrail/attacks-dev.jsonl", "guardrail/secrets-dev.jsonl.gz"} {
+	for _, name := range []string{
+		"guardrail/pii-dev.jsonl",
+		"guardrail/benign-dev.jsonl",
+		"guardrail/attacks-dev.jsonl",
+		"guardrail/secrets-dev.jsonl.gz",
+	} {
 		texts := detecttest.Texts(detecttest.Development(t, name))
 		viewed := 0
 		for _, text := range texts {
@@ -178,7 +199,14 @@ func TestDevelopmentTexts(t *testing.T) {
 			}
 		}
 		p50, p99 := detecttest.HoldBack(opening{}, texts)
-		t.Logf("%s: %d of %d texts have a view; held back p50 %d, p99 %d bytes", name, viewed, len(texts), p50, p99)
+		t.Logf(
+			"%s: %d of %d texts have a view; held back p50 %d, p99 %d bytes",
+			name,
+			viewed,
+			len(texts),
+			p50,
+			p99,
+		)
 		detecttest.Check(t, &seeing{Detector: words{}}, texts)
 		all = append(all, texts...)
 	}
@@ -193,7 +221,8 @@ type opening struct{}
 
 func (opening) Find(found []detect.Finding, _ string) []detect.Finding { return found }
 func (opening) Open(text string) int                                   { return open(text) }
-func (o opening) Reader() detect.Reader                                { return detecttest.ReadAll(o) }
+
+func (o opening) Reader() detect.Reader { return detecttest.ReadAll(o) }
 
 // open is what is settled for a detector that holds nothing back.
 func open(text string) int {

@@ -85,9 +85,47 @@ func TestOriginal(t *testing.T) {
 // texts draws what is often disguised.
 var texts = rapid.Custom(func(t *rapid.T) string {
 	parts := rapid.SliceOfN(rapid.OneOf(
-		rapid.SampledFrom([]string{"aGVsbG8gd29ybGQ=", "aGVsbG8gd29ybGQ", "YUdWc2JHOGdkMjl5YkdRPQ==", "68656c6c6f20776f726c64", "%41", "%C3%A9", "%e2%80", "&#65;", "&amp", "&notit;", `\u0041`,
-			`\ud83d\ude00`, `\x41`, "i g n o r e", "68 65 6c 6c 6f 20 77 6f 72", "\u200b", "é", "e\u0301", "раѕ", "４", "\U000e0041", "\U000e0150", "\x1b[3", "1m", "\x1b", "\xe2\x80", "\xff", "\n", "\r\n", "a", "/", "-", "=", " ",
-			"QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2xtbm9wcXJzdHV2", "ﷺ", "aABlAGwAbABvACAAdwBvAHIAbABkAA"}),
+		rapid.SampledFrom(
+			[]string{
+				"aGVsbG8gd29ybGQ=",
+				"aGVsbG8gd29ybGQ",
+				"YUdWc2JHOGdkMjl5YkdRPQ==",
+				"68656c6c6f20776f726c64",
+				"%41",
+				"%C3%A9",
+				"%e2%80",
+				"&#65;",
+				"&amp",
+				"&notit;",
+				`\u0041`,
+				`\ud83d\ude00`,
+				`\x41`,
+				"i g n o r e",
+				"68 65 6c 6c 6f 20 77 6f 72",
+				"\u200b",
+				"é",
+				"e\u0301",
+				"раѕ",
+				"４",
+				"\U000e0041",
+				"\U000e0150",
+				"\x1b[3",
+				"1m",
+				"\x1b",
+				"\xe2\x80",
+				"\xff",
+				"\n",
+				"\r\n",
+				"a",
+				"/",
+				"-",
+				"=",
+				" ",
+				"QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2xtbm9wcXJzdHV2",
+				"ﷺ",
+				"aABlAGwAbABvACAAdwBvAHIAbABkAA",
+			},
+		),
 		rapid.StringN(0, 4, -1),
 		rapid.StringMatching(`[a-zA-Z0-9+/=%&#;x\\ ]{0,6}`),
 		rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 4), func(b []byte) string { return string(b) }),
@@ -116,11 +154,31 @@ func held(t require.TestingT, text string) {
 		lastStart, lastEnd := 0, 0
 		for at := range len(v.Text) {
 			start, end := v.Original(at, at+1)
-			require.True(t, 0 <= start && start < end && end <= len(text), "%s view: %d to %d of %d bytes", v.Name, start, end, len(text))
-			require.True(t, lastStart <= start && lastEnd <= end, "%s view: the map is not monotone at %d", v.Name, at)
+			require.True(
+				t,
+				0 <= start && start < end && end <= len(text),
+				"%s view: %d to %d of %d bytes",
+				v.Name,
+				start,
+				end,
+				len(text),
+			)
+			require.True(
+				t,
+				lastStart <= start && lastEnd <= end,
+				"%s view: the map is not monotone at %d",
+				v.Name,
+				at,
+			)
 			lastStart, lastEnd = start, end
 			if valid {
-				require.True(t, utf8.ValidString(text[start:end]), "%s view: %q is cut from characters", v.Name, text[start:end])
+				require.True(
+					t,
+					utf8.ValidString(text[start:end]),
+					"%s view: %q is cut from characters",
+					v.Name,
+					text[start:end],
+				)
 			}
 		}
 		if v.Name == view.NormalisedView {
@@ -131,7 +189,11 @@ func held(t require.TestingT, text string) {
 			for at := range v.Text {
 				for _, end := range []int{at + len(string([]rune(v.Text[at:])[0])), len(v.Text)} {
 					start, stop := v.Original(at, min(end, len(v.Text)))
-					require.Contains(t, view.Fold(text[start:stop]), v.Text[at:min(end, len(v.Text))])
+					require.Contains(
+						t,
+						view.Fold(text[start:stop]),
+						v.Text[at:min(end, len(v.Text))],
+					)
 				}
 			}
 		}
@@ -139,13 +201,20 @@ func held(t require.TestingT, text string) {
 	settled := 0
 	for n := range len(text) + 1 {
 		now := open(text[:n])
-		require.True(t, settled <= now && now <= n, "the settled place decreased, or is beyond the end")
+		require.True(
+			t,
+			settled <= now && now <= n,
+			"the settled place decreased, or is beyond the end",
+		)
 		settled = now
 	}
 }
 
 func TestWhatIsPlainCostsNothing(t *testing.T) {
-	text := strings.Repeat("Plain words, in ASCII; 12.50 USD (50 % of 25), https://plughook.example/a/b?c=d&e=f\n", 20)
+	text := strings.Repeat(
+		"Plain words, in ASCII; 12.50 USD (50 % of 25), https://plughook.example/a/b?c=d&e=f\n",
+		20,
+	)
 	var views view.Views
 	require.Zero(t, testing.AllocsPerRun(10, func() {
 		if len(views.Of(text)) > 0 {
@@ -171,8 +240,8 @@ func TestWhatViewsCost(t *testing.T) {
 	}
 }
 
-// What no change of a view is about stands in the view that it is likest to, in the same order, and comes from
-// the same bytes of the original.
+// What no change of a view is about stands in the view that it is likest to, in the same order, and
+// comes from the same bytes of the original.
 func TestChangesOfViews(t *testing.T) {
 	type shown struct {
 		byte
@@ -187,11 +256,22 @@ func TestChangesOfViews(t *testing.T) {
 	}
 	skipped := 0
 	rapid.Check(t, func(t *rapid.T) {
-		text := texts.Draw(t, "text") + rapid.SampledFrom([]string{"", "\u202edlrow\u202c", "\U000e0061"}).Draw(t, "hidden") + texts.Draw(t, "more")
+		text := texts.Draw(
+			t,
+			"text",
+		) + rapid.SampledFrom([]string{"", "\u202edlrow\u202c", "\U000e0061"}).
+			Draw(t, "hidden") +
+			texts.Draw(
+				t,
+				"more",
+			)
 		text = strings.ToValidUTF8(text, "?")
 		views := append([]view.View{view.Raw(text)}, new(view.Views).Of(text)...)
 		for i, v := range views[1:] {
-			like := map[string]string{view.HiddenView: view.NormalisedView, view.HiddenDecoded: view.DecodedView}[v.Name]
+			like := map[string]string{
+				view.HiddenView:    view.NormalisedView,
+				view.HiddenDecoded: view.DecodedView,
+			}[v.Name]
 			before := views[i]
 			for _, other := range views {
 				if other.Name == like {
@@ -207,7 +287,15 @@ func TestChangesOfViews(t *testing.T) {
 					for n < len(old) && !(n+start-at <= len(old) && slices.Equal(old[n:n+start-at], all[at:start])) {
 						n++
 					}
-					require.Less(t, n, len(old), "%s: %q is not in %q", v.Name, v.Text[at:start], before.Text)
+					require.Less(
+						t,
+						n,
+						len(old),
+						"%s: %q is not in %q",
+						v.Name,
+						v.Text[at:start],
+						before.Text,
+					)
 					old = old[n+start-at:]
 					skipped += start - at
 					at = start
@@ -243,7 +331,8 @@ func TestAt(t *testing.T) {
 	})
 }
 
-// What views are made of is nothing of the text before, and nothing is kept of one that is forgotten.
+// What views are made of is nothing of the text before, and nothing is kept of one that is
+// forgotten.
 func TestViewsAreOfOneText(t *testing.T) {
 	shown := func(list []view.View) (all []string) {
 		for _, v := range list {
@@ -261,7 +350,11 @@ func TestViewsAreOfOneText(t *testing.T) {
 		require.Equal(t, shown(new(view.Views).Of(text)), shown(views.Of(text)))
 		require.Equal(t, shown(new(view.Views).Of(text)), shown(views.Of(text)))
 	})
-	require.Contains(t, fmt.Sprintf("%s", []any{views.Of("t\u00e9xt aGVsbG8gd29ybGQ="), views}), "hello world")
+	require.Contains(
+		t,
+		fmt.Sprintf("%s", []any{views.Of("t\u00e9xt aGVsbG8gd29ybGQ="), views}),
+		"hello world",
+	)
 	views.Forget()
 	left := fmt.Sprintf("%s", []any{views})
 	require.NotContains(t, left, "hello")
