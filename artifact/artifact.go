@@ -2,7 +2,7 @@
 // (session.Actions.ArtifactDelta); the Service has their contents.
 //
 // A new kind of content: storable says whether it may be kept, and about in version.go how Files writes it. A
-// new store: implement Service, and run artifacttest.
+// new store: implement Service, and run the contract on it in artifact_test.go.
 package artifact
 
 import (
@@ -36,7 +36,7 @@ const UserPrefix = "user:"
 // (session.Key.Check), or the error is session.ErrInvalid; the session need not exist.
 //
 // If the context of an operation ends, the operation either returns the context's error and has no effect, or
-// has its whole effect. Package artifacttest has tests of this contract.
+// has its whole effect. The files contract_*_test.go test this contract.
 type Service interface {
 	// Save stores a copy of data as the next version and returns the number of that version, 0 for the first.
 	// It stores all of it or nothing. If an artifact is saved several times at once, each call gets its own

@@ -7,7 +7,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/plughook/plughook/artifact"
-	"github.com/plughook/plughook/artifact/artifacttest"
 	"github.com/plughook/plughook/internal/contract"
 )
 
@@ -17,11 +16,11 @@ func TestMain(m *testing.M) {
 }
 
 func TestMemory(t *testing.T) {
-	artifacttest.Run(t, func(*testing.T) artifact.Service { return artifact.NewMemory() })
+	runContract(t, func(*testing.T) artifact.Service { return artifact.NewMemory() })
 }
 
 func TestFiles(t *testing.T) {
-	artifacttest.Run(t, func(t *testing.T) artifact.Service {
+	runContract(t, func(t *testing.T) artifact.Service {
 		t.Parallel()
 		return open(t, t.TempDir())
 	})

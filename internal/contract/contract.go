@@ -1,5 +1,5 @@
 // Package contract runs the cases of a contract: the rules that every implementation of an interface
-// keeps, as tests. Packages session/sessiontest and artifact/artifacttest are such contracts.
+// keeps, as tests. Package session/sessiontest is such a contract, and so are the tests of artifact.Service.
 //
 // What the cases of one contract need goes into its own tester; what those of every contract need, into
 // Tester.

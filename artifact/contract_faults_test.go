@@ -1,4 +1,4 @@
-package artifacttest_test
+package artifact_test
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/artifact"
-	"github.com/plughook/plughook/artifact/artifacttest"
 	"github.com/plughook/plughook/session"
 )
 
@@ -87,9 +86,9 @@ var faults = map[string]struct {
 
 // A store that breaks a rule fails, and whoever wrote it reads which rule and where it is tested.
 func TestFaults(t *testing.T) {
-	const env = "PLUGHOOK_ARTIFACTTEST_FAULT"
+	const env = "PLUGHOOK_ARTIFACT_FAULT"
 	if name := os.Getenv(env); name != "" {
-		artifacttest.Run(
+		runContract(
 			t,
 			func(*testing.T) artifact.Service { return faults[name].broken(artifact.NewMemory()) },
 		)

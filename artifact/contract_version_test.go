@@ -1,4 +1,4 @@
-package artifacttest
+package artifact_test
 
 import (
 	"fmt"
