@@ -31,38 +31,38 @@ func measuring(t *testing.T, p *panel, question, sees, rule string) *guardrail.J
 // A rule is measured with the question and the text of a run, and an answer that was kept means the
 // same.
 func TestMeasuringAsksAsARunDoes(t *testing.T) {
-	p := &panel{answers: map[string]string{"q": `{"flagged": true, "score": 0.6}`}}
+	p := &panel{answers: map[string]string{
+		"q": `{"flagged": true, "score": 0.6}`, "g": `{"flagged": true, "score": 1}`,
+	}}
 	j := measuring(t, p, "q", "edited", "a")
-	q, asked, err := j.Question(policy.Scope{}, policy.Input, "a heron", nil)
-	require.NoError(t, err)
-	require.True(t, asked)
-	a, err := j.Ask(ctx, q)
+	a, err := j.Ask(ctx, policy.Scope{}, policy.Input, "a heron", nil)
 	require.NoError(t, err)
 	require.Equal(t, "a [BIRD]", shown(t, p.saw[0], "The text"))
 	require.Equal(t, 0.6, a.Score)
 	require.False(t, a.Flagged, "it is below the threshold")
+	require.True(t, a.Asked)
 	require.Positive(t, a.Tokens)
-	again, err := j.Ask(ctx, q)
+	again, err := j.Ask(ctx, policy.Scope{}, policy.Input, "a heron", nil)
 	require.NoError(t, err)
-	require.Equal(
-		t,
-		guardrail.JudgeAnswer{Answer: a.Answer},
-		again,
-		"it is remembered, and costs nothing",
-	)
-	kept, err := j.Read(a.Raw, q)
+	require.Equal(t, a.Answer, again.Answer)
+	require.Zero(t, again.Tokens, "it is remembered, and costs nothing")
+	j.Kept = func(question string) (string, bool) { return a.Raw, question == a.Question }
+	kept, err := j.Ask(ctx, policy.Scope{}, policy.Input, "a heron", nil)
 	require.NoError(t, err)
-	require.Equal(t, a.Answer, kept.Answer)
+	require.Equal(t, guardrail.JudgeAnswer{Answer: a.Answer, Question: a.Question}, kept)
+	require.Len(t, p.saw, 1)
 
-	_, asked, _ = j.Question(policy.Scope{User: "root"}, policy.Input, "a heron", nil)
-	require.False(t, asked, "its condition is not true")
-	_, asked, _ = j.Question(policy.Scope{}, policy.Output, "a heron", nil)
-	require.False(t, asked, "it is about another stage")
+	isAsked := func(j *guardrail.Judge, scope policy.Scope, stage policy.Stage, results ...string) bool {
+		a, err := j.Ask(ctx, scope, stage, "it is 21", results)
+		require.NoError(t, err)
+		require.Equal(t, a.Asked, a.Question != "")
+		return a.Asked
+	}
+	require.False(t, isAsked(j, policy.Scope{User: "root"}, policy.Input), "its condition is not true")
+	require.False(t, isAsked(j, policy.Scope{}, policy.Output), "it is about another stage")
 	grounded := measuring(t, p, "q", "edited", "grounded")
-	_, asked, _ = grounded.Question(policy.Scope{}, policy.Output, "it is 21", nil)
-	require.False(t, asked, "no tool has answered")
-	_, asked, _ = grounded.Question(policy.Scope{}, policy.Output, "it is 21", []string{"21"})
-	require.True(t, asked)
+	require.False(t, isAsked(grounded, policy.Scope{}, policy.Output), "no tool has answered")
+	require.True(t, isAsked(grounded, policy.Scope{}, policy.Output, "21"))
 	_, ok := guardrail.NewJudge(
 		guardrail.Config{Policy: parse(t, fmt.Sprintf(measured, "q", "edited"))},
 		"words",
@@ -85,11 +85,9 @@ rules:
 	for range 2 {
 		j, ok := guardrail.NewJudge(guardrail.Config{Policy: pol(), Models: only(p.model())}, "a")
 		require.True(t, ok)
-		q, _, err := j.Question(policy.Scope{}, policy.Input, "ann@corp.example of E-123456", nil)
+		a, err := j.Ask(ctx, policy.Scope{}, policy.Input, "ann@corp.example of E-123456", nil)
 		require.NoError(t, err)
-		ids[q.ID] = true
-		_, err = j.Ask(ctx, q)
-		require.NoError(t, err)
+		ids[a.Question] = true
 		require.NoError(t, j.Close(ctx))
 	}
 	require.Len(t, ids, 1)
@@ -111,9 +109,10 @@ rules:
 	for rule, want := range map[string]string{"a": "rule a: when: it cannot be computed", "b": ""} {
 		j, ok := guardrail.NewJudge(guardrail.Config{Policy: pol, Models: only(p.model())}, rule)
 		require.True(t, ok)
-		_, asked, err := j.Question(policy.Scope{}, policy.Input, "x", nil)
-		require.Equal(t, want == "", asked)
+		a, err := j.Ask(ctx, policy.Scope{}, policy.Input, "x", nil)
+		require.Equal(t, want == "", a.Asked)
 		if want != "" {
+			require.ErrorAs(t, err, &policy.NoAnswer{})
 			require.ErrorContains(t, err, want)
 		}
 		require.NoError(t, j.Close(ctx))
@@ -124,11 +123,11 @@ rules:
 func TestMeasuringKeepsWhatIsNoAnswer(t *testing.T) {
 	p := &panel{answers: map[string]string{"q": "Yes."}}
 	j := measuring(t, p, "q", "edited", "a")
-	q, _, _ := j.Question(policy.Scope{}, policy.Input, "x", nil)
-	a, err := j.Ask(ctx, q)
+	a, err := j.Ask(ctx, policy.Scope{}, policy.Input, "x", nil)
 	require.ErrorAs(t, err, &policy.NoAnswer{})
 	require.Equal(t, "Yes.", a.Raw)
-	_, again := j.Read(a.Raw, q)
+	j.Kept = func(string) (string, bool) { return a.Raw, true }
+	_, again := j.Ask(ctx, policy.Scope{}, policy.Input, "x", nil)
 	require.Equal(t, err, again)
 }
 
@@ -136,15 +135,9 @@ func TestMeasuringKeepsWhatIsNoAnswer(t *testing.T) {
 func TestMeasuredQuestionsHaveIDs(t *testing.T) {
 	p := &panel{}
 	id := func(question, sees, text string) string {
-		q, asked, _ := measuring(
-			t,
-			p,
-			question,
-			sees,
-			"a",
-		).Question(policy.Scope{}, policy.Input, text, nil)
-		require.True(t, asked)
-		return q.ID
+		a, _ := measuring(t, p, question, sees, "a").Ask(ctx, policy.Scope{}, policy.Input, text, nil)
+		require.True(t, a.Asked)
+		return a.Question
 	}
 	same := id("q", "edited", "a heron")
 	require.Equal(t, same, id("q", "edited", "a heron"))

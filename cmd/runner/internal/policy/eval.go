@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"text/tabwriter"
 
 	jsonstrict "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -19,6 +21,7 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/config"
+	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
@@ -29,24 +32,7 @@ import (
 // policyEval is what policy eval is asked for.
 type policyEval struct {
 	policy, rule, answers string
-	mistakes, json        bool
-}
-
-// labelledText is a text, whether the rule should act on it, and what the rule has made of it.
-type labelledText struct {
-	ID      jsontext.Value `json:"id"`
-	Text    string         `json:"text"`
-	Label   *bool          `json:"label"`
-	Stage   policy.Stage   `json:"stage"`
-	Results []string       `json:"results"`
-
-	file            string
-	lineNumber      int
-	flagged         bool
-	score           float64
-	failure         error // why the rule could not judge it
-	asked, recorded bool
-	tokens          int
+	mistakes              bool
 }
 
 // maxQuestions is how many texts are judged at a time.
@@ -87,7 +73,6 @@ there are any. Texts are printed only with --mistakes.`,
 	f.StringVar(&e.rule, "rule", "", "the `id` of the rule")
 	f.StringVar(&e.answers, "answers", "", "keep the judge's answers in this `file`, and ask nothing that is in it")
 	f.BoolVar(&e.mistakes, "mistakes", false, "print the texts that the rule is wrong about")
-	f.BoolVar(&e.json, "json", false, jsonUsage)
 	return cmd
 }
 
@@ -107,33 +92,40 @@ func (p *commands) evaluate(ctx context.Context, e *policyEval, files []string) 
 	}
 
 	// Let it judge them.
+	by := "detectors"
+	thresholds := []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1}
 	judge, _ := guardrail.NewJudge(p.judgeConfig(ctx, pol), e.rule)
 	if judge == nil {
 		detect(pol.Only(e.rule), texts)
 	} else {
-		known, openErr := openAnswers(ctx, e.answers)
-		if openErr != nil {
-			return openErr
+		by = fmt.Sprintf("%s, threshold %v", judge.Who(), judge.Threshold)
+		if judge.Threshold > 0 {
+			thresholds = append(thresholds, judge.Threshold)
 		}
-		err = p.askAll(ctx, judge, known, texts)
-		err = errors.Join(err, known.close(), judge.Close(ctx))
+		err = errors.Join(p.askAll(ctx, judge, e.answers, texts), judge.Close(ctx))
 	}
 	if err != nil {
 		return err
 	}
 
 	// Say how often it is right.
-	report := evalReportOf(pol, e, judge, texts)
-	if e.json || p.JSONL {
-		err = p.WriteJSON(report)
-	} else {
-		err = p.writeEval(report)
-	}
-	if err != nil || report.NoAnswer == 0 {
+	judged := slices.DeleteFunc(slices.Clone(texts), func(t *labelledText) bool { return t.failure != nil })
+	p.writef("rule %s of %s (revision %s): %s", e.rule, pol.Name(), pol.Revision(), by)
+	if err := p.writeMeasures(judged, len(texts), thresholds); err != nil {
 		return err
 	}
-	noAnswer := phrase.Of(report.NoAnswer, report.Texts, "text", "has no answer", "have no answer")
-	return exit.Other.Errorf("%s: %s", noAnswer, report.Why)
+	if judge != nil {
+		p.writeCost(texts)
+	}
+	if e.mistakes {
+		p.writeMistakes(judged)
+	}
+	if len(judged) == len(texts) {
+		return p.Out.Flush()
+	}
+	first := slices.IndexFunc(texts, func(t *labelledText) bool { return t.failure != nil })
+	noAnswer := phrase.Of(len(texts)-len(judged), len(texts), "text", "has no answer", "have no answer")
+	return exit.Other.Errorf("%s: %s", noAnswer, texts[first].failure)
 }
 
 // textRule returns the rule of an id, which has to be about texts.
@@ -154,6 +146,22 @@ func textRule(pol *policy.Policy, id string) (policy.Rule, error) {
 			pol.Name(), id)
 	}
 	return rules[i], nil
+}
+
+// labelledText is a text, whether the rule should act on it, and what the rule has made of it.
+type labelledText struct {
+	ID      jsontext.Value `json:"id"`
+	Text    string         `json:"text"`
+	Label   *bool          `json:"label"`
+	Stage   policy.Stage   `json:"stage"`
+	Results []string       `json:"results"`
+
+	file       string
+	lineNumber int
+	flagged    bool
+	score      float64
+	failure    error // why the rule could not judge it
+	answer     guardrail.JudgeAnswer
 }
 
 // labelled reads the texts of files. The first line that is wrong ends it.
@@ -247,10 +255,16 @@ func detect(only *policy.Policy, texts []*labelledText) {
 	}
 }
 
-// askAll lets a judge judge the texts, several at a time.
+// askAll lets a judge judge the texts, several at a time. Its answers are kept in a file, and what is in it
+// is not asked; "" is no file. An error says that nobody can be asked.
 func (p *commands) askAll(
-	ctx context.Context, judge *guardrail.Judge, known *answerFile, texts []*labelledText,
+	ctx context.Context, judge *guardrail.Judge, file string, texts []*labelledText,
 ) error {
+	kept, err := openAnswers(ctx, file)
+	if err != nil {
+		return err
+	}
+	judge.Kept = kept.of
 	bar := p.Progress("judging", len(texts))
 	defer bar.End()
 	group, ctx := errgroup.WithContext(ctx)
@@ -261,36 +275,124 @@ func (p *commands) askAll(
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			return t.ask(ctx, judge, known)
+			t.answer, t.failure = judge.Ask(ctx, policy.Scope{}, t.Stage, t.Text, t.Results)
+			if _, none := errors.AsType[policy.NoAnswer](t.failure); t.failure != nil && !none {
+				return cmp.Or(context.Cause(ctx), exit.Usage.As(t.failure))
+			}
+			t.flagged = t.answer.Flagged
+			t.score = t.answer.Score
+			return kept.add(t.answer)
 		})
 	}
-	return group.Wait()
+	return errors.Join(group.Wait(), kept.close())
 }
 
-// ask lets a judge judge the text, if its answer is not known. It returns an error if nobody can be asked.
-// A text that cannot be judged has a failure.
-func (t *labelledText) ask(ctx context.Context, judge *guardrail.Judge, known *answerFile) error {
-	question, asked, err := judge.Question(policy.Scope{}, t.Stage, t.Text, t.Results)
-	t.failure = err
-	if !asked {
-		return nil
+// writef writes a line that may quote somebody else's words.
+func (p *commands) writef(format string, args ...any) {
+	fmt.Fprintln(p.Out, eventtext.Printable(fmt.Sprintf(format, args...)))
+}
+
+// writeMeasures says how often the rule is right about the texts that it has judged, and how often it would
+// be with other thresholds. all counts those without an answer, too.
+func (p *commands) writeMeasures(judged []*labelledText, all int, thresholds []float64) error {
+	positives := 0
+	for _, t := range judged {
+		if *t.Label {
+			positives++
+		}
 	}
-	raw, isKnown := known.of(question.ID)
-	answer, err := judge.Read(raw, question)
-	if !isKnown {
-		answer, err = judge.Ask(ctx, question)
+	p.writef("%s: %s, %s, %d without an answer", phrase.Count(all, "text"),
+		phrase.Count(positives, "positive"), phrase.Count(len(judged)-positives, "negative"), all-len(judged))
+	own := measure(judged, func(t *labelledText) bool { return t.flagged })
+	p.writef("precision %s, recall %s, F1 %s, false positive rate %s\n",
+		own.precision, own.recall, own.f1, own.falsePositiveRate)
+
+	// Thresholds with which the rule would act on the same texts share a line.
+	w := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "threshold\tflagged\tprecision\trecall\tF1\tfalse positive rate")
+	slices.Sort(thresholds)
+	measuresAt := func(i int) measures {
+		return measure(judged, func(t *labelledText) bool { return t.score >= thresholds[i] })
 	}
-	t.recorded = isKnown
-	t.asked = !isKnown
-	if _, none := errors.AsType[policy.NoAnswer](err); err != nil && !none {
-		return cmp.Or(context.Cause(ctx), exit.Usage.As(err))
+	for i := 0; i < len(thresholds); i++ {
+		from := fmt.Sprint(thresholds[i])
+		m := measuresAt(i)
+		for i+1 < len(thresholds) && measuresAt(i+1).flagged == m.flagged {
+			i++
+		}
+		if to := fmt.Sprint(thresholds[i]); to != from {
+			from += " to " + to
+		}
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", from, m.flagged, m.precision, m.recall, m.f1, m.falsePositiveRate)
 	}
-	t.failure = err
-	t.flagged = answer.Flagged
-	t.score = answer.Score
-	t.tokens = answer.Tokens
-	if t.asked && answer.Raw != "" {
-		return known.add(question.ID, answer.Raw)
+	return w.Flush()
+}
+
+// measures are how often a rule is right, as shares that are written. A share of nothing is "-".
+type measures struct {
+	flagged                                  int
+	precision, recall, f1, falsePositiveRate string
+}
+
+// measure counts how often a decision is right.
+func measure(texts []*labelledText, isFlagged func(*labelledText) bool) (m measures) {
+	positives := 0
+	right := 0 // of those that are flagged
+	for _, t := range texts {
+		if *t.Label {
+			positives++
+		}
+		if isFlagged(t) {
+			m.flagged++
+			if *t.Label {
+				right++
+			}
+		}
 	}
-	return nil
+	share := func(part, whole int) string {
+		if whole == 0 {
+			return "-"
+		}
+		return strconv.FormatFloat(float64(part)/float64(whole), 'f', 3, 64)
+	}
+	m.precision = share(right, m.flagged)
+	m.recall = share(right, positives)
+	m.f1 = share(2*right, m.flagged+positives)
+	m.falsePositiveRate = share(m.flagged-right, len(texts)-positives)
+	return m
+}
+
+// writeCost says how many answers were asked for, and what they cost.
+func (p *commands) writeCost(texts []*labelledText) {
+	asked, recorded, tokens := 0, 0, 0
+	for _, t := range texts {
+		tokens += t.answer.Tokens
+		switch {
+		case t.answer.Asked:
+			asked++
+		case t.answer.Question != "":
+			recorded++
+		}
+	}
+	p.writef("\n%d asked, %d recorded: %s", asked, recorded, phrase.Count(tokens, "token"))
+}
+
+// writeMistakes prints the texts that the rule is wrong about.
+func (p *commands) writeMistakes(judged []*labelledText) {
+	blank := "\n" // before the first
+	for _, t := range judged {
+		if t.flagged == *t.Label {
+			continue
+		}
+		kind := "false alarm"
+		if *t.Label {
+			kind = "missed"
+		}
+		id := ""
+		if t.ID != nil {
+			id = fmt.Sprintf(" (id %s)", t.ID)
+		}
+		p.writef("%s%s:%d%s: %s, score %v: %s", blank, t.file, t.lineNumber, id, kind, t.score, t.Text)
+		blank = ""
+	}
 }

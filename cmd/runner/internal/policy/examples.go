@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/plughook/plughook/internal/eventtext"
-	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 )
@@ -36,18 +35,17 @@ type foundText struct {
 	Text   string `json:"text"`
 	Reads  string `json:"reads,omitzero"` // as it is in the view in which it was found
 	Around string `json:"around"`         // with what stands around it
-
-	action policy.Action // what the rule does about it
 }
 
-// maxTexts is how many texts are kept of one event for one rule and one action.
+// maxTexts is how many texts are quoted of one example.
 const maxTexts = 3
 
 // around is how many bytes are quoted before and behind what was found.
 const around = 40
 
-// quoteFound quotes what a rule has found in a text.
-func quoteFound(f policy.Finding, text string) foundText {
+// quote quotes what a rule has found in a text.
+func (f *finding) quote() foundText {
+	text := f.text
 	start := max(0, f.Start-around)
 	for start > 0 && !utf8.RuneStart(text[start]) {
 		start--
@@ -62,7 +60,6 @@ func quoteFound(f policy.Finding, text string) foundText {
 		Text:   eventtext.OneLine(part, maxQuote),
 		Reads:  eventtext.OneLine(f.Reads(text), maxQuote),
 		Around: eventtext.OneLine(text[start:end], 2*maxQuote),
-		action: f.Would,
 	}
 }
 
@@ -72,9 +69,9 @@ type recordedEvent struct {
 	session, place int
 }
 
-// addExamples adds to each line the first events that it is about, at most so many. The texts are those
-// that the policies have found, the newer one first.
-func (r *replayReport) addExamples(recs []*session.Recording, most int, judged ...*judgedEvents) {
+// addExamples adds to each line the first events that it is about, at most so many; with texts, it quotes from
+// them. What is found is what the policies have found, the newer one first.
+func (r *replayReport) addExamples(recs []*session.Recording, most int, texts bool, judged ...*judgedEvents) {
 	recorded := map[judgedEvent]recordedEvent{}
 	for i, rec := range recs {
 		for n, e := range rec.Events {
@@ -100,30 +97,18 @@ func (r *replayReport) addExamples(recs []*session.Recording, most int, judged .
 				Time:     e.Timestamp.UTC(),
 				Types:    map[string]int{},
 			}
-			for _, j := range judged {
-				in := found{judgedEvent: at, rule: l.Rule, stage: l.Stage}
-				if j.records[in] == nil {
-					continue
+			in := found{judgedEvent: at, rule: l.Rule, stage: l.Stage}
+			i := slices.IndexFunc(judged, func(j *judgedEvents) bool { return j.findings[in] != nil })
+			for _, f := range judged[i].findings[in] {
+				if l.Change == "" && f.Would != l.Action {
+					continue // another line is about it; one with a change is about all
 				}
-				x.take(l, j.records[in], j.texts[in])
-				break
+				x.Types[f.Type]++
+				if texts && len(x.Texts) < maxTexts {
+					x.Texts = append(x.Texts, f.quote())
+				}
 			}
 			l.Examples = append(l.Examples, x)
-		}
-	}
-}
-
-// take takes what a rule has found in the event, as far as the line is about it: a line with a change is
-// about all of it, another one about what has the line's action.
-func (x *example) take(l *ruleLine, records []guardrail.Record, texts []foundText) {
-	for _, r := range records {
-		if l.Change != "" || r.Action == l.Action {
-			x.Types[r.Type] += r.Count
-		}
-	}
-	for _, t := range texts {
-		if (l.Change != "" || t.action == l.Action) && len(x.Texts) < maxTexts {
-			x.Texts = append(x.Texts, t)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"context"
-	"log/slog"
 	"slices"
 	"sync"
 
@@ -18,10 +17,8 @@ import (
 )
 
 // promptReader has a policy's rules about prompts judge the conversation before each answer of a
-// model, for no recording has the prompt itself. It is the handler of the log of its plugins: what
-// they make of a prompt stands nowhere else.
+// model, for no recording has the prompt itself.
 type promptReader struct {
-	*judgedEvents
 	guards []*plugin.Plugin // one for each rule: without the others
 
 	mu sync.Mutex
@@ -30,7 +27,7 @@ type promptReader struct {
 
 // promptsOf makes the plugin, which takes part in a replay under a policy, judge prompts, too.
 func (j *judgedEvents) promptsOf(p *plugin.Plugin, pol *policy.Policy, key []byte) error {
-	r := &promptReader{judgedEvents: j}
+	r := &promptReader{}
 	for _, rule := range pol.Rules() {
 		if !slices.Contains(rule.Stages, policy.Prompt) {
 			continue
@@ -38,9 +35,9 @@ func (j *judgedEvents) promptsOf(p *plugin.Plugin, pol *policy.Policy, key []byt
 		guard, err := guardrail.New(guardrail.Config{
 			Policy: pol.Only(rule.ID).InShadow(),
 			Key:    key,
-			Log:    slog.New(r),
+			Log:    j.log(),
 			Found: func(_ *session.Invocation, _ *session.Event, stage policy.Stage, f policy.Finding, text string) {
-				r.finding(r.at, stage, f, text)
+				j.add(r.at, stage, f, text)
 			},
 		})
 		if err != nil {
@@ -95,44 +92,3 @@ func conversation(inv *session.Invocation, branch string) (list []*genai.Content
 	}
 	return list
 }
-
-// Enabled implements slog.Handler.
-func (r *promptReader) Enabled(context.Context, slog.Level) bool { return true }
-
-// Handle implements slog.Handler. The plugins write a record for each rule, type and action; r.mu
-// is held.
-func (r *promptReader) Handle(ctx context.Context, said slog.Record) error {
-	if said.Level >= slog.LevelError {
-		return r.judgedEvents.Handle(ctx, said)
-	}
-	at := found{judgedEvent: r.at, stage: policy.Prompt}
-	rec := guardrail.Record{Stage: policy.Prompt}
-	said.Attrs(func(a slog.Attr) bool {
-		switch a.Key {
-		case "rule":
-			at.rule = a.Value.String()
-			rec.Rule = a.Value.String()
-		case "type":
-			rec.Type = a.Value.String()
-		case "would_action":
-			rec.Action = policy.Action(a.Value.String())
-		case "count":
-			rec.Count = int(a.Value.Int64())
-		case "length":
-			rec.Length = int(a.Value.Int64())
-		case "fingerprints":
-			rec.Fingerprints, _ = a.Value.Any().([]string)
-		}
-		return true
-	})
-	r.judgedEvents.mu.Lock()
-	defer r.judgedEvents.mu.Unlock()
-	r.records[at] = append(r.records[at], rec)
-	return nil
-}
-
-// WithAttrs implements slog.Handler.
-func (r *promptReader) WithAttrs([]slog.Attr) slog.Handler { return r }
-
-// WithGroup implements slog.Handler.
-func (r *promptReader) WithGroup(string) slog.Handler { return r }

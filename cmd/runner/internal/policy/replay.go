@@ -3,7 +3,6 @@ package policy
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"maps"
 	"runtime"
 	"slices"
@@ -121,7 +120,7 @@ func (p *commands) replayPolicy(ctx context.Context, r *policyReplay, files []st
 	if err := p.noteClosed(pol, key, r.keyEnv, eventsOf(recs)...); err != nil {
 		return err
 	}
-	now, err := p.judged(ctx, pol, key, recs, r.texts)
+	now, err := p.judged(ctx, pol, key, recs)
 	if err != nil {
 		return err
 	}
@@ -134,17 +133,17 @@ func (p *commands) replayPolicy(ctx context.Context, r *policyReplay, files []st
 		Outcomes: []outcomeLine{},
 	}
 	if against {
-		was, err := p.judged(ctx, old, key, recs, r.texts)
+		was, err := p.judged(ctx, old, key, recs)
 		if err != nil {
 			return err
 		}
 		report.Against = old.Name()
 		report.AgainstRevision = old.Revision()
 		report.differ(was, now)
-		report.addExamples(recs, r.examples, now, was)
+		report.addExamples(recs, r.examples, r.texts, now, was)
 	} else {
 		report.all(now)
-		report.addExamples(recs, r.examples, now)
+		report.addExamples(recs, r.examples, r.texts, now)
 	}
 	if r.json || p.JSONL {
 		return p.WriteJSON(report)
@@ -154,11 +153,8 @@ func (p *commands) replayPolicy(ctx context.Context, r *policyReplay, files []st
 
 // judged plays recordings under a policy in shadow.
 func (p *commands) judged(ctx context.Context, pol *policy.Policy, key []byte,
-	recs []*session.Recording, texts bool) (*judgedEvents, error) {
-	j := &judgedEvents{records: map[found][]guardrail.Record{}, failures: map[string]int{}}
-	if texts {
-		j.texts = map[found][]foundText{}
-	}
+	recs []*session.Recording) (*judgedEvents, error) {
+	j := &judgedEvents{findings: map[found][]finding{}, failures: map[string]int{}}
 	for _, r := range pol.Rules() {
 		j.rules = append(j.rules, r.ID)
 		if r.Shadow {
@@ -168,9 +164,9 @@ func (p *commands) judged(ctx context.Context, pol *policy.Policy, key []byte,
 	guard, err := guardrail.New(guardrail.Config{
 		Policy: pol.InShadow(),
 		Key:    key,
-		Log:    slog.New(j),
+		Log:    j.log(),
 		Found: func(inv *session.Invocation, e *session.Event, stage policy.Stage, f policy.Finding, text string) {
-			j.finding(judgedEvent{session: inv.Key, id: e.ID}, stage, f, text)
+			j.add(judgedEvent{session: inv.Key, id: e.ID}, stage, f, text)
 		},
 	})
 	if err != nil {
@@ -187,16 +183,12 @@ func (p *commands) judged(ctx context.Context, pol *policy.Policy, key []byte,
 	svc := newReplayStore()
 	defer svc.Close()
 	counters := playback.NewCounters(plugins, recs)
-	trace := func(c runner.HookCall) {
-		counters.Call(c)
-		j.call(c)
-	}
 	r, closeRunner, err := p.NewRunner(ctx, runner.Options{
 		Agent:    agent,
 		Sessions: svc,
 		Plugins:  plugins,
 		Restore:  true,
-		Trace:    trace,
+		Trace:    counters.Call,
 	})
 	if err != nil {
 		return nil, err

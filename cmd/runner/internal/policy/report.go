@@ -3,10 +3,8 @@ package policy
 import (
 	"cmp"
 	"maps"
-	"reflect"
 	"slices"
 
-	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 )
@@ -77,13 +75,13 @@ func (r *replayReport) line(does ruleDoes, in judgedEvent) *ruleLine {
 	return l
 }
 
-// count adds the findings of records (by is 1), or subtracts those of the older policy (by is -1).
-func (l *ruleLine) count(records []guardrail.Record, by int) {
-	for _, r := range records {
-		l.Findings += by * r.Count
-		l.Types[r.Type] += by * r.Count
-		if l.Types[r.Type] == 0 {
-			delete(l.Types, r.Type)
+// count adds findings (by is 1), or subtracts those of the older policy (by is -1).
+func (l *ruleLine) count(findings []finding, by int) {
+	for _, f := range findings {
+		l.Findings += by
+		l.Types[f.Type] += by
+		if l.Types[f.Type] == 0 {
+			delete(l.Types, f.Type)
 		}
 	}
 }
@@ -91,16 +89,16 @@ func (l *ruleLine) count(records []guardrail.Record, by int) {
 // all reports everything that a policy finds.
 func (r *replayReport) all(now *judgedEvents) {
 	spoke := map[string]bool{}
-	for at, records := range now.records {
+	for at, findings := range now.findings {
 		spoke[at.rule] = true
-		for _, rec := range records {
+		for _, f := range findings {
 			does := ruleDoes{
 				Rule:   at.rule,
 				Stage:  at.stage,
-				Action: rec.Action,
+				Action: f.Would,
 				Shadow: slices.Contains(now.shadow, at.rule),
 			}
-			r.line(does, at.judgedEvent).count([]guardrail.Record{rec}, 1)
+			r.line(does, at.judgedEvent).count([]finding{f}, 1)
 		}
 	}
 	for _, id := range now.rules {
@@ -123,11 +121,11 @@ func (r *replayReport) all(now *judgedEvents) {
 
 // differ reports what one policy finds otherwise than another.
 func (r *replayReport) differ(was, now *judgedEvents) {
-	places := maps.Clone(was.records)
-	maps.Copy(places, now.records)
-	for at := range places {
-		before := was.records[at]
-		after := now.records[at]
+	all := maps.Clone(was.findings)
+	maps.Copy(all, now.findings)
+	for at := range all {
+		before := was.findings[at]
+		after := now.findings[at]
 		does := ruleDoes{Rule: at.rule, Stage: at.stage, Action: strictest("", after)}
 		if after != nil {
 			does.Shadow = slices.Contains(now.shadow, at.rule)
@@ -145,7 +143,7 @@ func (r *replayReport) differ(was, now *judgedEvents) {
 			does.Shadow = does.WasShadow
 			does.Was = ""
 			does.WasShadow = false
-		case does.Shadow == does.WasShadow && sameRecords(before, after):
+		case does.Shadow == does.WasShadow && sameFindings(before, after):
 			continue
 		default:
 			does.Change = "changed"
@@ -164,16 +162,6 @@ func (r *replayReport) differ(was, now *judgedEvents) {
 		}
 	}
 	r.sort(slices.Concat(now.rules, was.rules))
-}
-
-// sameRecords reports whether records say the same, in whatever order.
-func sameRecords(a, b []guardrail.Record) bool {
-	sorted := func(list []guardrail.Record) []guardrail.Record {
-		return slices.SortedFunc(slices.Values(list), func(a, b guardrail.Record) int {
-			return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Action, b.Action))
-		})
-	}
-	return reflect.DeepEqual(sorted(a), sorted(b))
 }
 
 // addOutcome counts events that have an outcome.

@@ -3,7 +3,6 @@ package policy
 import (
 	"bytes"
 	"context"
-	"encoding/xml"
 	"os"
 	"path/filepath"
 	"testing"
@@ -94,41 +93,4 @@ func TestExplainInvalidUTF8(t *testing.T) {
 	require.Equal(t, "ann@corp.example", x.Before[x.Findings[0].Start:x.Findings[0].End])
 	require.Equal(t, "\ufffd\ufffd ann@corp.example \ufffd", x.Before)
 	require.Equal(t, "\ufffd\ufffd [EMAIL_ADDRESS] \ufffd", x.After)
-}
-
-// Whatever a test is called, the report is XML, and has every case.
-func TestJUnitIsXML(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "junit.xml")
-	rapid.Check(t, func(t *rapid.T) {
-		s := &policySuite{File: rapid.String().Draw(t, "file"), Revision: "r"}
-		for range rapid.IntRange(1, 4).Draw(t, "tests") {
-			r := policyTestLine{
-				Name:    rapid.String().Draw(t, "name"),
-				Failure: rapid.String().Draw(t, "failure"),
-			}
-			if r.OK = r.Failure == ""; r.OK {
-				s.Passed++
-			}
-			s.Results = append(s.Results, r)
-		}
-		s.Tests = len(s.Results)
-		require.NoError(
-			t,
-			(&policyTesting{threshold: 1, junit: file, suites: []*policySuite{s}}).writeJUnit(),
-		)
-		data, err := os.ReadFile(file)
-		require.NoError(t, err)
-		var read junitReport
-		require.NoError(t, xml.Unmarshal(data, &read))
-		require.Len(t, read.Suites, 1)
-		require.Len(t, read.Suites[0].Cases, s.Tests)
-		failed := 0
-		for i, c := range read.Suites[0].Cases {
-			require.Equal(t, s.Results[i].OK, c.Failure == nil)
-			if c.Failure != nil {
-				failed++
-			}
-		}
-		require.Equal(t, failed, read.Suites[0].Failures)
-	})
 }

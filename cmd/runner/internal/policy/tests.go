@@ -15,13 +15,10 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
-// policyTesting is what policy test is asked for, and what came of it.
+// policyTesting is what policy test is asked for.
 type policyTesting struct {
 	threshold float64
 	json      bool
-	junit     string
-
-	suites []*policySuite
 }
 
 // policySuite is what came of a policy's tests.
@@ -71,7 +68,7 @@ are.
 The exit code is 1 if a smaller share of a file's tests passes than --threshold says, or if a file
 has no tests and --threshold is not 0. It is 2 if one of the files cannot be used.`,
 		Example: `  runner policy test policy.yaml
-  runner policy test --junit report.xml --threshold 0.95 policies/*.yaml`,
+  runner policy test --threshold 0.95 policies/*.yaml`,
 		Args: cli.Args(1, -1, "which policy? Name its file"),
 		RunE: func(cmd *cobra.Command, files []string) error { return p.testPolicies(cmd.Context(), t, files) },
 	}
@@ -79,7 +76,6 @@ has no tests and --threshold is not 0. It is 2 if one of the files cannot be use
 	f.Float64Var(&t.threshold, "threshold", 1,
 		"the `share` of each file's tests that must pass, from 0 to 1")
 	f.BoolVar(&t.json, "json", false, "write a line of JSON for each file (as --jsonl does)")
-	f.StringVar(&t.junit, "junit", "", "write a report in JUnit's form to this `file`, too")
 	return cmd
 }
 
@@ -93,14 +89,12 @@ func (p *commands) testPolicies(ctx context.Context, t *policyTesting, files []s
 		pol, err := readPolicy(ctx, file)
 		if err != nil {
 			s := &policySuite{File: file, Error: err.Error()}
-			t.suites = append(t.suites, s)
 			wrong++
 			if err = p.badPolicy(ctx, err); err == nil && (t.json || p.JSONL) {
 				err = p.writeSuite(t, s)
 			}
 		} else {
 			s := suiteOf(file, pol)
-			t.suites = append(t.suites, s)
 			if !t.enough(s) {
 				short = append(short, s.String())
 			}
@@ -108,11 +102,6 @@ func (p *commands) testPolicies(ctx context.Context, t *policyTesting, files []s
 		}
 		if err != nil {
 			return err
-		}
-	}
-	if t.junit != "" {
-		if err := t.writeJUnit(); err != nil {
-			return exit.Other.As(err)
 		}
 	}
 	if err := wrongPolicies(wrong, len(files)); err != nil || short == nil {
