@@ -88,6 +88,20 @@ func AtOnce(n int, do func(i int) error) []error {
 	return errs
 }
 
+// Persist appends events wherever the log ends by then, again after each conflict.
+func Persist(ctx context.Context, svc session.Service, key session.Key, events ...*session.Event) error {
+	for {
+		s, err := svc.Get(ctx, key)
+		if err != nil {
+			return err
+		}
+		_, err = svc.Append(ctx, session.AppendTarget{Key: key, After: s.Position}, events...)
+		if !errors.Is(err, session.ErrConflict) {
+			return err
+		}
+	}
+}
+
 // Is expects an error that is target; what says of which operation, if that is not plain.
 func (t *Tester) Is(err, target error, what ...string) {
 	t.Helper()

@@ -4,8 +4,7 @@
 // The server listens on a socket in a temporary directory only. It ends, and the directory goes, when
 // Main does, and also when the test process dies in any other way.
 //
-// A new setting of the server: settings in server.go. Something else between a test and the server: a file
-// like pooler.go.
+// A new setting of the server: settings in server.go.
 package pgtest
 
 import (

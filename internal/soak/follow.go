@@ -5,14 +5,11 @@ package soak
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
-	"github.com/plughook/plughook/internal/contract"
 	"github.com/plughook/plughook/session"
 )
 
@@ -20,11 +17,8 @@ import (
 // rounds (see contract.Times). Each follower sees exactly the log, in its order, wherever it began.
 func Follow(t *testing.T, open Open, where string) {
 	t.Helper()
-	notShort(t)
-	seen := 0
-	for round := range contract.Times(2) {
-		s := reopen(t, open, where)
-		keys := create(t, s, fmt.Sprintf("follow %d %s", round, session.NewID()), 3)
+	rounds(t, 2, func() (seen int) {
+		s, keys := begin(t, open, where, 3)
 		var followers []*follower
 		follow := func(after int64) {
 			for _, key := range keys {
@@ -36,18 +30,7 @@ func Follow(t *testing.T, open Open, where string) {
 
 		// Kill each of the processes, and begin to follow in between.
 		workers := startAll(t, 4, task{Where: where, Keys: keys, Do: appends})
-		for n, w := range workers {
-			<-w.begun
-			if n == len(workers)-1 { // so that something is appended before the kill, on a slow machine too
-				<-w.acked
-			}
-			time.Sleep(50*time.Millisecond + rand.N(100*time.Millisecond))
-			w.signal(syscall.SIGKILL)
-			follow(int64(rand.N(40)))
-		}
-		for _, w := range workers {
-			w.wait()
-		}
+		killAll(workers, func() { follow(int64(rand.N(40))) })
 
 		// The log is what was appended, and what each follower saw.
 		h := newHistory(t, s, workers)
@@ -71,14 +54,8 @@ func Follow(t *testing.T, open Open, where string) {
 				t.Errorf("%s: a follower of a store that is closed got %v", f.key, f.err)
 			}
 		}
-		if t.Failed() {
-			t.Fatalf("in round %d", round)
-		}
-	}
-	t.Logf("%d events seen", seen)
-	if seen == 0 {
-		t.Error("nothing was appended before the kill")
-	}
+		return seen
+	})
 }
 
 // follower is one goroutine that follows a session.

@@ -3,11 +3,11 @@
 package soak
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"testing"
 
+	"github.com/plughook/plughook/internal/contract"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/store"
 )
@@ -18,8 +18,11 @@ type history struct {
 	s      session.Service
 	tried  map[string]*batch
 	acked  map[string]bool
-	lost   int
+	lost   int // leases
 	events int
+
+	// Of appends to the bounded counter: how many, and what they added together.
+	counted, added int
 }
 
 func newHistory(t testing.TB, s session.Service, workers []*worker) *history {
@@ -33,6 +36,9 @@ func newHistory(t testing.TB, s session.Service, workers []*worker) *history {
 				h.tried[r.Try.Name] = r.Try
 			case r.Lost:
 				h.lost++
+			case r.Added > 0:
+				h.counted++
+				h.added += r.Added
 			default:
 				h.acked[r.Ack] = true
 			}
@@ -122,18 +128,8 @@ func (h *history) fence(keys []session.Key) {
 			Of:   1,
 			Key:  key,
 		}
-		for {
-			m, err := h.s.Get(h.t.Context(), key)
-			if err == nil {
-				_, err = h.s.Append(h.t.Context(), session.AppendTarget{Key: key, After: m.Position}, b.events()...)
-			}
-			if errors.Is(err, session.ErrConflict) {
-				continue
-			}
-			if err != nil {
-				h.t.Fatal(err)
-			}
-			break
+		if err := contract.Persist(h.t.Context(), h.s, key, b.events()...); err != nil {
+			h.t.Fatal(err)
 		}
 		h.tried[b.Name] = b
 		h.acked[b.Name] = true
@@ -147,11 +143,7 @@ func (h *history) again() {
 		if h.acked[name] {
 			continue
 		}
-		m, err := h.s.Get(h.t.Context(), b.Key)
-		if err == nil {
-			_, err = h.s.Append(h.t.Context(), session.AppendTarget{Key: b.Key, After: m.Position}, b.events()...)
-		}
-		if err != nil {
+		if err := contract.Persist(h.t.Context(), h.s, b.Key, b.events()...); err != nil {
 			h.t.Errorf("%s: batch %q again: %v", b.Key, name, err)
 		}
 		h.acked[name] = true

@@ -5,6 +5,8 @@ package soak
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -13,48 +15,49 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
+// Minutes is the environment variable that says for how many minutes All attacks a store.
+const Minutes = "PLUGHOOK_SOAK_MINUTES"
+
+// All runs tests of a store again and again, those that call t.Parallel at once, until the minutes are over
+// that the environment variable Minutes says. It is skipped without one.
+func All(t *testing.T, attacks map[string]func(*testing.T)) {
+	minutes, err := strconv.ParseFloat(os.Getenv(Minutes), 64)
+	if err != nil || minutes <= 0 {
+		t.Skipf("set %s to the minutes that this is to take; each of its attacks is a test by itself, too", Minutes)
+	}
+	end := time.Now().Add(time.Duration(minutes * float64(time.Minute)))
+	rounds := 0
+	for ; time.Now().Before(end) && !t.Failed(); rounds++ {
+		t.Run(fmt.Sprint("round ", rounds+1), func(t *testing.T) {
+			for name, attack := range attacks {
+				t.Run(name, attack)
+			}
+		})
+	}
+	t.Logf("%d attacks, %d rounds", len(attacks), rounds)
+}
+
 // Kill kills processes that append (SIGKILL) at random moments, in 3 rounds (see contract.Times), and checks
 // after each round that the store has all that was acknowledged, and nothing by halves.
 func Kill(t *testing.T, open Open, where string) {
 	t.Helper()
-	notShort(t)
-	acks := 0
-	events := 0
-	for round := range contract.Times(3) {
-		s := reopen(t, open, where)
-		keys := create(t, s, fmt.Sprintf("kill %d %s", round, session.NewID()), 3)
+	rounds(t, 3, func() int {
+		s, keys := begin(t, open, where, 3)
 		shut(t, s)
 		workers := startAll(t, 4, task{Where: where, Keys: keys, Do: appends})
-		for n, w := range workers {
-			if n > 0 { // the first may be killed while it opens the store
-				<-w.begun
-			}
-			if n == len(workers)-1 { // so that something is appended before the kill, on a slow machine too
-				<-w.acked
-			}
-			time.Sleep(20*time.Millisecond + rand.N(100*time.Millisecond))
-			w.signal(syscall.SIGKILL)
-		}
-		for _, w := range workers {
-			w.wait()
-		}
+		killAll(workers, func() {})
+
+		// What was acknowledged is there, also after each of the others was repeated.
 		s = reopen(t, open, where)
 		h := newHistory(t, s, workers)
+		acked := len(h.acked)
 		h.fence(keys)
 		h.check(keys)
-		acks += len(h.acked)
 		h.again()
 		h.check(keys)
-		events += h.events
 		shut(t, s)
-		if t.Failed() {
-			t.Fatalf("in round %d", round)
-		}
-	}
-	t.Logf("%d batches acknowledged, %d events", acks, events)
-	if acks == 0 {
-		t.Error("nothing was appended before the kill")
-	}
+		return acked
+	})
 }
 
 // Leases lets 8 processes append under leases on 8 sessions and stops some of them (SIGSTOP) for stop,
@@ -63,8 +66,7 @@ func Kill(t *testing.T, open Open, where string) {
 func Leases(t *testing.T, open Open, where string, stop time.Duration) {
 	t.Helper()
 	notShort(t)
-	s := reopen(t, open, where)
-	keys := create(t, s, "leases "+session.NewID(), 8)
+	s, keys := begin(t, open, where, 8)
 	workers := startAll(t, 8, task{Where: where, Keys: keys, Do: leases})
 	for _, w := range workers {
 		<-w.begun
@@ -94,52 +96,70 @@ func Leases(t *testing.T, open Open, where string, stop time.Duration) {
 // contract.Times. What they added together is exactly the bound, and a refused append leaves nothing behind.
 func Bound(t *testing.T, open Open, where string) {
 	t.Helper()
-	notShort(t)
-	for range contract.Times(1) {
-		s := reopen(t, open, where)
-		keys := create(t, s, "bound "+session.NewID(), 7)
+	rounds(t, 1, func() int {
+		s, keys := begin(t, open, where, 7)
 		meet := keys[0]
 		keys = keys[1:]
 		workers := startAll(t, 4, task{Where: where, Keys: keys, Do: counts, Meet: meet, All: 4})
-		appended := 0
-		added := 0
-		for n, w := range workers {
+		for _, w := range workers {
 			w.wait() // it ends by itself
-			mine := 0
-			for _, r := range w.reports {
-				if r.Error != "" {
-					t.Errorf("a worker failed: %s", r.Error)
-				}
-				if r.Added > 0 {
-					mine++
-					added += r.Added
-				}
-			}
-			appended += mine
-			t.Logf("process %d: %d appends", n, mine)
 		}
-		if added != bound {
-			t.Errorf("the processes were told that they added %d, want the bound %d", added, bound)
+		h := newHistory(t, s, workers)
+		if h.added != bound {
+			t.Errorf("the processes were told that they added %d, want the bound %d", h.added, bound)
 		}
-		events := int64(0)
+		events := 0
 		for _, key := range keys {
 			m, err := s.Get(t.Context(), key)
 			if err != nil {
 				t.Fatal(err)
 			}
-			events += m.Position
-			if spent, _ := m.State["app:spent"].(float64); spent != bound {
-				t.Errorf("app:spent is %v, want the bound %d", m.State["app:spent"], bound)
-			}
-			if n, _ := m.State["app:appends"].(float64); n != float64(appended) {
-				t.Errorf("app:appends is %v, want one for each of %d appends", m.State["app:appends"], appended)
+			events += int(m.Position)
+			for k, want := range map[string]int{"app:spent": bound, "app:appends": h.counted} {
+				if n, _ := m.State[k].(float64); n != float64(want) {
+					t.Errorf("%s is %v, want %d", k, m.State[k], want)
+				}
 			}
 		}
-		if events != 2*int64(appended) {
-			t.Errorf("the logs have %d events, want two for each of %d appends", events, appended)
+		if events != 2*h.counted {
+			t.Errorf("the logs have %d events, want two for each of %d appends", events, h.counted)
 		}
 		shut(t, s)
+		return h.counted
+	})
+}
+
+// rounds makes an attack in n rounds (see contract.Times). The attack returns how much was appended.
+func rounds(t *testing.T, n int, attack func() int) {
+	t.Helper()
+	notShort(t)
+	appended := 0
+	for round := range contract.Times(n) {
+		appended += attack()
+		if t.Failed() {
+			t.Fatalf("in round %d", round)
+		}
 	}
+	t.Logf("%d appended", appended)
+	if appended == 0 {
+		t.Error("nothing was appended")
+	}
+}
+
+// begin opens the store and makes n sessions of n users of a new app.
+func begin(t *testing.T, open Open, where string, n int) (s session.Service, keys []session.Key) {
+	t.Helper()
+	s = reopen(t, open, where)
+	app := "soak " + session.NewID()
+	for i := range n {
+		key := session.Key{App: app, User: fmt.Sprint("user", i)}
+		m, err := s.Create(t.Context(), key, map[string]any{"begun": i})
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, m.Key)
+	}
+	return s, keys
 }
 
 // startAll starts n workers with one task.
@@ -151,6 +171,24 @@ func startAll(t *testing.T, n int, do task) []*worker {
 		workers = append(workers, start(t, do))
 	}
 	return workers
+}
+
+// killAll kills the workers one after the other, at random moments. It calls killed after each.
+func killAll(workers []*worker, killed func()) {
+	for n, w := range workers {
+		if n > 0 { // the first may be killed while it opens the store
+			<-w.begun
+		}
+		if n == len(workers)-1 { // so that something is appended before the kill, on a slow machine too
+			<-w.acked
+		}
+		time.Sleep(20*time.Millisecond + rand.N(120*time.Millisecond))
+		w.signal(syscall.SIGKILL)
+		killed()
+	}
+	for _, w := range workers {
+		w.wait()
+	}
 }
 
 func notShort(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -23,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plughook/plughook/internal/contract"
 	"github.com/plughook/plughook/session"
 )
 
@@ -97,25 +97,15 @@ func (t task) work(ctx context.Context, open Open) error {
 			return err
 		}
 	}
-	const writers = 3
-	errs := make(chan error, writers)
-	for n := range writers {
+	errs := contract.AtOnce(3, func(n int) error {
 		w := &writer{
 			Service: s,
 			task:    t,
 			name:    t.Name + "." + strconv.Itoa(n),
 		}
-		go func() { errs <- w.run(ctx) }()
-	}
-	for range writers {
-		if e := <-errs; e != nil && err == nil {
-			err = e
-		}
-	}
-	if e := s.Close(); err == nil {
-		err = e
-	}
-	return err
+		return w.run(ctx)
+	})
+	return errors.Join(append(errs, s.Close())...)
 }
 
 // meet waits until all the workers are here, so that none is done before another has begun.
@@ -222,16 +212,3 @@ func (w *worker) end() {
 }
 
 func (w *worker) wait() { <-w.done }
-
-// create makes n sessions of n users.
-func create(t testing.TB, s session.Service, app string, n int) []session.Key {
-	var keys []session.Key
-	for i := range n {
-		m, err := s.Create(t.Context(), session.Key{App: app, User: fmt.Sprint("user", i)}, map[string]any{"begun": i})
-		if err != nil {
-			t.Fatal(err)
-		}
-		keys = append(keys, m.Key)
-	}
-	return keys
-}

@@ -22,7 +22,7 @@ import (
 func init() {
 	testplugin.Programs["over gRPC"] = func() {
 		transport.WithoutFrames = true
-		serve.Plugin(testplugin.Ask(testplugin.Answer))
+		serve.Plugin(testplugin.Ask(answerText))
 	}
 }
 

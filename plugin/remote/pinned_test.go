@@ -134,7 +134,7 @@ func init() {
 		if err != nil {
 			panic(err)
 		}
-		serve.Plugin(testplugin.Ask(testplugin.Answer))
+		serve.Plugin(testplugin.Ask(answerText))
 	}
 }
 

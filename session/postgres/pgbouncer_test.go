@@ -24,6 +24,9 @@ import (
 func bouncer(t *testing.T, database string) string {
 	t.Helper()
 	program, err := exec.LookPath("pgbouncer")
+	if err != nil {
+		program, err = exec.LookPath("/usr/sbin/pgbouncer")
+	}
 	if err != nil && os.Getenv(pgtest.All) == "" {
 		t.Skip("pgbouncer is not installed: apt-get install pgbouncer")
 	}

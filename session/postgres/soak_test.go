@@ -43,7 +43,7 @@ func TestKillThroughPgBouncer(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
 	open(t, url)
-	pooled := pgtest.Pooler(t, url)
+	pooled := bouncer(t, url)
 	use(t, open(t, pooled))
 	soak.Kill(t, openSoak, pooled+"&pool_max_conns=4")
 }

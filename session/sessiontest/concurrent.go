@@ -1,8 +1,6 @@
 package sessiontest
 
 import (
-	"context"
-	"errors"
 	"fmt"
 
 	"github.com/plughook/plughook/internal/contract"
@@ -20,7 +18,7 @@ var concurrentCases = []testCase{{
 		t.AtOnce(writers, func(w int) error {
 			for i := range each {
 				id := fmt.Sprintf("%d-%d", w, i)
-				if err := persist(t.Soon(), t, key, say(id), delta(id+" state", fmt.Sprint("k", w), i)); err != nil {
+				if err := contract.Persist(t.Soon(), t, key, say(id), delta(id+" state", fmt.Sprint("k", w), i)); err != nil {
 					return err
 				}
 			}
@@ -47,7 +45,7 @@ var concurrentCases = []testCase{{
 		got := make([]int64, writers)
 		t.AtOnce(writers, func(w int) error {
 			e := add("a", "app:n", 1)
-			err := persist(t.Soon(), t, key, e)
+			err := contract.Persist(t.Soon(), t, key, e)
 			got[w] = e.Seq
 			return err
 		})
@@ -120,17 +118,3 @@ var concurrentCases = []testCase{{
 		}
 	},
 }}
-
-// persist appends events wherever the log ends by then, again after each conflict.
-func persist(ctx context.Context, svc session.Service, key session.Key, events ...*session.Event) error {
-	for {
-		s, err := svc.Get(ctx, key)
-		if err != nil {
-			return err
-		}
-		_, err = svc.Append(ctx, session.AppendTarget{Key: key, After: s.Position}, events...)
-		if !errors.Is(err, session.ErrConflict) {
-			return err
-		}
-	}
-}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/plughook/plughook/internal/contract"
 	"github.com/plughook/plughook/session"
 )
 
@@ -177,7 +178,7 @@ var incrementCases = []testCase{{
 			for range each {
 				e := &session.Event{}
 				e.Actions.StateIncrement = map[string]float64{"app:n": 1, "user:n": 2}
-				if err := persist(t.Soon(), t, keys[i], e); err != nil {
+				if err := contract.Persist(t.Soon(), t, keys[i], e); err != nil {
 					return err
 				}
 			}
@@ -337,7 +338,7 @@ var boundCases = []testCase{{
 			var added atomic.Int64
 			t.AtOnce(sessions, func(i int) error {
 				for range each {
-					err := persist(t.Soon(), t, keys[i], say(""), bounded("", k, 1, bound))
+					err := contract.Persist(t.Soon(), t, keys[i], say(""), bounded("", k, 1, bound))
 					if err == nil {
 						added.Add(1)
 					} else if !errors.Is(err, session.ErrBound) {

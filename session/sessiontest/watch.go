@@ -224,7 +224,7 @@ var watchCases = []testCase{{
 					for j := range 1 + i%3 {
 						batch = append(batch, say(fmt.Sprintf("%d/%d/%d", n, i, j)))
 					}
-					err = errors.Join(err, persist(t.Soon(), svc, key, batch...))
+					err = errors.Join(err, contract.Persist(t.Soon(), svc, key, batch...))
 				}
 				return err
 			})
@@ -241,7 +241,7 @@ var watchCases = []testCase{{
 		// Append one event at a time, each after all have seen the one before: nobody may need the next
 		// append to learn of this one.
 		for range 3 {
-			t.Must(persist(t.Soon(), t.other, key, say("one more")))
+			t.Must(contract.Persist(t.Soon(), t.other, key, say("one more")))
 			log = t.log(key)
 			for i, f := range followers {
 				f.has(log[from[i]:])

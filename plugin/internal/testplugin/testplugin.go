@@ -2,6 +2,8 @@
 
 // Package testplugin has programs for tests of plugins in processes: the test binary itself is
 // each of them.
+//
+// A new program: a row of Programs, here if several packages need it, else in an init of the tests that do.
 package testplugin
 
 import (
@@ -10,17 +12,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log"
 	"log/slog"
-	"net"
 	"os"
-	"os/exec"
-	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -94,9 +90,8 @@ func (l *Log) Logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-// processes are what this binary can be instead of tests.
+// Programs are what this binary can be instead of tests. Tests add their own.
 var Programs = map[string]func(){
-	// asked answers questions about itself.
 	"asked": func() { serve.Plugin(Ask(Answer)) },
 	"noisy": func() {
 		for i := range 2000 {
@@ -106,24 +101,11 @@ var Programs = map[string]func(){
 		fmt.Print("noise without an end")
 		serve.Plugin(Ask(Answer))
 	},
-	"noise only": func() {
-		for {
-			fmt.Println(strings.Repeat("noise ", 100))
-		}
-	},
 	"dies": func() {
 		fmt.Fprint(os.Stderr, "first words"+strings.Repeat(" filler", 1000)+" last words")
 		fmt.Println("what stdout says")
 		os.Exit(3)
 	},
-	"hangs":            func() { select {} },
-	"closes stdout":    func() { os.Stdout.Close(); select {} },
-	"no handshake":     func() { fmt.Println("1|1|unix"); select {} },
-	"another version":  func() { fmt.Println("1|2|unix|/nowhere|grpc"); select {} },
-	"another protocol": func() { fmt.Println("1|1|unix|/nowhere|netrpc"); select {} },
-	"over tcp":         func() { fmt.Println("1|1|tcp|127.0.0.1:1|grpc"); select {} },
-	"nobody listens":   func() { fmt.Println("1|1|unix|/nowhere|grpc"); select {} },
-	"another listens":  func() { fmt.Println("1|1|unix|" + os.Args[3] + "|grpc"); select {} },
 	"settings": func() {
 		serve.WithSettings(serve.About{Name: "settled", Version: "v1.2.3", Doc: "has settings"}, func(c settled) (*plugin.Plugin, error) {
 			if c.Dir == "/forbidden" {
@@ -134,16 +116,6 @@ var Programs = map[string]func(){
 			}
 			return Ask(func(context.Context, string) (string, error) { return fmt.Sprint(c.Dir, " ", c.Size), nil }), nil
 		})
-	},
-	"close fails": func() {
-		p := Ask(Answer)
-		p.Close = func(context.Context) error { return errors.New("the disk is full") }
-		serve.Plugin(p)
-	},
-	"closes": func() {
-		p := Ask(Answer)
-		p.Close = func(context.Context) error { return os.WriteFile(os.Args[3], []byte("closed"), 0o600) }
-		serve.Plugin(p)
 	},
 }
 
@@ -163,139 +135,13 @@ type settled struct {
 	Size int    `json:"size,omitempty"`
 }
 
-// Answer is what asked does.
-func Answer(ctx context.Context, text string) (string, error) {
-	verb, rest, _ := strings.Cut(text, " ")
-	switch verb {
-	case "say":
-		return rest, nil
-	case "env":
-		return strings.Join(os.Environ(), "\n"), nil
-	case "dial":
-		c, err := net.DialTimeout("tcp", rest, time.Second)
-		if err != nil {
-			return "no: " + err.Error(), nil
-		}
-		return "yes", c.Close()
-	case "connections":
-		data, err := os.ReadFile("/proc/self/net/unix")
-		return string(data), err
-	case "open":
-		f, err := os.OpenFile(rest, os.O_RDWR, 0)
-		if err != nil {
-			return "no: " + err.Error(), nil
-		}
-		return "yes", f.Close()
-	case "read":
-		data, err := os.ReadFile(rest)
-		if err != nil {
-			return "no: " + err.Error(), nil
-		}
-		return string(data), nil
-	case "fill": // a file in a directory, until there is an error
-		return fill(rest)
-	case "use": // memory of a kind, and so many MiB of it
-		kind, size, _ := strings.Cut(rest, " ")
-		return use(kind, size)
-	case "panic":
-		panic(rest)
-	case "crash":
-		fmt.Fprintln(os.Stderr, "about to crash:", rest)
-		go func() { panic(rest) }()
-		<-ctx.Done()
-		return "", ctx.Err()
-	case "exit":
-		os.Exit(7)
-	case "hang":
-		<-make(chan struct{})
-	case "wait":
-		<-ctx.Done()
-		return "", context.Cause(ctx)
-	case "large":
-		n, err := strconv.Atoi(rest)
-		return strings.Repeat("x", n), err
-	case "child": // one that would outlive it, under a name of its own
-		where, name, _ := strings.Cut(rest, " ")
-		cmd := exec.Command("sleep", name)
-		if where == "away" {
-			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-		}
-		return "started", cmd.Start()
-	case "flood":
-		line := bytes.Repeat([]byte("flood "), 20000)
-		for range 200 {
-			os.Stderr.Write(append(line, '\n'))
-			os.Stdout.Write([]byte("a line\n"))
-		}
-		return "flooded", nil
-	case "print":
-		fmt.Println("stdout: " + rest)
-		fmt.Fprintln(os.Stderr, "WARN stderr: "+rest)
-		fmt.Fprintln(os.Stderr, `{"level":"ERROR","msg":"json: `+rest+`","n":7}`)
-		slog.Warn("slog: "+rest, "a", 1, slog.Group("g", "b", rest))
-		log.Print("log: " + rest)
-		return "printed", nil
-	case "stdout":
-		return "closed", os.Stdout.Close()
-	case "namespace": // a child in a user namespace of its own
-		cmd := exec.Command("true")
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-		newUserNamespace(cmd.SysProcAttr)
-		return fmt.Sprint(cmd.Run()), nil
-	case "fds":
-		entries, err := os.ReadDir("/proc/self/fd")
-		var open []string
-		for _, e := range entries {
-			to, _ := os.Readlink("/proc/self/fd/" + e.Name())
-			open = append(open, e.Name()+" "+to)
-		}
-		return strings.Join(open, "\n"), err
-	case "status":
-		data, err := os.ReadFile("/proc/self/status")
-		return string(data), err
-	case "limits":
-		data, err := os.ReadFile("/proc/self/limits")
-		return string(data), err
+// Answer answers "say", and a text after it, with the text.
+func Answer(_ context.Context, text string) (string, error) {
+	said, ok := strings.CutPrefix(text, "say ")
+	if !ok {
+		return "", fmt.Errorf("what is %q?", text)
 	}
-	return "", fmt.Errorf("what is %q?", text)
-}
-
-// fill writes a file of up to 256 MiB, removes it, and returns how many MiB it could write.
-func fill(path string) (string, error) {
-	f, err := os.Create(path)
-	if err != nil {
-		return "no: " + err.Error(), nil
-	}
-	defer os.Remove(path)
-	defer f.Close()
-	written := 0
-	for written < 256 {
-		if _, err := f.Write(make([]byte, 1<<20)); err != nil {
-			break
-		}
-		written++
-	}
-	return strconv.Itoa(written), nil
-}
-
-// use uses memory, which it keeps.
-func use(kind, size string) (string, error) {
-	n, err := strconv.Atoi(size)
-	if err != nil {
-		return "", err
-	}
-	flags := syscall.MAP_ANON | syscall.MAP_PRIVATE
-	if kind == "shared" {
-		flags = syscall.MAP_ANON | syscall.MAP_SHARED
-	}
-	memory, err := syscall.Mmap(-1, 0, n<<20, syscall.PROT_READ|syscall.PROT_WRITE, flags)
-	if err != nil {
-		return "no: " + err.Error(), nil
-	}
-	for i := 0; i < len(memory); i += 4096 {
-		memory[i] = 1
-	}
-	return "yes", nil
+	return said, nil
 }
 
 func TextEvent(text string) *session.Event {

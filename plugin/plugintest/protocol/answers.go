@@ -111,6 +111,15 @@ func (s *probe) answer(ctx context.Context, seq uint64, a plugin.Args) (*wire.Pl
 	return m, nil
 }
 
+// ask sends a call and waits for its answer.
+func (s *probe) ask(ctx context.Context, call *wire.Call, a plugin.Args) (*wire.PluginMessage, error) {
+	seq, err := s.send(call)
+	if err != nil {
+		return nil, err
+	}
+	return s.answer(ctx, seq, a)
+}
+
 // answeredOnce returns an error unless every call that was sent was answered once. It waits for a
 // pong first, so that what the plugin has sent before has come.
 func (s *probe) answeredOnce(ctx context.Context) error {

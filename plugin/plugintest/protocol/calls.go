@@ -44,10 +44,7 @@ func (s *probe) anyEvent(id, text string) *wire.Call {
 // them once.
 func (s *probe) stillAnswers(ctx context.Context, after string) error {
 	w, a := s.someCall("after")
-	seq, err := s.send(w)
-	if err == nil {
-		_, err = s.answer(ctx, seq, a)
-	}
+	_, err := s.ask(ctx, w, a)
 	if err == nil {
 		err = s.answeredOnce(ctx)
 	}
@@ -57,12 +54,7 @@ func (s *probe) stillAnswers(ctx context.Context, after string) error {
 	return nil
 }
 
-func checkUnknownMessage(ctx context.Context, c target) error {
-	s, err := ready(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer s.free()
+func checkUnknownMessage(ctx context.Context, s *probe) error {
 	m := &wire.HostMessage{}
 	m.ProtoReflect().SetUnknown([]byte{0xa2, 0x06, 0x00}) // field 100, an empty message
 	if err := s.message(m); err != nil {
@@ -71,12 +63,7 @@ func checkUnknownMessage(ctx context.Context, c target) error {
 	return s.stillAnswers(ctx, "a message that it does not know")
 }
 
-func checkUnknownHook(ctx context.Context, c target) error {
-	s, err := ready(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer s.free()
+func checkUnknownHook(ctx context.Context, s *probe) error {
 	w := s.anyEvent("s1", "Hello")
 	w.Hook = 77
 	seq, err := s.send(w)
@@ -89,15 +76,10 @@ func checkUnknownHook(ctx context.Context, c target) error {
 	return s.stillAnswers(ctx, "a hook that it does not know")
 }
 
-func checkLarge(ctx context.Context, c target) error {
-	if c.MaxMessage < 6<<20 {
-		return skipped(fmt.Sprintf("its messages have %d bytes at most", c.MaxMessage))
+func checkLarge(ctx context.Context, s *probe) (err error) {
+	if most := s.config.MaxMessage; most < 6<<20 {
+		return skipped(fmt.Sprintf("its messages have %d bytes at most", most))
 	}
-	s, err := ready(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer s.free()
 	text := strings.Repeat("all work and no play ", 5<<20/21)
 	var w *wire.Call
 	a := plugin.Args{Hook: plugin.OnEvent}
@@ -118,22 +100,13 @@ func checkLarge(ctx context.Context, c target) error {
 		}
 	}
 	w.Remaining = durationpb.New(answerLimit)
-	seq, err := s.send(w)
-	if err != nil {
-		return err
-	}
-	if _, err := s.answer(ctx, seq, a); err != nil {
+	if _, err := s.ask(ctx, w, a); err != nil {
 		return fmt.Errorf("an event of 5 MB: %w", err)
 	}
 	return s.stillAnswers(ctx, "an event of 5 MB")
 }
 
-func checkMany(ctx context.Context, c target) error {
-	s, err := ready(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer s.free()
+func checkMany(ctx context.Context, s *probe) error {
 	const many = 200
 	asked := map[uint64]plugin.Args{}
 	for i := range many {

@@ -13,12 +13,7 @@ import (
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
-func checkDrain(ctx context.Context, c target) error {
-	s, err := ready(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer s.free()
+func checkDrain(ctx context.Context, s *probe) error {
 	const calls = 20
 	for i := range calls {
 		w, _ := s.someCall(fmt.Sprint("s", i))
@@ -46,12 +41,7 @@ func checkDrain(ctx context.Context, c target) error {
 	return s.ends("the end of the stream")
 }
 
-func checkShutdown(ctx context.Context, c target) error {
-	s, err := ready(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer s.free()
+func checkShutdown(ctx context.Context, s *probe) error {
 	// The process may end before it answers, so an error means nothing by itself.
 	failed := s.RPC.Invoke(ctx, "/plugin.GRPCController/Shutdown", &emptypb.Empty{}, &emptypb.Empty{})
 	if err := s.ends("Shutdown"); err != nil {
@@ -60,24 +50,14 @@ func checkShutdown(ctx context.Context, c target) error {
 	return nil
 }
 
-func checkStdin(ctx context.Context, c target) error {
-	s, err := ready(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer s.free()
+func checkStdin(ctx context.Context, s *probe) error {
 	if err := s.CloseStdin(); err != nil {
 		return err
 	}
 	return s.ends("the end of its standard input")
 }
 
-func checkGone(ctx context.Context, c target) error {
-	s, err := ready(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer s.free()
+func checkGone(ctx context.Context, s *probe) error {
 	if err := s.stillAnswers(ctx, "the start"); err != nil {
 		return err
 	}
@@ -88,12 +68,7 @@ func checkGone(ctx context.Context, c target) error {
 	return s.ends("the end of the connection")
 }
 
-func checkTerm(ctx context.Context, c target) error {
-	s, err := ready(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer s.free()
+func checkTerm(ctx context.Context, s *probe) error {
 	if err := s.stillAnswers(ctx, "the start"); err != nil {
 		return err
 	}

@@ -64,12 +64,7 @@ func checkKept(ctx context.Context, c target) error {
 	return sameAsAnew(ctx, c, answers)
 }
 
-func checkForget(ctx context.Context, c target) error {
-	s, err := ready(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer s.free()
+func checkForget(ctx context.Context, s *probe) error {
 	first, err := s.talk(ctx, moments(s.hooks, testKey), false, nil)
 	if err != nil {
 		return err
@@ -115,19 +110,10 @@ func checkUnknown(ctx context.Context, c target) error {
 	return sameAsAnew(ctx, c, answers)
 }
 
-func checkDuplicates(ctx context.Context, c target) error {
-	s, err := ready(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer s.free()
+func checkDuplicates(ctx context.Context, s *probe) error {
 	if s.hooks.OnEvent != nil { // a run that was repeated offers its input again
 		for range 2 {
-			seq, err := s.send(s.anyEvent("s1", "Hello"))
-			if err != nil {
-				return err
-			}
-			if _, err := s.answer(ctx, seq, plugin.Args{Hook: plugin.OnEvent}); err != nil {
+			if _, err := s.ask(ctx, s.anyEvent("s1", "Hello"), plugin.Args{Hook: plugin.OnEvent}); err != nil {
 				return fmt.Errorf("an event that was offered before: %w", err)
 			}
 		}
@@ -149,11 +135,7 @@ func checkDuplicates(ctx context.Context, c target) error {
 			return err
 		}
 		w.Invocation.Fresh = i == 0
-		seq, err := s.send(w)
-		if err != nil {
-			return err
-		}
-		if _, err := s.answer(ctx, seq, m.Args); err != nil {
+		if _, err := s.ask(ctx, w, m.Args); err != nil {
 			return fmt.Errorf("an event that it has: %w", err)
 		}
 	}

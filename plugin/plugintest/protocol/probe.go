@@ -106,6 +106,20 @@ func ready(ctx context.Context, c target) (*probe, error) {
 	return s, nil
 }
 
+// with returns a check that runs with a process that start has started, and ends it.
+func with(
+	start func(context.Context, target) (*probe, error), run func(context.Context, *probe) error,
+) func(context.Context, target) error {
+	return func(ctx context.Context, c target) error {
+		s, err := start(ctx, c)
+		if err != nil {
+			return err
+		}
+		defer s.free()
+		return run(ctx, s)
+	}
+}
+
 // open opens the stream of calls.
 func (s *probe) open(ctx context.Context, frames bool) (err error) {
 	switch {

@@ -23,16 +23,11 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-func checkStarts(ctx context.Context, c target) error {
-	s, err := newProbe(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer s.free()
+func checkStarts(ctx context.Context, s *probe) error {
 	if dir := s.SocketDir(); !strings.HasPrefix(s.Address, dir) {
 		return fmt.Errorf("it listens at %s; PLUGIN_UNIX_SOCKET_DIR is %s", s.Address, dir)
 	}
-	_, err = s.service.Describe(ctx, &wire.Host{Protocol: transport.ProtocolVersion})
+	_, err := s.service.Describe(ctx, &wire.Host{Protocol: transport.ProtocolVersion})
 	return err
 }
 
@@ -71,12 +66,7 @@ func checkDescribe(ctx context.Context, c target) error {
 	return nil
 }
 
-func checkConfigure(ctx context.Context, c target) error {
-	s, err := newProbe(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer s.free()
+func checkConfigure(ctx context.Context, s *probe) error {
 	if err := s.configure(ctx); err != nil {
 		if errors.Is(err, remote.ErrSettings) || status.Code(errors.Unwrap(err)) == codes.InvalidArgument {
 			return fmt.Errorf("%w\nPass the settings that it needs", err)
@@ -101,12 +91,7 @@ func unfit(ctx context.Context, schema []byte) []byte {
 	return nil
 }
 
-func checkSettings(ctx context.Context, c target) error {
-	s, err := newProbe(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer s.free()
+func checkSettings(ctx context.Context, s *probe) error {
 	d, err := s.service.Describe(ctx, &wire.Host{Protocol: transport.ProtocolVersion})
 	if err != nil {
 		return err
@@ -130,12 +115,7 @@ func checkSettings(ctx context.Context, c target) error {
 	return nil
 }
 
-func checkHealth(ctx context.Context, c target) error {
-	s, err := ready(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer s.free()
+func checkHealth(ctx context.Context, s *probe) error {
 	r, err := grpc_health_v1.NewHealthClient(s.RPC).Check(ctx, &grpc_health_v1.HealthCheckRequest{Service: "plugin"})
 	if err != nil {
 		return err

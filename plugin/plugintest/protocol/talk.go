@@ -42,14 +42,10 @@ func (s *probe) talk(ctx context.Context, all []moment, anew bool, each func(*wi
 		if each != nil {
 			w = each(w)
 		}
-		seq, err := s.send(w)
-		if err != nil {
-			return nil, err
-		}
 		if m.Request != nil {
 			m.Request = m.Request.Clone() // an answer changes it
 		}
-		answer, err := s.answer(ctx, seq, m.Args)
+		answer, err := s.ask(ctx, w, m.Args)
 		if err != nil {
 			return nil, err
 		}

@@ -13,12 +13,7 @@ import (
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
-func checkCancel(ctx context.Context, c target) error {
-	s, err := ready(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer s.free()
+func checkCancel(ctx context.Context, s *probe) error {
 	cancel := func(seq uint64) error {
 		return s.message(&wire.HostMessage{Seq: seq, Message: &wire.HostMessage_Cancel{Cancel: &wire.Cancel{}}})
 	}
@@ -39,32 +34,18 @@ func checkCancel(ctx context.Context, c target) error {
 	return s.stillAnswers(ctx, "a cancelled call")
 }
 
-func checkRemaining(ctx context.Context, c target) error {
-	s, err := ready(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer s.free()
+func checkRemaining(ctx context.Context, s *probe) error {
 	for _, left := range []*durationpb.Duration{durationpb.New(0), durationpb.New(-time.Second), nil} {
 		w, a := s.someCall("s1")
 		w.Remaining = left
-		seq, err := s.send(w)
-		if err != nil {
-			return err
-		}
-		if _, err := s.answer(ctx, seq, a); err != nil {
+		if _, err := s.ask(ctx, w, a); err != nil {
 			return fmt.Errorf("with %v remaining: %w", left.AsDuration(), err)
 		}
 	}
 	return s.stillAnswers(ctx, "calls without time")
 }
 
-func checkPing(ctx context.Context, c target) error {
-	s, err := ready(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer s.free()
+func checkPing(ctx context.Context, s *probe) error {
 	for i := range 20 {
 		w, _ := s.someCall(fmt.Sprint("s", i))
 		if _, err := s.send(w); err != nil {

@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package testplugin
+package remote
 
 import "syscall"
 

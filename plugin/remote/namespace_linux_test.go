@@ -1,4 +1,4 @@
-package testplugin
+package remote
 
 import "syscall"
 
