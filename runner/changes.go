@@ -44,7 +44,7 @@ func (x *run) emission(m *session.Event, i int, hook plugin.Hook, branch, agent,
 		return nil, &plugin.Error{Plugin: name, Hook: hook, Err: fmt.Errorf("%w: %w", plugin.ErrOutcome, err)}
 	}
 	valuesAsStored(e)
-	return &pending{event: e, notes: &notes}, nil
+	return &pending{event: e, notes: &pendingNotes{Notes: notes}}, nil
 }
 
 // replace puts a plugin's replacement in the event's place, and notes the plugin. The event keeps what a

@@ -152,8 +152,9 @@ func (b *batch) noteStop() {
 	}
 	for _, p := range slices.Backward(b.pending) {
 		if p.inLiveView() {
-			p.changeNotes().Stopped = b.stop.Plugin
-			p.newNotes = true
+			notes := p.changeNotes()
+			notes.Stopped = b.stop.Plugin
+			notes.unwritten = true
 			return
 		}
 	}
@@ -166,8 +167,9 @@ func (x *run) noteInput(b *batch) {
 	if x.unlogged == nil || i < 0 {
 		return
 	}
-	b.pending[i].changeNotes().Input = &plugin.InputNote{ID: x.inputID, Digest: x.digest(x.unlogged)}
-	b.pending[i].newNotes = true
+	notes := b.pending[i].changeNotes()
+	notes.Input = &plugin.InputNote{ID: x.inputID, Digest: x.digest(x.unlogged)}
+	notes.unwritten = true
 }
 
 // leaveOutSuperseded leaves out every response to a call that a later event of the batch answers, too.
@@ -225,7 +227,7 @@ func (b *batch) leaveOutSuperseded(inputID string) {
 			notes := p.changeNotes()
 			if !slices.Contains(notes.Changed, note) {
 				notes.Changed = append(slices.Clone(notes.Changed), note)
-				p.newNotes = true
+				notes.unwritten = true
 			}
 		}
 		return false

@@ -78,7 +78,11 @@ func (x *run) guarded(
 			x.fail(ctx, &plugin.Error{Plugin: p.Name, Hook: args.Hook, Err: fmt.Errorf("%w: runtime.Goexit", plugin.ErrPanic)})
 		}
 	}()
-	out, err = p.Call(ctx, inv, args)
+	if args.Hook == plugin.OnEvent { // often: a few times for each event
+		out, err = p.OnEvent(ctx, inv, args.Event)
+	} else {
+		out, err = p.Call(ctx, inv, args)
+	}
 	returned = true
 	if err == nil && print.Changed(args.Event) {
 		err = plugin.ErrInPlace

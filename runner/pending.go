@@ -22,10 +22,14 @@ type pending struct {
 	// print is the event's fingerprint from before hooks have seen it. It is 0 until then: nobody else holds
 	// the event.
 	print lent.Fingerprint
-	// notes are the runner's notes on the event. What changes them while plugins are asked writes them into
-	// the event, too. After that only newNotes says so, and entry writes them.
-	notes    *plugin.Notes // nil if there are none; to change them, see changeNotes
-	newNotes bool
+	notes *pendingNotes // nil if there are none; to change them, see changeNotes
+}
+
+// pendingNotes are the runner's notes on a pending event. What changes them while plugins are asked writes
+// them into the event, too. What changes them after that sets unwritten, and entry writes them.
+type pendingNotes struct {
+	plugin.Notes
+	unwritten bool
 }
 
 // newPending returns a pending event. The event must be the run's own: nobody else may hold it. Its
@@ -34,15 +38,14 @@ func newPending(e *session.Event) *pending {
 	valuesAsStored(e)
 	p := &pending{event: e}
 	if e.CustomMetadata[session.NotesKey] != nil {
-		notes := plugin.NotesOf(e)
-		p.notes = &notes
+		p.notes = &pendingNotes{Notes: plugin.NotesOf(e)}
 	}
 	return p
 }
 
 // changeNotes returns a copy of the notes, which is theirs from now on: another pending event may have the old ones.
-func (p *pending) changeNotes() *plugin.Notes {
-	notes := plugin.Notes{}
+func (p *pending) changeNotes() *pendingNotes {
+	notes := pendingNotes{}
 	if p.notes != nil {
 		notes = *p.notes
 	}
@@ -103,7 +106,8 @@ func (p *pending) inLiveView() bool { return !p.event.Partial && !p.event.Marker
 // yielded but not appended.
 func (p *pending) entry(media bool) (appended, yielded *session.Event, temp map[string]any) {
 	e := p.event
-	if p.newNotes {
+	unwritten := p.notes != nil && p.notes.unwritten
+	if unwritten {
 		e = p.notes.With(e) // a copy
 	}
 	empty := e.UsageMetadata == nil && e.Output == nil && reflect.ValueOf(e.Actions).IsZero()
@@ -112,7 +116,7 @@ func (p *pending) entry(media bool) (appended, yielded *session.Event, temp map[
 	}
 	yielded = e
 	temp, rest := store.SplitTemp(e.Actions.StateDelta)
-	if media || !p.newNotes && (p.print != 0 || temp != nil) {
+	if media || !unwritten && (p.print != 0 || temp != nil) {
 		// The append sets the position, and hooks may hold the event that they were lent.
 		c := *e
 		e = &c

@@ -34,6 +34,7 @@ type run struct {
 	// caller's loop body is running: a panic in there is not the run's to recover.
 	left       bool
 	inLoopBody bool
+	ended      bool // nothing more happens but AfterRun
 
 	lease    *session.Lease
 	number   int64 // the session's: another one may get its key
@@ -46,9 +47,7 @@ type run struct {
 	snapshot lent.Invocation
 	loan     lent.Loan // of the view and its state
 
-	// ended says that nothing more happens but AfterRun; end is how it ended.
-	ended bool
-	end   plugin.End
+	end plugin.End // how the run ended, if it has
 
 	unchecked map[plugin.Note]bool // hooks that failed open, so that what follows is marked
 	streams   map[string]string    // the ID of the event that partial events lead to, by author and branch

@@ -580,6 +580,6 @@ func TestChangedBetweenTwoTries(t *testing.T) {
 // A plugin cannot be named like a scope: its keys could not be told from those of the scope.
 func TestNamesOfScopes(t *testing.T) {
 	for _, name := range []string{"app", "user", "temp"} {
-		require.ErrorContains(t, plugin.Validate(on(name, "", nil)), "scope")
+		require.ErrorContains(t, plugin.Validate(on(name, "", nil)), "begin")
 	}
 }
