@@ -4,8 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"regexp"
+	"regexp/syntax"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,65 +21,39 @@ const (
 	maxSchemaBytes = 1 << 20 // as JSON
 	maxSchemas     = 5_000   // schemas in a schema
 	maxNesting     = 100     // schemas around a schema
-	maxWidth       = 10_000  // evaluations of one value, without those of the values in it
-	maxChain       = 200     // schemas that lead one to the next for the same value
-	maxPattern     = 10_000  // instructions of a compiled regular expression
-	maxPatterns    = 100_000 // instructions of all of them
+	maxPatterns    = 100_000 // instructions of all regular expressions, compiled
 )
 
 // A document is a JSON schema, read and compiled.
 type document struct {
-	version string  // the value of $schema; "" if it is no known draft
-	nodes   []*node // all schemas in it; the first is the whole
-	// compiled takes {GROUP: {NUMBER: value}} and checks the value against the node with that
-	// number. So one compiled schema serves for each place in the schema.
-	compiled *jsonschema.Resolved
+	root     any                       // a bool, or the keywords; only those that are checked
+	compiled *jsonschema.Resolved      // the library's form of it
+	schemas  int                       // how many there are in it
+	patterns map[string]*regexp.Regexp // by their texts
+	sizes    map[string]int            // of patterns, in instructions
 }
 
-// A node is a schema in a document.
-type node struct {
-	parent   *node      // the schema that it is in, nil for the whole
-	place    schemaStep // where in its parent
-	number   int
-	keywords map[string]any // nil if the schema is true or false
-	verdict  bool           // of a schema that is true or false
+// Keywords by what they hold: a schema, a list of schemas, schemas by name, or a value that is compared.
+var (
+	oneSchema = []string{"items", "additionalItems", "additionalProperties", "contains", "else", "if", "not",
+		"propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"}
+	schemaLists   = []string{"allOf", "anyOf", "items", "oneOf", "prefixItems"}
+	schemasByName = []string{"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"}
+	comparedValue = []string{"$ref", "type", "enum", "const", "multipleOf", "minimum", "maximum", "exclusiveMinimum",
+		"exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "minContains", "maxContains",
+		"minProperties", "maxProperties", "required", "dependentRequired"}
+)
 
-	below    map[schemaStep]*node
-	ref      *node     // where $ref leads
-	same     []*node   // those in it that apply to the same value
-	patterns []pattern // of patternProperties
-	text     int       // instructions of the regular expression for texts
-	weight   int       // the steps of an evaluation, whatever the value
-	numeric  int       // those of an evaluation of a number, besides
-	measured bool      // the letters of a text are counted
+var types = []any{"null", "boolean", "integer", "number", "string", "array", "object"}
 
-	spread bool // width and chain are set
-	onPath bool // spread is at a node that this one leads to
-	width  int  // evaluations of a value, at most, without those of the values in it
-	chain  int  // the longest way through schemas for the same value
+// drafts are those that the library knows.
+var drafts = []any{
+	"http://json-schema.org/draft-07/schema#",
+	"https://json-schema.org/draft-07/schema#",
+	"https://json-schema.org/draft/2020-12/schema",
 }
 
-// A schemaStep is where a schema is in another: at a keyword, or at a name or an index below one.
-type schemaStep struct {
-	keyword string
-	name    string
-	named   bool // there is a name, which may be ""
-}
-
-func step(keyword string) schemaStep { return schemaStep{keyword: keyword} }
-
-func under(keyword, name string) schemaStep {
-	return schemaStep{keyword: keyword, name: name, named: true}
-}
-
-// A pattern is a key of patternProperties.
-type pattern struct {
-	names *regexp.Regexp
-	size  int // instructions
-	node  *node
-}
-
-// parse reads a schema and all schemas in it, and compiles it.
+// parse reads a schema and compiles it.
 func parse(schema any) (*document, error) {
 	if s, ok := schema.(*genai.Schema); ok {
 		schema = genaischema.ToJSON(s)
@@ -94,282 +69,228 @@ func parse(schema any) (*document, error) {
 	if err := json.Unmarshal(data, &whole); err != nil {
 		return nil, err
 	}
-	d := &document{}
-	if root, ok := whole.(map[string]any); ok {
-		d.version, _ = root["$schema"].(string)
-		delete(root, "$schema")
-		delete(root, "$id")
-		if !drafts[d.version] {
-			d.version = ""
-		}
-	}
-	r := &reader{document: d}
-	if _, err := r.visit(nil, schemaStep{}, whole, 0); err != nil {
+	d := &document{patterns: map[string]*regexp.Regexp{}, sizes: map[string]int{}}
+	d.root, err = d.read(whole, "", 0)
+	if err != nil {
 		return nil, err
 	}
-	for _, n := range d.nodes {
-		if err := r.follow(n); err != nil {
-			return nil, err
-		}
+	if given, ok := whole.(map[string]any); ok && slices.Contains(drafts, given["$schema"]) {
+		d.root.(map[string]any)["$schema"] = given["$schema"]
 	}
-	for _, n := range d.nodes {
-		if err := d.spread(n); err != nil {
-			return nil, err
-		}
-	}
-	return d, d.compile()
-}
 
-const draft7 = "http://json-schema.org/draft-07/schema#"
-
-// drafts are those that are known to the library.
-var drafts = map[string]bool{
-	draft7: true,
-	"https://json-schema.org/draft-07/schema#":     true,
-	"https://json-schema.org/draft/2020-12/schema": true,
-}
-
-// isDraft7 reports whether the schema is of draft 7, in which $ref hides what stands beside it.
-func (d *document) isDraft7() bool { return strings.Contains(d.version, "draft-07") }
-
-// root returns the keywords of the whole schema, nil if it is a boolean.
-func (d *document) root() map[string]any { return d.nodes[0].keywords }
-
-// spread sets how many evaluations one value may cost a node and what it leads to. It returns an
-// error if there are too many, or if a schema leads back to itself without going into the value:
-// then a check would never end.
-func (d *document) spread(n *node) error {
-	if n.onPath {
-		return fmt.Errorf("%s refers to itself in a circle", n)
-	}
-	if n.spread {
-		return nil
-	}
-	n.onPath = true
-	n.width = 1
-	for _, to := range n.leads() {
-		if err := d.spread(to); err != nil {
-			return err
-		}
-		n.width = min(n.width+to.width, maxWidth+1)
-		n.chain = max(n.chain, to.chain+1)
-	}
-	n.onPath = false
-	n.spread = true
-	switch {
-	case n.width > maxWidth:
-		return fmt.Errorf("to check one value against %s takes more than %d evaluations of schemas, which is the most that is allowed; use fewer allOf, anyOf, oneOf and $ref within each other", n, maxWidth)
-	case n.chain > maxChain:
-		return fmt.Errorf("%s leads through more than %d schemas for the same value, which is the most that is allowed; use fewer allOf, anyOf, oneOf and $ref within each other", n, maxChain)
-	}
-	return nil
-}
-
-// leads returns the schemas that a schema applies to the same value.
-func (n *node) leads() []*node {
-	if n.ref == nil {
-		return n.same
-	}
-	return append([]*node{n.ref}, n.same...)
-}
-
-// numericSteps are the steps that keywords take for a number. The library makes fractions of both
-// numbers, which may have 300 digits, and multipleOf divides one by the other.
-var numericSteps = map[string]int{
-	"multipleOf": 32, "minimum": 4, "maximum": 4, "exclusiveMinimum": 4, "exclusiveMaximum": 4,
-}
-
-// group is how many nodes one part of the compiled schema has.
-const group = 64
-
-// compile compiles the document. Each schema is a definition of its own, and schemas in it are
-// references: the library keeps and prints the place of each schema, and reads what is in a schema
-// again for each schema around it. Only the keywords that the library checks are compiled.
-func (d *document) compile() error {
-	definitions := make(map[string]any, len(d.nodes))
-	groups := map[string]any{}
-	for i, n := range d.nodes {
-		flat, err := json.Marshal(d.flat(n))
-		if err != nil {
-			return err
-		}
-		n.weight = 1 + len(flat)/128
-		for _, k := range []string{"enum", "const"} {
-			if values, ok := n.keywords[k]; ok {
-				n.weight += len(text(values)) / 8
-			}
-		}
-		for k, steps := range numericSteps {
-			if _, ok := n.keywords[k]; ok {
-				n.numeric += steps
-			}
-		}
-		_, least := n.keywords["minLength"]
-		_, most := n.keywords["maxLength"]
-		n.measured = least || most
-		definitions[strconv.Itoa(i)] = json.RawMessage(flat)
-		in, _ := groups[strconv.Itoa(i/group)].(map[string]any)
-		if in == nil {
-			in = map[string]any{}
-			groups[strconv.Itoa(i/group)] = map[string]any{"properties": in}
-		} else {
-			in = in["properties"].(map[string]any)
-		}
-		in[strconv.Itoa(i)] = n.reference()
-	}
-	whole := map[string]any{"$defs": definitions, "properties": groups}
-	if d.version != "" {
-		whole["$schema"] = d.version
-	}
-	data, err := json.Marshal(whole)
-	if err != nil {
-		return err
+	// The library reads what is left.
+	if data, err = json.Marshal(d.root); err != nil {
+		return nil, err
 	}
 	var s jsonschema.Schema
 	if err := json.Unmarshal(data, &s); err != nil {
-		return fmt.Errorf("not a JSON schema: %w", err)
+		return nil, fmt.Errorf("not a JSON schema: %w", err)
 	}
-	d.compiled, err = s.Resolve(nil)
-	if err != nil {
-		return fmt.Errorf("not a JSON schema: %w", err)
+	if d.compiled, err = s.Resolve(nil); err != nil {
+		return nil, fmt.Errorf("not a JSON schema: %w", err)
 	}
-	return nil
-}
 
-// reference returns a schema that says what the node says.
-func (n *node) reference() any {
-	if n.keywords == nil {
-		return n.verdict
-	}
-	return map[string]any{"$ref": "#/$defs/" + strconv.Itoa(n.number)}
-}
-
-// flat returns a node's schema with references in place of the schemas in it.
-func (d *document) flat(n *node) any {
-	if n.keywords == nil {
-		return n.verdict
-	}
-	flat := map[string]any{}
-	for _, k := range assertions {
-		if v, ok := n.keywords[k]; ok {
-			flat[k] = v
+	// A schema that leads back to itself, or in too many ways to the same, is found with any value.
+	for _, v := range []any{nil, true, 1.0, "", []any{}, map[string]any{}} {
+		if err := (&meter{document: d}).evaluate(d.root, v, 0); err != nil {
+			return nil, err
 		}
 	}
-	if n.ref != nil {
-		flat["$ref"] = "#/$defs/" + strconv.Itoa(n.ref.number)
+	return d, nil
+}
+
+// read returns a schema with the keywords that are checked, and no others: the library takes $REF for $ref. It returns an
+// error if the schema, which stands at a JSON pointer and in depth other schemas, is beyond the bounds or no schema.
+func (d *document) read(schema any, pointer string, depth int) (any, error) {
+	place := pointer
+	if pointer == "" {
+		place = "the whole"
 	}
-	for _, k := range single {
-		if sub := n.below[step(k)]; sub != nil && k != "contentSchema" {
-			flat[k] = sub.reference()
+	place = short(place)
+	d.schemas++
+	switch {
+	case d.schemas > maxSchemas:
+		return nil, fmt.Errorf("the schema has more than %d schemas in it; at most that many are allowed", maxSchemas)
+	case depth > maxNesting:
+		return nil, fmt.Errorf("%s is in more than %d other schemas, which is the most that is allowed", place, maxNesting)
+	}
+	if verdict, ok := schema.(bool); ok {
+		return verdict, nil
+	}
+	given, ok := schema.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("not a JSON schema: %s is neither an object nor a boolean", place)
+	}
+
+	// What has no schemas in it.
+	kept := map[string]any{}
+	for _, k := range comparedValue {
+		if v, has := given[k]; has {
+			kept[k] = v
 		}
 	}
-	for _, k := range lists {
-		subs, ok := n.keywords[k].([]any)
+	if err := checkValues(given, place); err != nil {
+		return nil, err
+	}
+	if text, ok := given["pattern"].(string); ok {
+		known, err := d.pattern(text, place)
+		if err != nil {
+			return nil, err
+		}
+		if known {
+			kept["pattern"] = text
+		}
+	}
+
+	// The schemas in it.
+	below := func(sub any, names ...string) (any, error) {
+		at := pointer
+		for _, name := range names {
+			at += "/" + escape(name)
+		}
+		if len(at) > 1000 { // it is for errors, and names can be long
+			at = "…" + at[len(at)-1000:]
+		}
+		return d.read(sub, at, depth+1)
+	}
+	for _, k := range oneSchema {
+		sub, has := given[k]
+		if _, list := sub.([]any); !has || list && k == "items" {
+			continue
+		}
+		var err error
+		if kept[k], err = below(sub, k); err != nil {
+			return nil, err
+		}
+	}
+	for _, k := range schemaLists {
+		subs, ok := given[k].([]any)
 		if !ok {
+			if given[k] != nil && k != "items" {
+				return nil, fmt.Errorf("not a JSON schema: %s of %s is not a list", k, place)
+			}
 			continue
 		}
 		list := make([]any, len(subs))
-		for i := range subs {
-			list[i] = n.below[under(k, strconv.Itoa(i))].reference()
-		}
-		flat[k] = list
-	}
-	for _, k := range named {
-		subs, ok := n.keywords[k].(map[string]any)
-		if !ok || k == "$defs" || k == "definitions" {
-			continue
-		}
-		object := make(map[string]any, len(subs))
-		for name, sub := range subs {
-			object[name] = sub // a list of names, of dependencies
-			if made := n.below[under(k, name)]; made != nil {
-				object[name] = made.reference()
+		for i, sub := range subs {
+			var err error
+			if list[i], err = below(sub, k, strconv.Itoa(i)); err != nil {
+				return nil, err
 			}
 		}
-		flat[k] = object
+		kept[k] = list
 	}
-	if d.isDraft7() {
-		delete(flat, "unevaluatedItems") // draft 7 does not have them
-		delete(flat, "unevaluatedProperties")
-	}
-	return flat
-}
-
-// validate compares a value with a node, and returns what the library says.
-func (d *document) validate(n *node, value any) error {
-	in := map[string]any{strconv.Itoa(n.number): value}
-	return d.compiled.Validate(map[string]any{strconv.Itoa(n.number / group): in})
-}
-
-// String names the node in an error: its JSON pointer, cut to its end if it is long.
-func (n *node) String() string {
-	const most = 200
-	pointer := ""
-	for in := n; in.parent != nil && len(pointer) <= most; in = in.parent {
-		step := "/" + in.place.keyword
-		if in.place.named {
-			step += "/" + escape(in.place.name)
+	for _, k := range schemasByName {
+		subs, ok := given[k].(map[string]any)
+		if !ok {
+			if given[k] != nil {
+				return nil, fmt.Errorf("not a JSON schema: %s of %s is not an object", k, place)
+			}
+			continue
 		}
-		pointer = step + pointer
-	}
-	switch {
-	case pointer == "":
-		return "the whole"
-	case len(pointer) > most:
-		return "…" + strings.ToValidUTF8(pointer[len(pointer)-most:], "")
-	}
-	return pointer
-}
-
-// find returns the node at a JSON pointer, nil if there is none.
-func (d *document) find(pointer string) *node {
-	found := d.nodes[0]
-	for pointer != "" && found != nil {
-		keyword, rest := segment(pointer)
-		next := found.below[step(keyword)]
-		if next == nil && rest != "" {
-			var name string
-			name, rest = segment(rest)
-			next = found.below[under(keyword, name)]
+		object := map[string]any{}
+		for name, sub := range subs {
+			if _, names := sub.([]any); names && k == "dependencies" {
+				object[name] = sub
+				continue
+			}
+			if k == "patternProperties" {
+				if known, err := d.pattern(name, place); err != nil {
+					return nil, err
+				} else if !known {
+					continue
+				}
+			}
+			var err error
+			if object[name], err = below(sub, k, name); err != nil {
+				return nil, err
+			}
 		}
-		found = next
-		pointer = rest
+		kept[k] = object
 	}
-	return found
+	return kept, nil
 }
 
-// segment returns the first name of a JSON pointer, and the rest.
-func segment(pointer string) (name, rest string) {
-	name = pointer[1:]
-	if slash := strings.IndexByte(name, '/'); slash >= 0 {
-		rest = name[slash:]
-		name = name[:slash]
+// checkValues checks what the library does not.
+func checkValues(given map[string]any, place string) error {
+	if t, has := given["type"]; has {
+		for _, name := range list(t) {
+			if !slices.Contains(types, name) {
+				return fmt.Errorf("%s is of type %s; JSON has null, boolean, integer, number, string, array and object",
+					place, short(fmt.Sprint(name)))
+			}
+		}
 	}
-	return strings.NewReplacer("~1", "/", "~0", "~").Replace(name), rest
-}
-
-// follow sets where the $ref of a node leads.
-func (r *reader) follow(n *node) error {
-	ref, ok := n.keywords["$ref"].(string)
-	if !ok {
-		return nil
+	if ref, has := given["$ref"]; has {
+		if text, ok := ref.(string); !ok || !strings.HasPrefix(text, "#") || len(text) > 1 && text[1] != '/' {
+			return fmt.Errorf("%s refers to %s; only references within the schema, such as #/$defs/name, are followed",
+				place, short(fmt.Sprint(ref)))
+		}
 	}
-	to, local := strings.CutPrefix(ref, "#")
-	to, err := url.PathUnescape(to)
-	if !local || err != nil || to != "" && to[0] != '/' {
-		return fmt.Errorf("%s refers to %q; only references within the schema, such as #/$defs/name, are followed", n, short(ref))
+	if _, has := given["$dynamicRef"]; has {
+		return fmt.Errorf("%s has a $dynamicRef, which is not supported", place)
 	}
-	n.ref = r.find(to)
-	if n.ref == nil {
-		return fmt.Errorf("it refers to #%s, and there is no schema there", short(to))
+	if _, has := given["$id"]; has && place != "the whole" {
+		return fmt.Errorf("%s has a $id, which is not supported below the top", place)
 	}
 	return nil
 }
 
+// pattern takes in a regular expression. It reports false for one that is none of Go's: that is ignored.
+func (d *document) pattern(text, place string) (known bool, err error) {
+	if d.sizes[text] > 0 {
+		return true, nil
+	}
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return false, nil
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return false, nil
+	}
+	total := len(program.Inst)
+	for _, size := range d.sizes {
+		total += size
+	}
+	if total > maxPatterns/10 && len(d.sizes) == 0 || total > maxPatterns {
+		return false, fmt.Errorf("a regular expression of %s has %d instructions, which is more than is allowed; repeat less, "+
+			"such as {1,100} in place of {1,1000}", place, len(program.Inst))
+	}
+	d.sizes[text] = len(program.Inst)
+	d.patterns[text], err = regexp.Compile(text)
+	return err == nil, nil
+}
+
+// find returns the schema that a reference leads to.
+func (d *document) find(ref string) (any, error) {
+	found := d.root
+	for _, name := range strings.Split(strings.TrimPrefix(ref, "#"), "/")[1:] {
+		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+		switch in := found.(type) {
+		case map[string]any:
+			found = in[name]
+		case []any:
+			i, err := strconv.Atoi(name)
+			if err != nil || i < 0 || i >= len(in) {
+				return nil, errNoSchema
+			}
+			found = in[i]
+		}
+	}
+	if found == nil {
+		return nil, errNoSchema
+	}
+	return found, nil
+}
+
+var errNoSchema = errors.New("a $ref leads to a place where there is no schema")
+
 // short returns the beginning of a text for an error.
 func short(text string) string {
-	if len(text) > maxProblem {
-		return strings.ToValidUTF8(text[:maxProblem], "") + "…"
+	const most = 300
+	if len(text) > most {
+		return strings.ToValidUTF8(text[:most], "") + "…"
 	}
 	return text
 }
@@ -383,5 +304,3 @@ func list(v any) []any {
 }
 
 func escape(name string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(name) }
-
-var errTooManySchemas = errors.New("the schema has more than " + strconv.Itoa(maxSchemas) + " schemas in it; at most that many are allowed")

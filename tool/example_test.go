@@ -49,6 +49,6 @@ func ExampleNew() {
 	fmt.Println(response, call.Actions.StateDelta, err)
 	// Output:
 	// {"type":"object","properties":{"city":{"type":"string","description":"the city, in English"},"unit":{"type":"string","enum":["celsius","fahrenheit"]}},"required":["city"],"additionalProperties":false}
-	// the arguments do not fit: /city: is missing; /town: is not known; known are city, unit; /unit: must be one of celsius, fahrenheit
+	// the arguments do not fit: /unit: must be one of celsius fahrenheit
 	// map[sky:clear over Oslo temp:21.5] map[last_city:Oslo] <nil>
 }

@@ -480,7 +480,7 @@ func TestToolNodes(t *testing.T) {
 		t,
 	).events(newGraph(t, chain(start, gives("a", map[string]any{"m": -1}), n)), message("m"))
 	require.NoError(t, err)
-	require.Contains(t, events[len(events)-1].ErrorMessage, "/n: is missing")
+	require.Contains(t, events[len(events)-1].ErrorMessage, "/m: is not known")
 	require.Equal(
 		t,
 		[]string{`a@1: "text"`, "double@1: NODE_INPUT", "wf: NODE_INPUT"},

@@ -41,7 +41,7 @@ func TestStateOfAGraph(t *testing.T) {
 		{"other", "x", `the state has no key "other"; it has count, tags, tone`},
 		{"tone", 3, "the state does not fit: /tone: "},
 		{"count", 1.5, "the state does not fit: /count: "},
-		{"tags", []int{1}, "the state does not fit: /tags/0: "},
+		{"tags", []int{1}, "the state does not fit: /tags/*: "},
 	} {
 		g, err := workflow.New(
 			workflow.Graph{
