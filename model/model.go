@@ -1,5 +1,8 @@
 // Package model defines the interface of language models: requests, responses and errors. The
 // packages below it implement it; package agent/llm uses it.
+//
+// A new provider: a package below this one with a New that returns a Model, and its prefix in package config. What a request
+// or a response newly carries is a field of Request or Response; package agent/llm fills it in, or reads it.
 package model
 
 import (

@@ -1,4 +1,7 @@
 // Package tool defines what agents can call: a declaration for the model, and a function.
+//
+// A new property of tools is a field of Tool, and a wrapper that sets it, such as Confirm. A keyword of schemas that is checked:
+// a row in document.go, and what it costs in meter.go.
 package tool
 
 import (

@@ -1,4 +1,7 @@
 // Command runner runs agents under plugins, and keeps, shows and replays their sessions.
+//
+// A new command: a file here with a function that returns it, one line in newRoot (root.go), and a script in testdata/script.
+// Commands about sessions, policies and plugins stand in internal/session, internal/policy and internal/plugin.
 package main
 
 import (

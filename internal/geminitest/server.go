@@ -14,6 +14,8 @@
 // no model takes: none at all, empty parts, a role other than user and model, a function response
 // without its call, a call without its response. A request that the script has no answer for is refused
 // too, so that it fails the test that forgot it.
+//
+// A new refusal of the API goes into the checks of server.go.
 package geminitest
 
 import (

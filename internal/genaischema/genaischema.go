@@ -1,4 +1,6 @@
 // Package genaischema translates schemas of google.golang.org/genai to JSON schemas, for models and tools.
+//
+// A new field of genai.Schema: one line in ToJSON.
 package genaischema
 
 import (

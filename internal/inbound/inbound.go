@@ -3,6 +3,8 @@
 // A limit on bytes alone bounds neither memory nor the stack: "{}," is three bytes and, decoded,
 // hundreds, and a decoder calls itself for each "[". So JSON values and their depth are counted,
 // too, while the bytes are read and before anything decodes them.
+//
+// A new bound: a constant beside the others, and where the bytes are counted.
 package inbound
 
 import (

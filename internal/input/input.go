@@ -1,5 +1,7 @@
 // Package input reads files and standard input for programs that people start. A read ends when its context is done, even
 // where nothing ever comes (a pipe, a terminal), and never takes more memory than its bound.
+//
+// A new source of bytes: a function that takes a context and a bound.
 package input
 
 import (

@@ -10,6 +10,8 @@
 // words that a program could find without a dictionary, and in Korean endings stand on the word. There, each character
 // is a word, and so is each pair of neighbours. A text that is looked for is cut into its pairs: "退款" finds a text
 // with these two beside each other, wherever they stand. Thus "京都" is also found in "東京都".
+//
+// A new script without spaces: its range in the table of scripts. Stored indexes then need another version of the schema.
 package words
 
 import (

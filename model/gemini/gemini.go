@@ -14,6 +14,8 @@
 // No error contains the API key, and printing a Config does not show it. Google's SDK, which this
 // package uses, writes to the standard logger of package log, for example when environment
 // variables contradict each other. It does not write keys.
+//
+// What a request newly says to the API: request.go. What an answer newly says: response.go.
 package gemini
 
 import (

@@ -19,6 +19,8 @@
 // at a time, whatever the server; others wait as long as their contexts last.
 //
 // What the server calls reasoning becomes thoughts. A refusal is text, with the ErrorCode SAFETY.
+//
+// A new field of the endpoint: wire.go, and where it is filled in (request.go, messages.go, tools.go) or read (answer.go, calls.go).
 package openai
 
 import (

@@ -89,4 +89,6 @@
 //
 // A request that no rule matches is a *model.Error with the code INVALID_ARGUMENT, and so is a
 // template that fails. Function calls have ids that count the calls in the conversation.
+//
+// A new key of a rule: its field in rule.go, its line in the table above, and what it does in answer.go or question.go.
 package script

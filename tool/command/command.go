@@ -1,6 +1,8 @@
 // Package command makes tools of commands. Each call runs the command in a process of its own. The
 // command reads the arguments as JSON from its standard input, and what it writes to standard
 // output is the response.
+//
+// What a command is newly told goes into its environment or its input: command.go.
 package command
 
 import (

@@ -16,6 +16,8 @@
 // What a server says about its tools (its annotations) is used where that is harmless: tools that
 // only read run concurrently, all others alone. The server does not decide whether a human is
 // asked; see Config.Confirm.
+//
+// A new setting: a field of Config, and its key in package config.
 package mcp
 
 import (

@@ -200,7 +200,7 @@ func TestConfigurationsOfNoServer(t *testing.T) {
 		"more than 100 pages":   command(t, "pages"),
 		"than 100 pages":        command(t, "same page"),
 		"than 10000 tools":      command(t, "crowd"),
-		"more than the 1000000 steps that are allowed":     command(t, "fan-out"),
+		"more than the 1000000 steps that are allowed":                                  command(t, "fan-out"),
 		"list the tools you want in Tools, without \"write\"":                           command(t, "fan-out"),
 		"more than 4194304 bytes, the most that is allowed; have the server list fewer": command(t, "wordy"),
 		"more than 100000 JSON values, the most that is allowed":                        command(t, "much"),

@@ -1,6 +1,8 @@
 // Package cli has what the commands of runner share: the flags of all commands, standard input and
 // output, the log, the configuration and the store that the flags name, and the form of a command
 // line.
+//
+// A flag of all commands is added to Program.Flags; a flag of those that choose sessions, in sessions.go.
 package cli
 
 import (

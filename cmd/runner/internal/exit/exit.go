@@ -1,4 +1,6 @@
 // Package exit says how the program ends: its exit codes, and which code an error or a run has.
+//
+// A new exit code: a constant and its row in the table, which the documents show.
 package exit
 
 import (

@@ -1,5 +1,7 @@
 // Package phrase makes the small phrases that messages are put together of: numbers of things,
 // ranges, lists.
+//
+// A phrase that two commands print goes here.
 package phrase
 
 import (

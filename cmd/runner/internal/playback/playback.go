@@ -1,4 +1,6 @@
 // Package playback plays recorded sessions through plugins, and counts what they do.
+//
+// A new number in the report: a field of the counters, and where it is counted.
 package playback
 
 import (

@@ -1,5 +1,7 @@
 // Package printer prints the events of a run: what agents and plugins say, and in a chat what they
 // do beside that.
+//
+// A new kind of thing to show in a chat: a case in printer.go; what --explain shows of it: explain.go.
 package printer
 
 import (

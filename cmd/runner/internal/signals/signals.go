@@ -1,4 +1,6 @@
 // Package signals knows what Ctrl-C and SIGTERM end: the program, or one turn of a chat.
+//
+// Commands do not call package os/signal themselves; what ends with a signal asks for a context here.
 package signals
 
 import (

@@ -1,5 +1,7 @@
 // Package terminal writes to standard output and standard error: with colours and a progress bar
 // where these are a terminal, and plainly where they are not.
+//
+// Nothing else writes colours or moves the cursor.
 package terminal
 
 import (
