@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"path"
 	"regexp"
 	"slices"
@@ -185,13 +186,16 @@ func (l *reading) directories(p *program, joined string, files []string, into st
 	}
 	dirs := l.dirs[first.dirs:]
 	if len(dirs) == 0 && !p.traits["elsewhere"] {
-		dirs = []string{"."}
+		dirs = l.dirs[:first.dirs]
 	}
 	if p.traits["elsewhere"] {
-		dirs = l.dirs[1:]
+		dirs = append(slices.Clone(l.dirs[1:]), p.name) // a file here of any name
+		for _, f := range files {
+			dirs = append(dirs, path.Base(f)) // what an address ends with, as curl -O names it
+		}
 	}
 	for _, dir := range dirs {
-		l.uses = append(l.uses, use{path: dir, writes: perhaps, deep: true, dirs: 1})
+		l.uses = append(l.uses, use{path: cmp.Or(dir, "."), reads: perhaps, writes: perhaps, deep: true, dirs: 1})
 	}
 }
 
@@ -265,6 +269,7 @@ func (l *reading) word(p *program, does role, word string) {
 		l.assign(word, oneWord, false)
 	case writes:
 		l.writes(word)
+		l.use(use{path: word, reads: perhaps}) // programs that change a file read it
 	case into:
 		l.writes(word + "/" + oneWord)
 	case directory:
