@@ -24,7 +24,7 @@ func init() {
 			if text != "heap" {
 				return "", nil
 			}
-			return fmt.Sprint(testplugin.Heap()), nil
+			return fmt.Sprint(heapInUse()), nil
 		})
 		p.BeforeRun = func(context.Context, *session.Invocation) (plugin.Outcome, error) {
 			return plugin.Outcome{}, nil
@@ -47,10 +47,10 @@ func TestMemoryDoesNotGrowWithSessions(t *testing.T) {
 	t.Cleanup(func() { _ = h.Close(context.Background()) })
 	require.Eventually(
 		t,
-		func() bool { return testplugin.AskHeap(t, h.Plugin()) > 16<<20 },
+		func() bool { return askHeap(t, h.Plugin()) > 16<<20 },
 		time.Minute,
 		10*time.Millisecond,
 		"its ballast, which a plugin's process has a second after its start",
 	)
-	testplugin.ManySessions(t, h.Plugin(), func() int { return testplugin.AskHeap(t, h.Plugin()) })
+	manySessions(t, h.Plugin(), func() int { return askHeap(t, h.Plugin()) })
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package testplugin
+package remote
 
 import (
 	"fmt"
@@ -13,11 +13,12 @@ import (
 	"github.com/plughook/plughook/internal/contract"
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugin/internal/testplugin"
 	"github.com/plughook/plughook/session"
 )
 
-// Heap returns how many bytes of this process's heap are in use.
-func Heap() int {
+// heapInUse returns how many bytes of this process's heap are in use.
+func heapInUse() int {
 	runtime.GC()
 	runtime.GC() // pools keep what they have for one collection
 	var s runtime.MemStats
@@ -28,10 +29,10 @@ func Heap() int {
 // flat is by how many bytes a heap may have grown when it is called flat.
 const flat = 5 << 20
 
-// ManySessions calls the hooks of a plugin in a process of its own for many sessions, one after the
+// manySessions calls the hooks of a plugin in a process of its own for many sessions, one after the
 // other, each of which is never used again. The heap of the host and that of the plugin, which
 // heap returns, must not grow with them.
-func ManySessions(t *testing.T, p *plugin.Plugin, heap func() int) {
+func manySessions(t *testing.T, p *plugin.Plugin, heap func() int) {
 	kinds := []struct {
 		name   string
 		warm   int // sessions, after which nothing grows any more
@@ -90,10 +91,10 @@ func ManySessions(t *testing.T, p *plugin.Plugin, heap func() int) {
 				}
 			}
 			run(k.warm)
-			host := Heap()
+			host := heapInUse()
 			of := heap()
 			run(k.more)
-			hostNow := Heap()
+			hostNow := heapInUse()
 			now := heap()
 			t.Logf("after %d sessions the host had %.1f MB and the plugin %.1f MB, after %d more %.1f and %.1f MB",
 				k.warm, mega(host), mega(of), k.more, mega(hostNow), mega(now))
@@ -116,14 +117,14 @@ func oneRun(t *testing.T, p *plugin.Plugin, id string, events int, state map[str
 	}
 	request := &model.Request{Agent: "bot"}
 	for i := range events {
-		e := TextEvent(strings.Repeat("some words of an answer ", 40))
+		e := testplugin.TextEvent(strings.Repeat("some words of an answer ", 40))
 		e.ID = fmt.Sprint(id, "-", i)
 		e.Seq = int64(i + 1)
 		inv.Live = append(inv.Live, e)
 		request.Contents = append(request.Contents, e.Content)
 	}
 	inv.Position = int64(events)
-	offered := TextEvent("withheld later")
+	offered := testplugin.TextEvent("withheld later")
 	offered.ID = id + "-offered"
 	_, err := p.BeforeRun(ctx, inv)
 	require.NoError(t, err)
@@ -133,10 +134,10 @@ func oneRun(t *testing.T, p *plugin.Plugin, id string, events int, state map[str
 	require.NoError(t, err)
 }
 
-// AskHeap returns how many bytes of its heap a plugin says are in use: it answers the text "heap" with
+// askHeap returns how many bytes of its heap a plugin says are in use: it answers the text "heap" with
 // the number.
-func AskHeap(t *testing.T, p *plugin.Plugin) int {
-	e := TextEvent("heap")
+func askHeap(t *testing.T, p *plugin.Plugin) int {
+	e := testplugin.TextEvent("heap")
 	e.ID = session.NewID()
 	out, err := p.OnEvent(t.Context(), &session.Invocation{Key: session.Key{App: "app", User: "ann", ID: "heap"}}, e)
 	require.NoError(t, err)

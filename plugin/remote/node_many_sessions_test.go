@@ -1,6 +1,6 @@
 //go:build unix
 
-package node
+package remote
 
 import (
 	"context"
@@ -13,11 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/plugin/internal/testplugin"
-	"github.com/plughook/plughook/plugin/remote"
+	"github.com/plughook/plughook/plugin/remote/node"
 )
 
-// weighs is a plugin that says how large its heap is.
-const weighs = `import { serve } from './plughook/plughook.mjs'
+// weighsInNode is a plugin that says how large its heap is.
+const weighsInNode = `import { serve } from './plughook/plughook.mjs'
 
 const heap = () => {
   gc()
@@ -35,7 +35,7 @@ serve({
 `
 
 // What a plugin in Node.js was sent of sessions that are over does not add up in its process.
-func TestMemoryDoesNotGrowWithSessions(t *testing.T) {
+func TestMemoryDoesNotGrowWithSessionsInNode(t *testing.T) {
 	if _, err := exec.LookPath("node"); err != nil {
 		if os.Getenv("PLUGHOOK_TEST_ALL") != "" {
 			t.Fatal(err)
@@ -44,12 +44,12 @@ func TestMemoryDoesNotGrowWithSessions(t *testing.T) {
 	}
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "plughook"), 0o700))
-	for name, data := range Library() {
+	for name, data := range node.Library() {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "plughook", name), data, 0o600))
 	}
 	main := filepath.Join(dir, "weighs.mjs")
-	require.NoError(t, os.WriteFile(main, []byte(weighs), 0o600))
-	h, err := remote.Open(t.Context(), remote.Config{
+	require.NoError(t, os.WriteFile(main, []byte(weighsInNode), 0o600))
+	h, err := Open(t.Context(), Config{
 		Command:      []string{"node", "--expose-gc", main},
 		StartTimeout: time.Minute,
 		Timeout:      time.Minute,
@@ -57,5 +57,5 @@ func TestMemoryDoesNotGrowWithSessions(t *testing.T) {
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = h.Close(context.Background()) })
-	testplugin.ManySessions(t, h.Plugin(), func() int { return testplugin.AskHeap(t, h.Plugin()) })
+	manySessions(t, h.Plugin(), func() int { return askHeap(t, h.Plugin()) })
 }
