@@ -24,13 +24,11 @@
 // words; words of feelings, of praise and of talking; and, in any language, words that are in more than a
 // quarter of the texts. Names, numbers and words of time count five times (exact).
 //
-// The file weigh.go lists what a sentence counts for what is in it, and for its position in the conversation.
-// So what opens a day, what answers a question, and what people say of themselves come first. Code, rows of
-// tables and logs, and what is said again with other names or numbers, come last. If the instructions of the
-// compaction name a word of a sentence, nothing of this makes it count less.
-//
-// Some sentences mean little alone, and are only taken together (passage): a short answer with its question,
-// and a sentence that begins with a word such as "she" with the one before it.
+// The file weigh.go lists what a sentence counts for what is in it. What answers a question, what people say
+// of themselves, and what names a time count more. Questions, what tools say, and what was pasted count less,
+// and code and rows of tables and logs least. If the instructions of the compaction name a word of a sentence,
+// nothing of this makes it count less. A sentence beside a chosen one counts more, since they explain each
+// other (flow).
 //
 // # Ledger
 //
@@ -48,8 +46,7 @@
 // a twentieth.
 //
 // The values get up to two thirds of a small budget, and less of a large one, because later calls do not need
-// more. Those of long texts, and the many values of a table that no call has used, come last. Then prose gets
-// the rest, and then values get what the prose left.
+// more. Those of long texts come last. Then prose gets the rest, and then values get what the prose left.
 //
 // # How the weights were chosen
 //
@@ -63,7 +60,7 @@
 //
 // # Where to add what
 //
-// A reason why a sentence counts more or less: a row in reasons (weigh.go), with the trait that it looks at.
+// A reason why a sentence counts more or less: a constant and a step of contentWeight in weigh.go.
 // A word that tells nothing, or an abbreviation: its list in wordlists.go. A kind of value that calls need: a
 // kind and its worth in kind.go, and a case in kindOf. What is stored between compactions: a field of
 // stateJSON (resume.go), which older states lack.

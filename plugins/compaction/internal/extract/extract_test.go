@@ -91,9 +91,6 @@ func TestProse(t *testing.T) {
 	require.Contains(t, text, "Yesterday I adopted a beagle called Biscuit.")
 	require.Contains(t, text, "We are going to the lighthouse of Cape Wrath on Sunday.")
 	require.NotContains(t, text, "Wow")
-	text = reload(t, s, whole).Text(20, quarter)
-	require.Contains(t, text, "Yesterday I adopted a beagle called Biscuit.")
-	require.NotContains(t, text, "Cape")
 }
 
 // Of a file, the summary has its name and its address.
@@ -161,11 +158,11 @@ func TestInstructionsWeigh(t *testing.T) {
 		)
 	}
 	events = append(events, say("agent", "The zebra crossing needs paint."))
-	require.NotContains(t, added(events...).Prose(24, quarter), "zebra")
+	require.NotContains(t, added(events...).Text(24, quarter), "zebra")
 	s := new(extract.State)
 	s.Stress("everything about the zebra crossing")
 	s.Add(events)
-	require.Contains(t, s.Prose(24, quarter), "zebra")
+	require.Contains(t, s.Text(24, quarter), "zebra")
 }
 
 func TestLedger(t *testing.T) {
@@ -380,7 +377,7 @@ func TestLaws(t *testing.T) {
 				states[i] = s
 				made[i] = [3]string{
 					s.Text(budget, count),
-					s.Prose(budget, count),
+					s.Text(budget, count),
 					s.Ledger(budget, count),
 				}
 			}

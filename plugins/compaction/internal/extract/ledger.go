@@ -54,8 +54,6 @@ const (
 )
 
 const (
-	crowdFrom = 64 // how many unused values of a table have room beside the prose
-
 	maxAsked   = 32     // how many tools are in ledger.asked
 	saidRecord = "said" // the name of the record of a text's values
 
@@ -88,15 +86,6 @@ func (l *ledger) fields() (n int) {
 		n += len(r.Fields)
 	}
 	return n
-}
-
-// table returns what the values of a record have in common with those of many others: the tool, or the label
-// of what names it.
-func (r *record) table() string {
-	if r.Name == "" && r.Keys > 0 {
-		return "of " + r.Fields[0].Label
-	}
-	return r.Name
 }
 
 // add takes in the values of an event.
@@ -135,7 +124,7 @@ func (l *ledger) add(e *session.Event) {
 				l.put(&record{Name: saidRecord, Fields: []field{f}})
 			}
 		case p.Text != "":
-			values := literals(footnote.ReplaceAllLiteralString(undated(valid(p.Text), e.Timestamp), ""))
+			values := literals(undated(valid(p.Text), e.Timestamp))
 			if isLong(p.Text) {
 				l.mention(pastedRecord, values, false)
 			} else {
@@ -228,15 +217,12 @@ func (l *ledger) put(r *record) {
 type fieldIndex struct{ record, field int }
 
 // rank returns the indexes of all fields, the one to keep longest first: of those that have room beside the
-// prose, and of those that only get what the prose leaves, which are from long texts, or are the many unused
-// ones of a table.
+// prose, and of those that only get what the prose leaves, which are from long texts.
 func (l *ledger) rank() (first, last []fieldIndex) {
 	type scored struct {
 		fieldIndex
 		score float64
 		value string // if it is exact
-		table string // the table of its record, "" if the value was used
-		late  bool   // crowdFrom values of the table are better
 	}
 	var all []scored
 	for i, r := range l.records {
@@ -262,9 +248,6 @@ func (l *ledger) rank() (first, last []fieldIndex) {
 				score *= twice
 			}
 			s := scored{fieldIndex: fieldIndex{record: i, field: j}, score: score}
-			if !h.Used {
-				s.table = r.table()
-			}
 			if k.exact() {
 				s.value = f.Value
 			}
@@ -274,15 +257,9 @@ func (l *ledger) rank() (first, last []fieldIndex) {
 	best := func(a, b scored) int { return cmp.Compare(b.score, a.score) }
 	slices.SortStableFunc(all, best)
 
-	// An exact value counts fully in its best record only. The unused values of a table beyond the first
-	// crowdFrom come last.
+	// An exact value counts fully in its best record only.
 	seen := map[string]bool{}
-	crowded := map[string]int{}
 	for i, s := range all {
-		if s.table != "" {
-			crowded[s.table]++
-			all[i].late = crowded[s.table] > crowdFrom
-		}
 		if s.value != "" && seen[s.value] {
 			all[i].score *= twice
 		}
@@ -291,7 +268,7 @@ func (l *ledger) rank() (first, last []fieldIndex) {
 	slices.SortStableFunc(all, best)
 
 	for _, s := range all {
-		if s.late || l.records[s.record].Name == pastedRecord {
+		if l.records[s.record].Name == pastedRecord {
 			last = append(last, s.fieldIndex)
 		} else {
 			first = append(first, s.fieldIndex)

@@ -7,44 +7,27 @@ import (
 	"unicode/utf8"
 )
 
-// prose returns the sentences that fit into a budget, each said once, and forgets the others. With telling,
-// it leaves out new sentences that tell nothing although there is room for them.
-func (s *State) prose(budget int, count func(string) int, telling bool) string {
+// prose returns the sentences that fit into a budget, each said once, and forgets the others.
+func (s *State) prose(budget int, count func(string) int) string {
 	s.weigh()
 	s.sentences = withoutRepeats(s.sentences)
-	if telling {
-		s.sentences = slices.DeleteFunc(s.sentences, func(sen sentence) bool {
-			isNew := sen.source != 0
-			return isNew && sen.weight < leastTelling
-		})
-	}
 	text := drawSentences(s.sentences)
 	if count(text) <= budget {
 		return text
 	}
 
 	// Choose the best.
-	chosen := make([]bool, len(s.sentences))
-	buffer := make([]sentence, 0, len(s.sentences))
-	choose := func(order []*passage) []sentence {
-		clear(chosen)
-		for _, p := range order {
-			for i := p.from; i < p.to; i++ {
-				chosen[i] = true
-			}
+	choose := func(order []int) []sentence {
+		kept := make([]sentence, len(order))
+		for i, index := range slices.Sorted(slices.Values(order)) {
+			kept[i] = s.sentences[index]
 		}
-		buffer = buffer[:0]
-		for i, sen := range s.sentences {
-			if chosen[i] {
-				buffer = append(buffer, sen)
-			}
-		}
-		return buffer
+		return kept
 	}
-	draw := func(order []*passage) string { return drawSentences(choose(order)) }
-	tooMany := func(order []*passage) bool { return count(draw(order)) > budget }
+	draw := func(order []int) string { return drawSentences(choose(order)) }
+	tooMany := func(order []int) bool { return count(draw(order)) > budget }
 	order := s.newRanking().choose(tooMany)
-	s.sentences = slices.Clone(choose(fit(order, budget, count, draw)))
+	s.sentences = choose(fit(order, budget, count, draw))
 	return drawSentences(s.sentences)
 }
 

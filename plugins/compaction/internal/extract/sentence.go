@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -30,11 +31,6 @@ func (s sentence) asks() bool {
 func (s sentence) sameText(other sentence) bool {
 	return s.source == other.source && s.author == other.author && s.day == other.day && !s.long &&
 		!other.long
-}
-
-// answeredBy reports whether a sentence is a question that the next one answers.
-func (s sentence) answeredBy(next sentence) bool {
-	return s.asks() && s.author != next.author && s.day == next.day && !s.byTool() && !next.byTool()
 }
 
 // sentences returns the sentences of a text in one line. Words are those of the text.
@@ -80,39 +76,25 @@ func finished(text string) string {
 	return text
 }
 
-// withoutRepeats returns sentences without those that the same author says again later, in the same words. A
-// question and its answer repeat only together, and so do the sentences about a person.
+// withoutRepeats returns sentences without those that the same author says again later, in the same words.
 func withoutRepeats(all []sentence) []sentence {
-	repeated := make([]bool, len(all))
-	heard := map[uint64]bool{}
-	for end := len(all); end > 0; {
-		from := end - 1
-		for from > 0 && together(all[from-1], all[from]) {
-			from--
-		}
-		hash := key("")
-		for _, s := range all[from:end] {
-			hash = s.addTo(hash)
-		}
-		for i := from; i < end; i++ {
-			repeated[i] = heard[hash]
-		}
-		heard[hash] = true
-		end = from
-	}
 	left := make([]sentence, 0, len(all))
-	for i, s := range all {
-		if !repeated[i] {
+	heard := map[uint64]bool{}
+	for _, s := range slices.Backward(all) {
+		hash := s.hash()
+		if !heard[hash] {
 			left = append(left, s)
 		}
+		heard[hash] = true
 	}
+	slices.Reverse(left)
 	return left
 }
 
-// addTo adds to a hash who says a sentence, and its words. Capitals, blanks, quotation marks, apostrophes,
-// and the points at the end do not count.
-func (s sentence) addTo(hash uint64) uint64 {
-	hash ^= key(s.author)
+// hash returns a number for who says a sentence, and its words. Capitals, blanks, quotation marks,
+// apostrophes, and the points at the end do not count.
+func (s sentence) hash() uint64 {
+	hash := key(s.author)
 	for _, r := range strings.TrimRight(s.text, ".!… ") {
 		switch r {
 		case ' ', '"', '“', '”', '\'', '’':
@@ -121,22 +103,4 @@ func (s sentence) addTo(hash uint64) uint64 {
 		hash = (hash ^ uint64(unicode.ToLower(r))) * fnvPrime
 	}
 	return hash
-}
-
-// firstWord returns the first word of a sentence in lower case.
-func (s sentence) firstWord() string {
-	first, _, _ := strings.Cut(s.text, " ")
-	return plain(strings.Trim(first, "\"“«(,.!?"))
-}
-
-const shortAnswer = 6
-
-// together reports whether a sentence means little without the one before it: it answers that one, or begins
-// with a word for a person, such as "she", whom that one names.
-func together(before, s sentence) bool {
-	if before.answeredBy(s) {
-		first := s.firstWord()
-		return strings.Count(s.text, " ") < shortAnswer || pronouns[first] || shortAnswers[first]
-	}
-	return s.sameText(before) && !s.byTool() && persons[s.firstWord()]
 }

@@ -94,7 +94,7 @@ func (s *State) Text(budget int, count func(string) int) string {
 
 	// Then the prose, beside these values.
 	besideValues := func(prose string) int { return count(join(prose, values)) }
-	prose := s.prose(budget, besideValues, !allFit)
+	prose := s.prose(budget, besideValues)
 
 	// Then more values, if the prose has left room.
 	if len(kept) < len(ranked) {
@@ -104,11 +104,6 @@ func (s *State) Text(budget int, count func(string) int) string {
 	text := join(prose, s.ledger.draw(kept))
 	s.ledger.forget(kept)
 	return within(text, budget, count)
-}
-
-// Prose returns the prose alone, within a budget, under the same conditions as Text.
-func (s *State) Prose(budget int, count func(string) int) string {
-	return within(s.prose(budget, count, false), budget, count)
 }
 
 // Ledger returns the ledger alone, within a budget, under the same conditions as Text.

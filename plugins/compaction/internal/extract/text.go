@@ -2,7 +2,6 @@ package extract
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -30,8 +29,7 @@ func texts(e *session.Event) (all []sentence) {
 		day = e.Timestamp.Format(time.DateOnly)
 	}
 	add := func(author, text string) {
-		text = footnote.ReplaceAllLiteralString(undated(valid(text), e.Timestamp), "")
-		text = flat(caption.ReplaceAllLiteralString(text, "[photo of "))
+		text = flat(undated(valid(text), e.Timestamp))
 		all = append(all, sentence{author: author, day: day, text: text, long: isLong(text)})
 	}
 	author := strings.ReplaceAll(strings.TrimSuffix(oneWord(e.Author), "()"), "[", "(")
@@ -89,12 +87,6 @@ func eachProse(v any, depth int, f func(string)) {
 		}
 	}
 }
-
-// footnote matches the marks of footnotes in text that was pasted: [2], [12][13], [citation needed].
-var footnote = regexp.MustCompile(`\[(?:\d{1,3}|[a-z]|note \d+|citation needed|edit)\]`)
-
-// caption matches how the caption of a picture begins.
-var caption = regexp.MustCompile(`\[image: an? (?:photo|photography|picture|image) of `)
 
 // undated removes a date in brackets from the beginning of a text, if it is the day of the event's timestamp.
 func undated(s string, t time.Time) string {

@@ -53,25 +53,6 @@ october november december morning evening recently first since birthday annivers
 // speakers are words with which people speak of themselves.
 var speakers = set(`i im ive id ill me my mine we us our ours weve myself`)
 
-// groups are those of them that documents use, too.
-var groups = set(`we us our ours weve`)
-
-// decisions are words with which people decide, change their minds, or say how they want something.
-var decisions = set(
-	`decided decide decision instead agreed changed moved cancelled canceled postponed rather prefer never
-always must allergic refuse refused quit stopped replaced anymore`,
-)
-
-// pronouns are words for something that an earlier sentence names, and persons are those of them for a
-// person.
-var (
-	pronouns = set(`it its they theyre theyve this that thats these those he hes she shes his her their them`)
-	persons  = set(`he hes she shes his her him`)
-)
-
-// shortAnswers are words that answer a question by themselves.
-var shortAnswers = set(`yes no yeah yep nope never both neither ja nein nie doch si sí oui non jamais nunca`)
-
 // germanMonths are the months as German writes them.
 var germanMonths = set(`januar februar märz april mai juni juli august september oktober november dezember`)
 

@@ -15,8 +15,6 @@ type word struct {
 	term     uint64 // the key of its stem, 0 for a word without information
 	sentence int    // the number of its sentence in the text, from 0
 	name     bool   // it begins with a capital within a sentence, or has a digit
-	quoted   bool   // it is between quotation marks
-	pale     bool   // it says little; see the list pale
 }
 
 const (
@@ -56,7 +54,6 @@ func splitInto(buffer []word, text string) []word {
 	words := buffer[:0]
 	sentence := 0
 	length := 0 // how many words the sentence has so far
-	quoted := false
 	endSentence := func() {
 		if length > 0 {
 			sentence++
@@ -79,8 +76,6 @@ func splitInto(buffer []word, text string) []word {
 				}
 			case '?', '？', '\n', '。', '！':
 				endSentence()
-			case '"', '“', '”', '«', '»':
-				quoted = !quoted
 			}
 			i += n
 			continue
@@ -111,14 +106,14 @@ func splitInto(buffer []word, text string) []word {
 			plain:    plain(text[start:i]),
 			start:    start,
 			sentence: sentence,
-			quoted:   quoted,
 		}
 		first, _ := utf8.DecodeRuneInString(w.text)
 		w.name = digit || length > 0 && unicode.IsUpper(first)
 		if (utf8.RuneCountInString(w.plain) > 1 || digit || wide) && !stops[w.plain] {
 			stem := stem(w.plain)
-			w.term = key(stem)
-			w.pale = pale[stem]
+			if !pale[stem] {
+				w.term = key(stem)
+			}
 		}
 		words = append(words, w)
 		length++
