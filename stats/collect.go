@@ -122,13 +122,13 @@ func (c *collector) add(e *session.Event) {
 }
 
 // add adds what one event says.
-func (s *sums) add(one Sums) {
-	s.Tokens.add(one.Tokens)
-	s.Cost += one.Cost
-	s.Unpriced += one.Unpriced
-	s.Denials += one.Denials
-	s.Compactions += one.Compactions
-	s.Saved += one.Saved
+func (s *sums) add(event Sums) {
+	s.Tokens.add(event.Tokens)
+	s.Cost += event.Cost
+	s.Unpriced += event.Unpriced
+	s.Denials += event.Denials
+	s.Compactions += event.Compactions
+	s.Saved += event.Saved
 }
 
 // follow takes an event into its run, and the calls that it makes and answers.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/session"
 )
@@ -115,20 +114,14 @@ func WriteATIF(w io.Writer, x *Extract) (Omitted, error) {
 	}
 
 	var omitted Omitted
-	calls := map[*genai.FunctionCall]session.Call{}
-	used := map[*genai.FunctionResponse]bool{}
-	for _, c := range x.calls {
-		calls[c.FunctionCall] = c
-		used[c.Result] = true
-	}
+	index := x.index()
 	total := Usage{}
 	for _, en := range x.entries {
-		omitted.Parts += otherParts(en.Event)
-		omitted.Responses += unusedResponses(en.Event, used)
+		index.countOmitted(en.Event, &omitted)
 		if en.usage != nil && (x.agent == "" || en.Author == x.agent) {
 			total.add(*en.usage)
 		}
-		step, ok := x.atifStep(en, calls)
+		step, ok := x.atifStep(en, index)
 		if ok {
 			write(step)
 		}
@@ -145,7 +138,7 @@ func WriteATIF(w io.Writer, x *Extract) (Omitted, error) {
 }
 
 // atifStep returns the step that an event is, and false if it is none: only responses, say.
-func (x *Extract) atifStep(en *entry, calls map[*genai.FunctionCall]session.Call) (atifStep, bool) {
+func (x *Extract) atifStep(en *entry, index callIndex) (atifStep, bool) {
 	step := atifStep{
 		Timestamp: en.Timestamp,
 		Message:   en.Text(),
@@ -174,17 +167,13 @@ func (x *Extract) atifStep(en *entry, calls map[*genai.FunctionCall]session.Call
 	step.Source = "agent"
 	step.Model = en.ModelVersion
 	step.Reasoning = thoughtsOf(en.Event)
-	ids := uniqueIDs{taken: map[string]bool{}, next: map[string]int{}}
+	ids := newIDs("-")
 	var results []atifResult
-	for _, p := range en.Parts() {
-		c, ok := calls[p.FunctionCall]
-		if p.FunctionCall == nil || !ok {
-			continue
-		}
+	for _, c := range index.callsOf(en.Event) {
 		id := ids.of(c.ID)
 		step.ToolCalls = append(step.ToolCalls, atifCall{
 			ID:        id,
-			Name:      nameOf(c),
+			Name:      cmp.Or(c.Name, "unknown"),
 			Arguments: x.arguments(c),
 		})
 		if c.Response != nil {

@@ -83,32 +83,26 @@ func WriteChat(w io.Writer, x *Extract) (Omitted, error) {
 		d.value(chatMessage{Role: "user", Content: &summary})
 	}
 
-	// What stands with its call does not stand again in its place.
-	calls := map[*genai.FunctionCall]session.Call{}
-	used := map[*genai.FunctionResponse]bool{}
+	index := x.index()
 	callIDs := map[string]bool{} // as in the log
 	for _, c := range x.calls {
-		calls[c.FunctionCall] = c
-		used[c.Result] = true
 		callIDs[c.ID] = true
 	}
-	ids := uniqueIDs{taken: map[string]bool{}, next: map[string]int{}}
-
+	ids := newIDs("-")
 	for _, en := range x.entries {
-		omitted.Parts += otherParts(en.Event)
-		omitted.Responses += unusedResponses(en.Event, used)
-		said := en.Text()
+		index.countOmitted(en.Event, &omitted)
+		message := en.Text()
 		switch {
 		case x.agent == "" && callee(en.Branch, callIDs):
 			omitted.Events++
 			continue
 		case en.Author == session.User:
-			if said != "" {
-				d.value(chatMessage{Role: "user", Content: &said})
+			if message != "" {
+				d.value(chatMessage{Role: "user", Content: &message})
 			}
 			continue
 		case !isAgents(en.Event):
-			if said != "" {
+			if message != "" {
 				omitted.Events++
 			}
 			continue
@@ -116,18 +110,14 @@ func WriteChat(w io.Writer, x *Extract) (Omitted, error) {
 
 		// An agent's text and calls are one message, and each call's response is one after it.
 		m := chatMessage{Role: "assistant", Name: en.Author}
-		if said != "" {
-			m.Content = &said
+		if message != "" {
+			m.Content = &message
 		}
 		var responses []chatMessage
-		for _, p := range en.Parts() {
-			c, ok := calls[p.FunctionCall]
-			if p.FunctionCall == nil || !ok {
-				continue
-			}
+		for _, c := range index.callsOf(en.Event) {
 			id := ids.of(c.ID)
 			m.ToolCalls = append(m.ToolCalls, chatCall{ID: id, Type: "function", Function: chatFunction{
-				Name:      nameOf(c),
+				Name:      cmp.Or(c.Name, "unknown"),
 				Arguments: string(x.arguments(c)),
 			}})
 			response := pending
@@ -152,9 +142,13 @@ func WriteChat(w io.Writer, x *Extract) (Omitted, error) {
 
 // uniqueIDs gives each call an id that no other has.
 type uniqueIDs struct {
-	separator string // between an id and its number, "-" if empty
+	separator string // between an id and its number
 	taken     map[string]bool
 	next      map[string]int // by the id in the log, the number that is tried next
+}
+
+func newIDs(separator string) uniqueIDs {
+	return uniqueIDs{separator: separator, taken: map[string]bool{}, next: map[string]int{}}
 }
 
 // of returns the id itself, or, if it is taken or empty, with a number.
@@ -165,33 +159,55 @@ func (u *uniqueIDs) of(id string) string {
 	}
 	for unique == "" || u.taken[unique] {
 		u.next[id] = max(u.next[id]+1, 2)
-		unique = fmt.Sprintf("%s%s%d", id, cmp.Or(u.separator, "-"), u.next[id])
+		unique = fmt.Sprintf("%s%s%d", id, u.separator, u.next[id])
 	}
 	u.taken[unique] = true
 	return unique
 }
 
-// otherParts returns how many parts are neither text, call nor response.
-func otherParts(e *session.Event) int {
-	n := 0
-	for _, p := range e.Parts() {
-		if p.InlineData != nil || p.FileData != nil || p.ExecutableCode != nil ||
-			p.CodeExecutionResult != nil {
-			n++
-		}
-	}
-	return n
+// A callIndex finds the calls of an Extract. A response is written with its call, and not again where it stands in
+// the log.
+type callIndex struct {
+	calls  map[*genai.FunctionCall]session.Call
+	joined map[*genai.FunctionResponse]bool // the responses that have their call
 }
 
-// unusedResponses returns how many of an event's responses are no call's.
-func unusedResponses(e *session.Event, used map[*genai.FunctionResponse]bool) int {
-	n := 0
-	for _, r := range e.FunctionResponses() {
-		if !used[r] {
-			n++
+func (x *Extract) index() callIndex {
+	index := callIndex{
+		calls:  map[*genai.FunctionCall]session.Call{},
+		joined: map[*genai.FunctionResponse]bool{},
+	}
+	for _, c := range x.calls {
+		index.calls[c.FunctionCall] = c
+		index.joined[c.Result] = true
+	}
+	return index
+}
+
+// callsOf returns the calls that an event makes.
+func (index callIndex) callsOf(e *session.Event) []session.Call {
+	var calls []session.Call
+	for _, call := range e.FunctionCalls() {
+		if c, ok := index.calls[call]; ok {
+			calls = append(calls, c)
 		}
 	}
-	return n
+	return calls
+}
+
+// countOmitted counts the parts of an event that are neither text, call nor response, and its responses without a
+// call.
+func (index callIndex) countOmitted(e *session.Event, omitted *Omitted) {
+	for _, p := range e.Parts() {
+		if p.InlineData != nil || p.FileData != nil || p.ExecutableCode != nil || p.CodeExecutionResult != nil {
+			omitted.Parts++
+		}
+	}
+	for _, r := range e.FunctionResponses() {
+		if !index.joined[r] {
+			omitted.Responses++
+		}
+	}
 }
 
 // callee reports whether a branch is the conversation in which an agent answers a call ("agent@call"), or below

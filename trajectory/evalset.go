@@ -1,14 +1,12 @@
 package trajectory
 
 import (
-	"fmt"
 	"io"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/plughook/plughook/session"
@@ -61,7 +59,7 @@ var notInID = regexp.MustCompile(`[^a-zA-Z0-9_]`)
 func NewEvalSet(w io.Writer, id string) *EvalSet {
 	s := &EvalSet{
 		document: newDocument(w, jsontext.WithIndent(" ")),
-		ids:      uniqueIDs{separator: "_", taken: map[string]bool{}, next: map[string]int{}},
+		ids:      newIDs("_"),
 	}
 	s.document.tokens(jsontext.BeginObject)
 	s.document.member("eval_set_id", notInID.ReplaceAllString(id, "_"))
@@ -207,15 +205,9 @@ func (ex *exchange) invocation() (evalInvocation, error) {
 func (en *entry) evalContent() (raw, error) {
 	content := en.content
 	if content == nil {
-		data, err := (&session.Event{Content: en.Content}).MarshalJSON()
+		wire, err := wireOf(&session.Event{Content: en.Content})
 		if err != nil {
 			return nil, err
-		}
-		var wire struct {
-			Content raw `json:"content"`
-		}
-		if err := json.Unmarshal(data, &wire, lenient); err != nil {
-			return nil, fmt.Errorf("trajectory: %w", err)
 		}
 		content = wire.Content
 	}

@@ -165,17 +165,8 @@ func (x *Extract) reduce(e *session.Event, clean cleaner) (*entry, error) {
 	}
 
 	// In the event's own JSON, the members of objects have their original order.
-	data, err := e.MarshalJSON()
+	wire, err := wireOf(e)
 	if err != nil {
-		return nil, err
-	}
-	var wire struct {
-		Content raw `json:"content"`
-		Actions struct {
-			StateDelta raw `json:"stateDelta"`
-		} `json:"actions"`
-	}
-	if err := json.Unmarshal(data, &wire, lenient); err != nil {
 		return nil, err
 	}
 	if len(e.Actions.StateDelta) > 0 {
@@ -199,15 +190,28 @@ func (x *Extract) reduce(e *session.Event, clean cleaner) (*entry, error) {
 	return en, nil
 }
 
+// A wireEvent is what exports take from an event's own JSON.
+type wireEvent struct {
+	Content raw `json:"content"`
+	Actions struct {
+		StateDelta raw `json:"stateDelta"`
+	} `json:"actions"`
+}
+
+func wireOf(e *session.Event) (wire wireEvent, err error) {
+	data, err := e.MarshalJSON()
+	if err == nil {
+		err = json.Unmarshal(data, &wire, lenient)
+	}
+	return wire, err
+}
+
 // reducePart returns a part without its arguments and without its response. It notes the status that the response
 // gives its call.
 func (x *Extract) reducePart(p *genai.Part) *genai.Part {
 	switch {
 	case p.FunctionCall != nil:
-		return &genai.Part{FunctionCall: &genai.FunctionCall{
-			ID:   p.FunctionCall.ID,
-			Name: p.FunctionCall.Name,
-		}}
+		return &genai.Part{FunctionCall: &genai.FunctionCall{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name}}
 	case p.FunctionResponse != nil:
 		r := &genai.FunctionResponse{ID: p.FunctionResponse.ID, Name: p.FunctionResponse.Name}
 		if status := saidBy(p.FunctionResponse.Response); status != OK {
@@ -250,11 +254,7 @@ func (en *entry) values() []raw {
 
 // arguments returns the arguments of a call, "{}" if it has none.
 func (x *Extract) arguments(c session.Call) raw {
-	en := x.of[c.Event]
-	i := slices.IndexFunc(en.Content.Parts, func(p *genai.Part) bool {
-		return p.FunctionCall == c.FunctionCall
-	})
-	return object(en.values(), i)
+	return x.value(c.Event, func(p *genai.Part) bool { return p.FunctionCall == c.FunctionCall })
 }
 
 // response returns the response to a call, nil if it is open.
@@ -262,15 +262,14 @@ func (x *Extract) response(c session.Call) raw {
 	if c.Response == nil {
 		return nil
 	}
-	en := x.of[c.Response]
-	i := slices.IndexFunc(en.Content.Parts, func(p *genai.Part) bool {
-		return p.FunctionResponse == c.Result
-	})
-	return object(en.values(), i)
+	return x.value(c.Response, func(p *genai.Part) bool { return p.FunctionResponse == c.Result })
 }
 
-// object returns the value at an index, "{}" if there is no object.
-func object(values []raw, i int) raw {
+// value returns the arguments or the response of the part that is meant, "{}" if it has no object.
+func (x *Extract) value(e *session.Event, isMeant func(*genai.Part) bool) raw {
+	en := x.of[e]
+	values := en.values()
+	i := slices.IndexFunc(en.Content.Parts, isMeant)
 	if i >= len(values) || values[i].Kind() != '{' {
 		return raw("{}")
 	}

@@ -271,7 +271,7 @@ func (x *Extract) summaryText() string {
 func (x *Extract) toolCall(c session.Call) ToolCall {
 	t := ToolCall{
 		ID:        c.ID,
-		Name:      nameOf(c),
+		Name:      cmp.Or(c.Name, "unknown"),
 		Arguments: x.arguments(c),
 		Result:    x.response(c),
 		Status:    x.status(c),
@@ -284,13 +284,6 @@ func (x *Extract) toolCall(c session.Call) ToolCall {
 		t.ResultSeq = c.Response.Seq
 	}
 	return t
-}
-
-func nameOf(c session.Call) string {
-	if c.Name == "" {
-		return "unknown"
-	}
-	return c.Name
 }
 
 // StatusOf says what became of a call.
