@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/genai"
-
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/session"
@@ -55,15 +53,11 @@ func (a *answers) event(waiting []session.Call, text string) (*session.Event, er
 		return session.Call{}, exit.Usage.Errorf("no call %q waits for an answer%s", id,
 			yamlfile.Meant(id, ids))
 	}
-	decisions := map[string]session.Confirmation{}
 	for i, id := range slices.Concat(a.approve, a.decline) {
 		if _, err := find(id, true); err != nil {
 			return nil, err
 		}
-		decisions[id] = session.Confirmation{Confirmed: i < len(a.approve)}
-	}
-	if len(decisions) > 0 {
-		e.Actions.RequestedToolConfirmations = decisions
+		decide(e, id, i < len(a.approve))
 	}
 	for _, pair := range a.respond {
 		id, text, _ := strings.Cut(pair, "=")
@@ -85,13 +79,17 @@ func (a *answers) event(waiting []session.Call, text string) (*session.Event, er
 		if !ok {
 			response = map[string]any{"result": value}
 		}
-		if e.Content == nil {
-			e.Content = &genai.Content{Role: genai.RoleUser}
-		}
-		e.Content.Parts = append(e.Content.Parts,
-			session.Respond(c.FunctionCall, response).Content.Parts...)
+		attach(e, session.Respond(c.FunctionCall, response).Content.Parts)
 	}
 	return e, nil
+}
+
+// decide adds a person's yes or no to an input.
+func decide(e *session.Event, callID string, yes bool) {
+	if e.Actions.RequestedToolConfirmations == nil {
+		e.Actions.RequestedToolConfirmations = map[string]session.Confirmation{}
+	}
+	e.Actions.RequestedToolConfirmations[callID] = session.Confirmation{Confirmed: yes}
 }
 
 // jsonValue returns the JSON value that a text is, with its numbers as they are.

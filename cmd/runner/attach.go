@@ -22,13 +22,13 @@ func attachments(ctx context.Context, files []string) ([]*genai.Part, error) {
 	return parts, nil
 }
 
-// attach adds files to an input, as data in it.
-func attach(input *session.Event, files []*genai.Part) {
-	if len(files) == 0 {
+// attach adds parts to an input: files, or responses to calls.
+func attach(input *session.Event, parts []*genai.Part) {
+	if len(parts) == 0 {
 		return
 	}
 	if input.Content == nil {
 		input.Content = &genai.Content{Role: genai.RoleUser}
 	}
-	input.Content.Parts = append(input.Content.Parts, files...)
+	input.Content.Parts = append(input.Content.Parts, parts...)
 }

@@ -7,8 +7,6 @@ import (
 	"io"
 	"strings"
 
-	"google.golang.org/genai"
-
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/session"
 )
@@ -54,8 +52,7 @@ func (c *chat) settle(ctx context.Context) error {
 // answersTo asks about calls that wait, and returns the input with the answers, nil if there are none.
 // With an *errCommand as the error, the input has the answers before the command.
 func (c *chat) answersTo(ctx context.Context, calls []session.Call) (*session.Event, error) {
-	decisions := map[string]session.Confirmation{}
-	var responses []*genai.Part
+	input := &session.Event{Author: session.User}
 	var command *errCommand
 	for _, call := range calls {
 		if c.later[call.ID] {
@@ -64,24 +61,16 @@ func (c *chat) answersTo(ctx context.Context, calls []session.Call) (*session.Ev
 		var err error
 		if asks(call) {
 			var response *session.Event
-			response, err = c.askForAnswer(ctx, call)
-			if response != nil {
-				responses = append(responses, response.Content.Parts...)
-			} else if err == nil {
-				c.later[call.ID] = true
+			if response, err = c.askForAnswer(ctx, call); response != nil {
+				attach(input, response.Content.Parts)
 			}
+			c.later[call.ID] = response == nil && err == nil
 		} else {
 			answer := ""
-			answer, err = c.ask(ctx, call)
-			switch {
-			case err != nil:
-			case answer == "y":
-				decisions[call.ID] = session.Confirmation{Confirmed: true}
-			case answer == "n":
-				decisions[call.ID] = session.Confirmation{}
-			default:
-				c.later[call.ID] = true
+			if answer, err = c.ask(ctx, call); answer != "" {
+				decide(input, call.ID, answer == "y")
 			}
+			c.later[call.ID] = answer == "" && err == nil
 		}
 		if errors.As(err, &command) {
 			break
@@ -90,15 +79,8 @@ func (c *chat) answersTo(ctx context.Context, calls []session.Call) (*session.Ev
 			return nil, err
 		}
 	}
-	var input *session.Event
-	if len(decisions)+len(responses) > 0 {
-		input = &session.Event{Author: session.User}
-	}
-	if len(decisions) > 0 {
-		input.Actions.RequestedToolConfirmations = decisions
-	}
-	if len(responses) > 0 {
-		input.Content = &genai.Content{Role: genai.RoleUser, Parts: responses}
+	if input.Content == nil && input.Actions.RequestedToolConfirmations == nil {
+		input = nil
 	}
 	if command != nil {
 		return input, command

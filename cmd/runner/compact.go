@@ -40,24 +40,17 @@ and what it would leave out of the one before.`,
 		Example: `  runner compact ada --store sqlite:sessions.db --dry-run
   runner compact ada --store sqlite:sessions.db --instructions "the order numbers"`,
 		Args: cli.Args(0, 1, "one session at a time: give one id"),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			svc, c, err := p.OpenKept(ctx, false)
-			if err != nil {
-				return err
-			}
-			defer cli.CloseStore(svc, &err)
-			keys, err := p.Find(ctx, svc, args)
-			if err != nil {
-				return err
-			}
-			if dry {
-				return p.planCompaction(ctx, svc, c, keys[0], instructions)
-			}
-			if _, err := svc.Get(ctx, keys[0]); err != nil {
-				return exit.Store.As(err)
-			}
-			return p.compact(ctx, svc, c, keys[0], instructions)
+			return p.WithSession(ctx, args, func(svc session.Service, c *config.Config, key session.Key) error {
+				if dry {
+					return p.planCompaction(ctx, svc, c, key, instructions)
+				}
+				if _, err := svc.Get(ctx, key); err != nil {
+					return exit.Store.As(err)
+				}
+				return p.compact(ctx, svc, c, key, instructions)
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "say what would happen, and why or why not")
@@ -91,17 +84,19 @@ func (p *program) compact(ctx context.Context, svc session.Service, c *config.Co
 			}
 		},
 	})
-	var text string
 	switch {
 	case err != nil:
 		return err
 	case done == nil && declined == nil:
-		return exit.Denied.Errorf("nothing was compacted: a plugin kept the command from the compaction plugin (--explain shows which)")
+		return exit.Denied.Errorf("nothing was compacted: a plugin kept the command from the compaction plugin " +
+			"(--explain shows which)")
 	case p.JSONL:
 		return nil
-	case done != nil:
+	}
+	text := ""
+	if done != nil {
 		text = summarized(done)
-	default:
+	} else {
 		text = declined.ErrorMessage
 	}
 	_, err = fmt.Fprintf(p.Out, "%s: %s\n", p.Style().Bold(eventtext.Printable(key.String())),
@@ -111,16 +106,16 @@ func (p *program) compact(ctx context.Context, svc session.Service, c *config.Co
 
 // summarized says in words what a compaction has done, as its author has counted.
 func summarized(e *session.Event) string {
-	said, _ := e.CustomMetadata[compaction.Name].(map[string]any)
+	note, _ := e.CustomMetadata[compaction.Name].(map[string]any)
 	text := fmt.Sprintf("the summary at %d stands for the events up to %d", e.Seq,
 		e.Actions.Compaction.Through)
 	if n := len(e.Actions.Compaction.Keep); n > 0 {
 		text += fmt.Sprintf(", except %s (%s)", phrase.Count(n, "kept event"),
 			phrase.Ranges(e.Actions.Compaction.Keep))
 	}
-	if said != nil {
-		text += fmt.Sprintf(": %v covered, %v tokens to %v, by %v", said["events"], said["before"],
-			said["after"], said["by"])
+	if note != nil {
+		text += fmt.Sprintf(": %v covered, %v tokens to %v, by %v", note["events"], note["before"],
+			note["after"], note["by"])
 	}
 	return text
 }

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/cmd/runner/internal/playback"
@@ -14,7 +15,6 @@ import (
 	"github.com/plughook/plughook/plugins/compaction"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/memory"
-	"github.com/plughook/plughook/yamlfile"
 )
 
 // views is what replay --views prints: the text of prompts, as compaction leaves them.
@@ -37,8 +37,7 @@ type view struct {
 func (p *program) views(ctx context.Context, files []string, v views, bounded bool) error {
 	switch {
 	case v.which != "last" && v.which != "calls":
-		return exit.Usage.Errorf("--views %q: it is last or calls%s", v.which,
-			yamlfile.Guess(v.which, []string{"last", "calls"}))
+		return cli.CheckChoice("views", v.which, "last", "calls")
 	case bounded && v.budget < 64:
 		return exit.Usage.Errorf("--budget %d: at least 64 tokens are needed", v.budget)
 	}

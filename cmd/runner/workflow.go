@@ -2,17 +2,14 @@ package main
 
 import (
 	"context"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/plughook/plughook/agent/workflow"
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/config"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/yamlfile"
 )
 
 func (p *program) workflowCommand() *cobra.Command {
@@ -37,13 +34,8 @@ workflow.PictureOf.`,
 }
 
 func (p *program) drawWorkflow(ctx context.Context, format string) error {
-	formats := map[string]func(*workflow.Picture, io.Writer, *session.WorkflowRun) error{
-		"mermaid": (*workflow.Picture).Mermaid,
-		"dot":     (*workflow.Picture).DOT,
-	}
-	draw, ok := formats[format]
-	if !ok {
-		return exit.Usage.Errorf("--format %q: it is mermaid or dot%s", format, yamlfile.Guess(format, []string{"mermaid", "dot"}))
+	if err := cli.CheckChoice("format", format, "mermaid", "dot"); err != nil {
+		return err
 	}
 	c, err := p.NeedConfig(ctx)
 	if err != nil {
@@ -59,28 +51,29 @@ func (p *program) drawWorkflow(ctx context.Context, format string) error {
 			return err
 		}
 	}
-	return draw(g, p.Out, run)
+	if format == "dot" {
+		return g.DOT(p.Out, run)
+	}
+	return g.Mermaid(p.Out, run)
 }
 
 // latestRun returns the session's latest run of a workflow, nil if there is none.
 func (p *program) latestRun(ctx context.Context, c *config.Config, name string) (run *session.WorkflowRun, err error) {
-	sessions, _, err := p.OpenKept(ctx, false)
-	if err != nil {
-		return nil, err
-	}
-	defer cli.CloseStore(sessions, &err)
-	s := &setup{sessions: sessions, key: p.Key(c)}
-	if _, err := sessions.Get(ctx, s.key); err != nil {
-		return nil, exit.Store.As(err)
-	}
-	live, err := s.live(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, w := range session.NewWorkflowRuns(live).Workflows() {
-		if strings.HasPrefix(w.Path, name+"@") {
-			run = w
+	err = p.WithStore(ctx, false, func(sessions session.Service, _ *config.Config) error {
+		key := p.Key(c)
+		if _, err := sessions.Get(ctx, key); err != nil {
+			return exit.Store.As(err)
 		}
-	}
-	return run, nil
+		live, err := session.ReadAll(ctx, sessions, key, session.Selection{Live: true})
+		if err != nil {
+			return exit.Store.As(err)
+		}
+		for _, w := range session.NewWorkflowRuns(live).Workflows() {
+			if strings.HasPrefix(w.Path, name+"@") {
+				run = w
+			}
+		}
+		return nil
+	})
+	return run, err
 }

@@ -29,7 +29,6 @@ import (
 	"github.com/plughook/plughook/internal/input"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/yamlfile"
 )
 
 // MaxMessage is how many bytes a message, or a line of a chat, may have: what is typed may never
@@ -130,8 +129,7 @@ func (p *Program) setLog() error {
 	case "json":
 		p.Log = slog.New(slog.NewJSONHandler(escape.Writer(p.Err), options))
 	default:
-		return fmt.Errorf("--log-format %q: it is text or json%s", p.LogFormat,
-			yamlfile.Guess(p.LogFormat, []string{"text", "json"}))
+		return CheckChoice("log-format", p.LogFormat, "text", "json")
 	}
 	slog.SetDefault(p.Log) // libraries that log on their own do so here
 	return nil

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,11 +29,7 @@ func (p *Program) OpenKept(ctx context.Context,
 	if err != nil {
 		return nil, nil, err
 	}
-	where := p.StoreName
-	if where == "" {
-		where = c.Store()
-	}
-	if where == "memory" || where == "memory:" {
+	if where := cmp.Or(p.StoreName, c.Store()); where == "memory" || where == "memory:" {
 		return nil, nil, exit.Usage.Errorf("no store is set, so no session was kept; name one with --store sqlite:FILE or --store postgres://…")
 	}
 	svc, err := c.OpenStore(ctx, config.Options{Store: p.StoreName}, create)
@@ -48,6 +45,36 @@ func CloseStore(svc session.Service, err *error) {
 	if *err == nil {
 		*err = exit.Store.As(e)
 	}
+}
+
+// WithStore opens the store as OpenKept does, calls do, and closes the store.
+func (p *Program) WithStore(ctx context.Context, create bool,
+	do func(session.Service, *config.Config) error) (err error) {
+	svc, c, err := p.OpenKept(ctx, create)
+	if err != nil {
+		return err
+	}
+	defer CloseStore(svc, &err)
+	return do(svc, c)
+}
+
+// WithSession is WithStore for a command that works on one session: that of its argument or of --session.
+func (p *Program) WithSession(ctx context.Context, args []string,
+	do func(svc session.Service, c *config.Config, key session.Key) error) error {
+	return p.WithStore(ctx, false, func(svc session.Service, c *config.Config) error {
+		keys, err := p.Find(ctx, svc, args)
+		if err != nil {
+			return err
+		}
+		return do(svc, c, keys[0])
+	})
+}
+
+// A KeyLine is a session's key in the output for programs.
+type KeyLine struct {
+	App  string `json:"appName"`
+	User string `json:"userId"`
+	ID   string `json:"id"`
 }
 
 // Selects reports whether --app, --user and --session leave a session in.

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -55,6 +56,27 @@ func Args(least, most int, want string) cobra.PositionalArgs {
 		}
 		return exit.Usage.Errorf("%s (usage: %s)", want, cmd.UseLine())
 	}
+}
+
+// Choice defines a flag whose value is one of a list. A shell completes it; CheckChoice checks it.
+func Choice(cmd *cobra.Command, value *string, name, standard, usage string, values []string) {
+	cmd.Flags().StringVar(value, name, standard, usage+strings.Join(values, ", "))
+	complete := cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+	if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
+		panic(err) // the flag was defined above
+	}
+}
+
+// CheckChoice returns an error if a flag has none of the values that it may have.
+func CheckChoice(flag, value string, values ...string) error {
+	if slices.Contains(values, value) {
+		return nil
+	}
+	list := "one of " + strings.Join(values, ", ")
+	if len(values) == 2 {
+		list = values[0] + " or " + values[1]
+	}
+	return exit.Usage.Errorf("--%s %q: it is %s%s", flag, value, list, yamlfile.Guess(value, values))
 }
 
 // name is what a command is called, without the program's name.

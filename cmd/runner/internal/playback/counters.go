@@ -178,9 +178,7 @@ func (c *Counters) sum(name string) (sum pluginCounters) {
 // line returns the session's line for --jsonl.
 func (s *Session) line() any {
 	return struct {
-		App         string                     `json:"appName"`
-		User        string                     `json:"userId"`
-		ID          string                     `json:"id"`
+		cli.KeyLine
 		Invocations int                        `json:"invocations"`
 		Events      int                        `json:"events"`
 		Denied      int                        `json:"denied"`
@@ -188,9 +186,7 @@ func (s *Session) line() any {
 		Seconds     float64                    `json:"seconds"`
 		Plugins     map[string]*pluginCounters `json:"plugins,omitempty"`
 	}{
-		App:         s.Key.App,
-		User:        s.Key.User,
-		ID:          s.Key.ID,
+		KeyLine:     cli.KeyLine(s.Key),
 		Invocations: s.invocations,
 		Events:      s.events,
 		Denied:      s.denied,

@@ -17,9 +17,9 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/cmd/runner/internal/terminal"
+	"github.com/plughook/plughook/config"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/trajectory"
-	"github.com/plughook/plughook/yamlfile"
 )
 
 // What sessions are written as.
@@ -93,23 +93,20 @@ is written as it is.
   runner session export --since 30d --denied --store sqlite:sessions.db --format trajectory
   runner session export ada --store sqlite:sessions.db --format evalset --file ada.evalset.json`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := x.check(cmd, args); err != nil {
 				return exit.Usage.As(err)
 			}
-			svc, _, err := p.OpenKept(cmd.Context(), false)
-			if err != nil {
-				return err
-			}
-			defer cli.CloseStore(svc, &err)
-			return x.run(cmd.Context(), svc, args)
+			return p.WithStore(cmd.Context(), false, func(svc session.Service, _ *config.Config) error {
+				return x.run(cmd.Context(), svc, args)
+			})
 		},
 	}
 	x.query = queryFlags(cmd, session.Stored)
 	f := cmd.Flags()
 	f.BoolVar(&x.all, "all", false, "every session")
-	f.StringVar(&x.format, "format", asSession, strings.Join(exportForms, ", "))
-	f.StringVar(&x.view, "view", "", strings.Join(exportViews, ", "))
+	cli.Choice(cmd, &x.format, "format", asSession, "", exportForms)
+	cli.Choice(cmd, &x.view, "view", "", "", exportViews)
 	f.StringVar(&x.agent, "agent", "", "only what the agent of this name did")
 	f.BoolVar(&x.eachAgent, "each-agent", false, "write each agent on its own")
 	f.StringSliceVar(&x.redact, "redact", nil, "redact the values of these `keys`, in place of the usual")
@@ -117,12 +114,6 @@ is written as it is.
 	f.IntVar(&x.maxString, "max-string", trajectory.DefaultMaxString,
 		"cut texts in values to so many characters; -1 cuts none")
 	f.StringVar(&x.file, "file", "", "write to this `file`; it is replaced once all is written")
-	for flag, values := range map[string][]string{"format": exportForms, "view": exportViews} {
-		complete := cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
-		if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
-			panic(err) // the flag was defined above
-		}
-	}
 	return cmd
 }
 
@@ -135,11 +126,9 @@ func (x *export) check(cmd *cobra.Command, args []string) error {
 	case x.query.given(cmd) && len(args) > 0:
 		return errors.New("flags that choose sessions and ids exclude each other")
 	case !slices.Contains(exportForms, x.format):
-		return exit.Usage.Errorf("--format %q: it is one of %s%s", x.format,
-			strings.Join(exportForms, ", "), yamlfile.Guess(x.format, exportForms))
+		return cli.CheckChoice("format", x.format, exportForms...)
 	case x.view != "" && !slices.Contains(exportViews, x.view):
-		return exit.Usage.Errorf("--view %q: it is one of %s%s", x.view,
-			strings.Join(exportViews, ", "), yamlfile.Guess(x.view, exportViews))
+		return cli.CheckChoice("view", x.view, exportViews...)
 	case x.agent != "" && x.eachAgent:
 		return errors.New("--agent and --each-agent exclude each other")
 	case given("redact") && x.noRedact:

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -35,7 +34,7 @@ It shows what it would delete and asks. Where nobody can be asked it needs --yes
 deletes nothing. A deletion that was cut short can be made again.`,
 		Example: `  runner session forget --user ada --dry-run
   runner session forget --older-than 90d --app weather --yes`,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			switch {
 			case p.Session != "":
@@ -45,48 +44,34 @@ deletes nothing. A deletion that was cut short can be made again.`,
 			case p.User != "" && olderThan != "":
 				return exit.Usage.Errorf("--user and --older-than exclude each other")
 			}
-			var age time.Duration
-			if olderThan != "" {
-				if age, err = parseAge(olderThan); err != nil {
-					return err
-				}
+			age, err := ageOf(olderThan)
+			if olderThan != "" && err != nil {
+				return exit.Usage.Errorf("--older-than: %q is no age, such as 90d or 12h", olderThan)
 			}
-			svc, c, err := p.OpenKept(ctx, false)
-			if err != nil {
-				return err
-			}
-			defer cli.CloseStore(svc, &err)
-			files, closeFiles, err := c.OpenArtifacts()
-			if err != nil {
-				return exit.OfConfig(err)
-			}
-			defer func() { err = errors.Join(err, closeFiles()) }()
-			f := &forgetting{
-				commands: p,
-				store:    retention.Store{Sessions: svc, Artifacts: files},
-				since:    time.Now().Add(-age),
-			}
+			return p.withArtifacts(ctx, func(store retention.Store, c *config.Config) error {
+				f := &forgetting{commands: p, store: store, since: time.Now().Add(-age)}
 
-			// Look first at what there is.
-			plan, err := f.forget(ctx, c, true)
-			if err != nil {
-				return exit.Store.As(err)
-			}
-			if dryRun {
-				return f.show(plan)
-			}
-			if nothing(plan) {
-				p.Note("there is nothing to delete")
-				return nil
-			}
-			if !yes {
-				if err := p.Confirm(ctx, "delete "+says(plan)+"?", "nothing was deleted"); err != nil {
-					return err
+				// Look first at what there is.
+				plan, err := f.forget(ctx, c, true)
+				if err != nil {
+					return exit.Store.As(err)
 				}
-			}
-			done, err := f.forget(ctx, c, false)
-			p.Note("deleted %s", says(done))
-			return exit.Store.As(err)
+				if dryRun {
+					return f.show(plan)
+				}
+				if len(plan.Sessions)+plan.Artifacts+len(plan.State) == 0 {
+					p.Note("there is nothing to delete")
+					return nil
+				}
+				if !yes {
+					if err := p.Confirm(ctx, "delete "+inWords(plan)+"?", "nothing was deleted"); err != nil {
+						return err
+					}
+				}
+				done, err := f.forget(ctx, c, false)
+				p.Note("deleted %s", inWords(done))
+				return exit.Store.As(err)
+			})
 		},
 	}
 	f := cmd.Flags()
@@ -95,15 +80,6 @@ deletes nothing. A deletion that was cut short can be made again.`,
 	f.BoolVar(&dryRun, "dry-run", false, "show what would be deleted, and delete nothing")
 	f.BoolVar(&yes, "yes", false, "do not ask")
 	return cmd
-}
-
-// parseAge reads the age that --older-than has.
-func parseAge(text string) (time.Duration, error) {
-	age, err := ageOf(text)
-	if err != nil {
-		return 0, exit.Usage.Errorf("--older-than: %q is no age, such as 90d or 12h", text)
-	}
-	return age, nil
 }
 
 // forgetting deletes what the flags say.
@@ -123,12 +99,12 @@ func (f *forgetting) forget(ctx context.Context, c *config.Config, dryRun bool) 
 	apps, err := f.apps(ctx, c)
 	all := &retention.Report{}
 	for _, app := range apps {
-		var one *retention.Report
-		one, err = store.User(ctx, app, f.User)
-		if one != nil {
-			all.Sessions = append(all.Sessions, one.Sessions...)
-			all.Artifacts += one.Artifacts
-			all.State = append(all.State, one.State...)
+		var report *retention.Report
+		report, err = store.User(ctx, app, f.User)
+		if report != nil {
+			all.Sessions = append(all.Sessions, report.Sessions...)
+			all.Artifacts += report.Artifacts
+			all.State = append(all.State, report.State...)
 		}
 		if err != nil {
 			break
@@ -158,38 +134,29 @@ func (f *forgetting) apps(ctx context.Context, c *config.Config) ([]string, erro
 // show prints what would be deleted.
 func (f *forgetting) show(plan *retention.Report) error {
 	if f.JSONL {
-		type key struct {
-			App  string `json:"appName"`
-			User string `json:"userId"`
-			ID   string `json:"id"`
+		sessions := []cli.KeyLine{}
+		for _, key := range plan.Sessions {
+			sessions = append(sessions, cli.KeyLine(key))
 		}
-		line := struct {
-			Sessions  []key    `json:"sessions"`
-			Artifacts int      `json:"artifacts"`
-			State     []string `json:"state"`
+		return f.WriteJSON(struct {
+			Sessions  []cli.KeyLine `json:"sessions"`
+			Artifacts int           `json:"artifacts"`
+			State     []string      `json:"state"`
 		}{
-			Sessions:  []key{},
+			Sessions:  sessions,
 			Artifacts: plan.Artifacts,
 			State:     append([]string{}, plan.State...),
-		}
-		for _, k := range plan.Sessions {
-			line.Sessions = append(line.Sessions, key{App: k.App, User: k.User, ID: k.ID})
-		}
-		return f.WriteJSON(line)
+		})
 	}
 	for _, key := range plan.Sessions {
 		fmt.Fprintln(f.Out, eventtext.Printable(key.String()))
 	}
-	f.Note("would delete %s", says(plan))
+	f.Note("would delete %s", inWords(plan))
 	return nil
 }
 
-// says says in words what a report has.
-func says(r *retention.Report) string {
+// inWords returns what a report counts: "2 sessions, 1 artifact, 3 keys of state".
+func inWords(r *retention.Report) string {
 	return fmt.Sprintf("%s, %s, %s of state", phrase.Count(len(r.Sessions), "session"),
 		phrase.Count(r.Artifacts, "artifact"), phrase.Count(len(r.State), "key"))
-}
-
-func nothing(r *retention.Report) bool {
-	return len(r.Sessions) == 0 && r.Artifacts == 0 && len(r.State) == 0
 }

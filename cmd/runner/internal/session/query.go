@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,10 +14,10 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/cmd/runner/internal/phrase"
+	"github.com/plughook/plughook/config"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/internal/words"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/yamlfile"
 )
 
 // orders are the values of --sort.
@@ -54,11 +55,7 @@ func queryFlags(cmd *cobra.Command, order session.Order) *query {
 	f.BoolVar(&q.Waiting, "waiting", false, "only with a call that waits for an answer")
 	f.StringVar(&q.Match, "match", "", "only with an event that has all words of this `text`")
 	f.IntVar(&q.Limit, "limit", 0, "at most `n` sessions")
-	f.StringVar(&q.order, "sort", string(order), strings.Join(orders, ", "))
-	complete := cobra.FixedCompletions(orders, cobra.ShellCompDirectiveNoFileComp)
-	if err := cmd.RegisterFlagCompletionFunc("sort", complete); err != nil {
-		panic(err) // the flag was defined above
-	}
+	cli.Choice(cmd, &q.order, "sort", string(order), "", orders)
 	return q
 }
 
@@ -89,12 +86,7 @@ func (q *query) read(cmd *cobra.Command) (err error) {
 		return exit.Usage.Errorf("--limit is at least 1")
 	}
 	if err := q.Check(); err != nil {
-		for _, order := range orders {
-			if q.order == order {
-				return exit.Usage.As(err)
-			}
-		}
-		return exit.Usage.Errorf("--sort %q: it is one of %s%s", q.order, strings.Join(orders, ", "), yamlfile.Guess(q.order, orders))
+		return exit.Usage.As(cmp.Or(cli.CheckChoice("sort", q.order, orders...), err))
 	}
 	return nil
 }
@@ -119,8 +111,8 @@ func timeOf(flag, text string, now time.Time, zone *time.Location, daysLater int
 	if day, err := time.ParseInLocation(time.DateOnly, text, zone); err == nil {
 		return day.AddDate(0, 0, daysLater), nil
 	}
-	if at, err := time.Parse(time.RFC3339, text); err == nil {
-		return at, nil
+	if moment, err := time.Parse(time.RFC3339, text); err == nil {
+		return moment, nil
 	}
 	if age, err := ageOf(text); err == nil {
 		return now.Add(-age), nil
@@ -220,28 +212,28 @@ func excerpt(text, match string) string {
 	if len(runes) <= excerptRunes {
 		return string(runes)
 	}
-	want := words.Wanted(match)
-	best := 0
+	wanted := words.Wanted(match)
+	start := 0
 	most := 0
-	for at := 0; at < len(runes) && most < len(want); at += excerptRunes / 2 {
+	for from := 0; from < len(runes); from += excerptRunes / 2 {
 		has := map[string]struct{}{}
-		words.Add(has, string(runes[at:min(len(runes), at+excerptRunes)]))
-		n := 0
-		for _, word := range want {
+		words.Add(has, string(runes[from:min(len(runes), from+excerptRunes)]))
+		found := 0
+		for _, word := range wanted {
 			if _, ok := has[word]; ok {
-				n++
+				found++
 			}
 		}
-		if n > most {
-			most = n
-			best = at
+		if found > most {
+			most = found
+			start = from
 		}
 	}
-	part := string(runes[best:min(len(runes), best+excerptRunes)])
-	if best > 0 {
+	part := string(runes[start:min(len(runes), start+excerptRunes)])
+	if start > 0 {
 		part = "…" + part
 	}
-	if best+excerptRunes < len(runes) {
+	if start+excerptRunes < len(runes) {
 		part += "…"
 	}
 	return part
@@ -261,25 +253,22 @@ date from then on. If this is ended early, the next call goes on. The index is m
 are stored: what a policy took out is not in it. It goes with the session when that is deleted.
 --remove removes the index.`,
 		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			svc, _, err := p.OpenKept(ctx, false)
-			if err != nil {
-				return err
-			}
-			defer cli.CloseStore(svc, &err)
-			store, can := svc.(session.Indexer)
-			if !can {
-				return exit.Usage.Errorf("this store keeps no index")
-			}
-			if remove {
-				if err := store.DropIndex(ctx); err != nil {
-					return exit.Store.As(err)
+			return p.WithStore(ctx, false, func(svc session.Service, _ *config.Config) error {
+				store, can := svc.(session.Indexer)
+				if !can {
+					return exit.Usage.Errorf("this store keeps no index")
 				}
-				p.Note("the store has no index")
-				return nil
-			}
-			return p.index(ctx, store)
+				if remove {
+					if err := store.DropIndex(ctx); err != nil {
+						return exit.Store.As(err)
+					}
+					p.Note("the store has no index")
+					return nil
+				}
+				return p.index(ctx, store)
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&remove, "remove", false, "remove the index")

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -45,35 +44,24 @@ run are printed, with --dry-run what would be.`,
   runner session rewind ada --store sqlite:sessions.db --to 12
   runner session rewind ada --store sqlite:sessions.db --undo`,
 		Args: cli.Args(0, 1, oneID),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			command, err := f.command(cmd)
 			if err != nil {
 				return err
 			}
-			svc, c, err := p.OpenKept(cmd.Context(), false)
-			if err != nil {
-				return err
-			}
-			defer cli.CloseStore(svc, &err)
-			keys, err := p.Find(cmd.Context(), svc, args)
-			if err != nil {
-				return err
-			}
-			plan, err := planOf(cmd.Context(), svc, keys[0], command)
-			switch {
-			case err != nil: // nothing of it goes into the log
-				return err
-			case !dry:
-				return p.rewind(cmd.Context(), &cli.Command{
-					Sessions: svc,
-					Config:   c,
-					Key:      keys[0],
-					Command:  command,
-				}, plan)
-			case p.JSONL:
-				return p.WriteJSON(plan)
-			}
-			return p.showPlan(keys[0], plan, false)
+			ctx := cmd.Context()
+			return p.WithSession(ctx, args, func(svc session.Service, c *config.Config, key session.Key) error {
+				plan, err := planOf(ctx, svc, key, command)
+				switch {
+				case err != nil: // a command that cannot be carried out does not go into the log
+					return err
+				case !dry:
+					return p.rewind(ctx, &cli.Command{Sessions: svc, Config: c, Key: key, Command: command}, plan)
+				case p.JSONL:
+					return p.WriteJSON(plan)
+				}
+				return p.showPlan(key, plan, false)
+			})
 		},
 	}
 	cmd.Flags().Int64Var(&f.to, "to", 0, "the position of the last event that counts, 0 for none")
@@ -134,12 +122,13 @@ func (p *commands) rewind(ctx context.Context, c *cli.Command, plan *rewind.Plan
 		if configured {
 			return plugins, nil
 		}
-		// Last, for others decide who may rewind; but before budgets, which do not let it give back what was used.
-		at := slices.IndexFunc(c.Config.Plugins(), func(p config.Plugin) bool { return p.Kind == "budget" })
-		if at < 0 || at > len(plugins) {
-			at = len(plugins)
+		// The rewind plugin comes last, so that the others can deny the command. Only budgets come after it: they
+		// see the rewind, and keep counting what was used before it.
+		index := slices.IndexFunc(c.Config.Plugins(), func(p config.Plugin) bool { return p.Kind == "budget" })
+		if index < 0 || index > len(plugins) {
+			index = len(plugins)
 		}
-		return slices.Insert(plugins, at, rewind.New(c.Sessions)), nil
+		return slices.Insert(plugins, index, rewind.New(c.Sessions)), nil
 	}
 	c.Note = func(e *session.Event) {
 		switch {

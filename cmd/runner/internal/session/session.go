@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
+	"github.com/plughook/plughook/config"
 	"github.com/plughook/plughook/session"
 )
 
@@ -60,20 +61,17 @@ says. With --jsonl it is in "hit"; "live" says whether it is in the session's li
   runner session list --store sqlite:desk.db --match "refund Paris" --limit 20
   runner session list --store sqlite:desk.db --tool book_table --error --jsonl`,
 		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := q.read(cmd); err != nil {
 				return err
 			}
-			svc, _, err := p.OpenKept(cmd.Context(), false)
-			if err != nil {
-				return err
-			}
-			defer cli.CloseStore(svc, &err)
-			list, err := p.search(cmd.Context(), svc, q)
-			if err != nil {
-				return err
-			}
-			return p.writeList(list, q.Match)
+			return p.WithStore(cmd.Context(), false, func(svc session.Service, _ *config.Config) error {
+				list, err := p.search(cmd.Context(), svc, q)
+				if err != nil {
+					return err
+				}
+				return p.writeList(list, q.Match)
+			})
 		},
 	}
 	q = queryFlags(cmd, session.Newest)
@@ -84,9 +82,9 @@ says. With --jsonl it is in "hit"; "live" says whether it is in the session's li
 func (p *commands) writeList(list []*session.Hit, match string) error {
 	if p.JSONL {
 		for _, hit := range list {
-			one := lineOf(hit.Session)
-			one.Hit = hitOf(hit, match)
-			if err := p.WriteJSON(one); err != nil {
+			line := lineOf(hit.Session)
+			line.Hit = hitOf(hit, match)
+			if err := p.WriteJSON(line); err != nil {
 				return err
 			}
 		}
@@ -121,9 +119,7 @@ func (p *commands) writeList(list []*session.Hit, match string) error {
 
 // line is a session in the output for programs.
 type line struct {
-	App     string    `json:"appName"`
-	User    string    `json:"userId"`
-	ID      string    `json:"id"`
+	cli.KeyLine
 	Events  int64     `json:"events"`
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
@@ -132,9 +128,7 @@ type line struct {
 
 func lineOf(s *session.Session) line {
 	return line{
-		App:     s.App,
-		User:    s.User,
-		ID:      s.ID,
+		KeyLine: cli.KeyLine(s.Key),
 		Events:  s.Position,
 		Created: s.Created.UTC(),
 		Updated: s.Updated.UTC(),

@@ -13,6 +13,7 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/cmd/runner/internal/terminal"
+	"github.com/plughook/plughook/config"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/session"
 )
@@ -32,18 +33,11 @@ With --jsonl each line has an event as it is stored, in "event", and beside it "
 that voided it; a rewind in force has none of these. A summary has "standsFor" too: how many
 events it stands for, the first and the last, and the tokens before and after.`,
 		Args: cli.Args(0, 1, oneID),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			ctx := cmd.Context()
-			svc, _, err := p.OpenKept(ctx, false)
-			if err != nil {
-				return err
-			}
-			defer cli.CloseStore(svc, &err)
-			keys, err := p.Find(ctx, svc, args)
-			if err != nil {
-				return err
-			}
-			return exit.Store.As(Show(ctx, p.Program, svc, keys[0], all))
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.WithSession(cmd.Context(), args,
+				func(svc session.Service, _ *config.Config, key session.Key) error {
+					return exit.Store.As(Show(cmd.Context(), p.Program, svc, key, all))
+				})
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "the whole log, not only what counts")

@@ -14,11 +14,11 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/cmd/runner/internal/phrase"
+	"github.com/plughook/plughook/config"
 	"github.com/plughook/plughook/internal/input"
 	"github.com/plughook/plughook/prices"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/stats"
-	"github.com/plughook/plughook/yamlfile"
 )
 
 // statistics are what the flags of session stats say.
@@ -55,7 +55,7 @@ The cost comes from the prices that Plughook knows, with those of the configurat
 		Example: `  runner session stats --store sqlite:sessions.db
   runner session stats --store sqlite:sessions.db --by model --since 30d
   runner session stats --store sqlite:sessions.db --by day --csv > days.csv`,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			if err := notEmpty(cmd, "by", "since", "until", "prices"); err != nil {
 				return err
@@ -64,40 +64,33 @@ The cost comes from the prices that Plughook knows, with those of the configurat
 			if err != nil {
 				return exit.Usage.As(err)
 			}
-			svc, c, err := p.OpenKept(ctx, false)
-			if err != nil {
-				return err
-			}
-			defer cli.CloseStore(svc, &err)
-			o.Prices, err = x.table(ctx, c.Prices())
-			if err != nil {
-				return exit.Usage.As(err)
-			}
-			report, err := x.read(ctx, svc, o)
-			if err != nil {
-				return exit.Store.As(err)
-			}
-			return x.print(report, o)
+			return p.WithStore(ctx, false, func(svc session.Service, c *config.Config) error {
+				o.Prices, err = x.table(ctx, c.Prices())
+				if err != nil {
+					return exit.Usage.As(err)
+				}
+				report, err := x.read(ctx, svc, o)
+				if err != nil {
+					return exit.Store.As(err)
+				}
+				return x.print(report, o)
+			})
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&x.by, "by", "", "group by "+strings.Join(bys, ", "))
+	cli.Choice(cmd, &x.by, "by", "", "group by ", bys)
 	f.BoolVar(&x.csv, "csv", false, "write comma-separated values")
 	f.StringVar(&x.since, "since", "", "only what happened at this `TIME` or later: 2026-01-31, 2026-01-31T12:00:00Z, or an age such as 30d or 12h")
 	f.StringVar(&x.until, "until", "", "only what happened before this `TIME`; a day is included")
 	f.StringVar(&x.zone, "zone", "UTC", "the zone of days, such as Europe/Berlin")
 	f.StringVar(&x.prices, "prices", "", "`file` with your own prices, as prices: of a configuration has them")
-	complete := cobra.FixedCompletions(bys, cobra.ShellCompDirectiveNoFileComp)
-	if err := cmd.RegisterFlagCompletionFunc("by", complete); err != nil {
-		panic(err) // the flag was defined above
-	}
 	return cmd
 }
 
 // options returns what the flags ask for, without the prices.
 func (x *statistics) options(bys []string) (o stats.Options, err error) {
 	if x.by != "" && !slices.Contains(bys, x.by) {
-		return o, exit.Usage.Errorf("--by %q: it is one of %s%s", x.by, strings.Join(bys, ", "), yamlfile.Guess(x.by, bys))
+		return o, cli.CheckChoice("by", x.by, bys...)
 	}
 	if x.csv && x.JSONL {
 		return o, exit.Usage.Errorf("--csv and --jsonl exclude each other")

@@ -18,84 +18,72 @@ import (
 	"github.com/plughook/plughook/stats"
 )
 
-// A number is one that a report has for each group.
+// A number is one of those that a report has for each group.
 type number struct {
 	csv    string // its name among comma-separated values
-	header string // its name in a table, "" if it is in none
-	of     func(s *stats.Sums) float64
-	text   func(s *stats.Sums) string // in a table; if it is nil, of is a whole number
+	header string // its name in a table, "" if tables do not have it
+	value  float64
+	text   string // its value in a table
 }
 
-// numbers returns all numbers in their order. Some are of tools, and of nothing else.
-func numbers(by stats.By) []number {
-	seconds := func(of func(s *stats.Sums) time.Duration) func(*stats.Sums) float64 {
-		return func(s *stats.Sums) float64 { return of(s).Seconds() }
+// numbersOf returns all numbers of a group, in their order. Tables by tool have other columns than the rest: what
+// became of the calls and how long they took, in place of how long the runs took.
+func numbersOf(s *stats.Sums, by stats.By) []number {
+	count := func(csv, header string, n int64) number {
+		return number{csv: csv, header: header, value: float64(n), text: strconv.FormatInt(n, 10)}
 	}
-	short := func(of func(s *stats.Sums) time.Duration, count func(s *stats.Sums) int64) func(*stats.Sums) string {
-		return func(s *stats.Sums) string {
-			if count(s) == 0 {
-				return "-"
-			}
-			return shortly(of(s))
+	duration := func(csv, header string, d time.Duration) number {
+		return number{csv: csv, header: header, value: d.Seconds(), text: shortly(d)}
+	}
+	percentile := func(n number, values int64) number {
+		if values == 0 {
+			n.text = "-"
 		}
+		return n
 	}
-	ofRuns := func(of func(s *stats.Sums) int64) func(*stats.Sums) string {
-		return func(s *stats.Sums) string {
-			if s.RunTokens.Count == 0 {
-				return "-"
-			}
-			return strconv.FormatInt(of(s), 10)
-		}
-	}
-	timed := func(s *stats.Sums) int64 { return s.RunTime.Count }
-	called := func(s *stats.Sums) int64 { return s.CallTime.Count }
-	time50 := func(s *stats.Sums) time.Duration { return s.RunTime.P50 }
-	time95 := func(s *stats.Sums) time.Duration { return s.RunTime.P95 }
-	call50 := func(s *stats.Sums) time.Duration { return s.CallTime.P50 }
-	call95 := func(s *stats.Sums) time.Duration { return s.CallTime.P95 }
 	ofTool := func(header string) string {
 		if by == stats.Tool {
 			return header
 		}
-		return "" // other tables have the sums of calls, and the times of runs
+		return ""
 	}
+	runs, tokens, calls := s.RunTime.Count, s.RunTokens.Count, s.CallTime.Count
 	return []number{
-		{csv: "runs", header: "RUNS", of: func(s *stats.Sums) float64 { return float64(s.Runs) }},
-		{csv: "prompt_tokens", header: "PROMPT", of: func(s *stats.Sums) float64 { return float64(s.Tokens.Prompt) }},
-		{csv: "cached_tokens", header: "CACHED", of: func(s *stats.Sums) float64 { return float64(s.Tokens.Cached) }},
-		{csv: "output_tokens", header: "OUTPUT", of: func(s *stats.Sums) float64 { return float64(s.Tokens.Output) }},
-		{csv: "reasoning_tokens", header: "REASONING", of: func(s *stats.Sums) float64 { return float64(s.Tokens.Reasoning) }},
-		{csv: "cost", header: "COST", of: func(s *stats.Sums) float64 { return s.Cost }, text: costText},
-		{csv: "unpriced_tokens", of: func(s *stats.Sums) float64 { return float64(s.Unpriced) }},
-		{csv: "calls", header: "CALLS", of: func(s *stats.Sums) float64 { return float64(s.Calls.Made) }},
-		{csv: "calls_ok", of: func(s *stats.Sums) float64 { return float64(s.Calls.OK) }},
-		{csv: "calls_failed", header: "FAILED", of: func(s *stats.Sums) float64 { return float64(s.Calls.Failed) }},
-		{csv: "calls_denied", header: ofTool("DENIED"), of: func(s *stats.Sums) float64 { return float64(s.Calls.Denied) }},
-		{csv: "calls_declined", header: ofTool("DECLINED"), of: func(s *stats.Sums) float64 { return float64(s.Calls.Declined) }},
-		{csv: "calls_interrupted", header: ofTool("INTERRUPTED"), of: func(s *stats.Sums) float64 { return float64(s.Calls.Interrupted) }},
-		{csv: "calls_waiting", header: ofTool("WAITING"), of: func(s *stats.Sums) float64 { return float64(s.Calls.Waiting) }},
-		{csv: "calls_open", header: ofTool("OPEN"), of: func(s *stats.Sums) float64 { return float64(s.Calls.Open) }},
-		{csv: "denials", header: "DENIALS", of: func(s *stats.Sums) float64 { return float64(s.Denials) }},
-		{csv: "compactions", of: func(s *stats.Sums) float64 { return float64(s.Compactions) }},
-		{csv: "saved_tokens", header: "SAVED", of: func(s *stats.Sums) float64 { return float64(s.Saved) }},
-		{csv: "run_tokens_p50", header: "TOKENS P50", of: func(s *stats.Sums) float64 { return float64(s.RunTokens.P50) }, text: ofRuns(func(s *stats.Sums) int64 { return s.RunTokens.P50 })},
-		{csv: "run_tokens_p95", header: "TOKENS P95", of: func(s *stats.Sums) float64 { return float64(s.RunTokens.P95) }, text: ofRuns(func(s *stats.Sums) int64 { return s.RunTokens.P95 })},
-		{csv: "run_seconds_p50", header: "TIME P50", of: seconds(time50), text: short(time50, timed)},
-		{csv: "run_seconds_p95", header: "TIME P95", of: seconds(time95), text: short(time95, timed)},
-		{csv: "call_seconds_p50", header: ofTool("TIME P50"), of: seconds(call50), text: short(call50, called)},
-		{csv: "call_seconds_p95", header: ofTool("TIME P95"), of: seconds(call95), text: short(call95, called)},
+		count("runs", "RUNS", s.Runs),
+		count("prompt_tokens", "PROMPT", s.Tokens.Prompt),
+		count("cached_tokens", "CACHED", s.Tokens.Cached),
+		count("output_tokens", "OUTPUT", s.Tokens.Output),
+		count("reasoning_tokens", "REASONING", s.Tokens.Reasoning),
+		{csv: "cost", header: "COST", value: s.Cost, text: costText(s)},
+		count("unpriced_tokens", "", s.Unpriced),
+		count("calls", "CALLS", s.Calls.Made),
+		count("calls_ok", "", s.Calls.OK),
+		count("calls_failed", "FAILED", s.Calls.Failed),
+		count("calls_denied", ofTool("DENIED"), s.Calls.Denied),
+		count("calls_declined", ofTool("DECLINED"), s.Calls.Declined),
+		count("calls_interrupted", ofTool("INTERRUPTED"), s.Calls.Interrupted),
+		count("calls_waiting", ofTool("WAITING"), s.Calls.Waiting),
+		count("calls_open", ofTool("OPEN"), s.Calls.Open),
+		count("denials", "DENIALS", s.Denials),
+		count("compactions", "", s.Compactions),
+		count("saved_tokens", "SAVED", s.Saved),
+		percentile(count("run_tokens_p50", "TOKENS P50", s.RunTokens.P50), tokens),
+		percentile(count("run_tokens_p95", "TOKENS P95", s.RunTokens.P95), tokens),
+		percentile(duration("run_seconds_p50", "TIME P50", s.RunTime.P50), runs),
+		percentile(duration("run_seconds_p95", "TIME P95", s.RunTime.P95), runs),
+		percentile(duration("call_seconds_p50", ofTool("TIME P50"), s.CallTime.P50), calls),
+		percentile(duration("call_seconds_p95", ofTool("TIME P95"), s.CallTime.P95), calls),
 	}
 }
 
 // writeCSV writes a line for each group, below one with the names of the numbers.
 func (x *statistics) writeCSV(groups []stats.Group, by stats.By, currency string) error {
-	all := numbers(by)
 	w := csv.NewWriter(x.Out)
 	var header []string
 	if by != stats.All {
 		header = append(header, string(by))
 	}
-	for _, n := range all {
+	for _, n := range numbersOf(&stats.Sums{}, by) {
 		header = append(header, n.csv)
 	}
 	lines := [][]string{append(header, "currency")}
@@ -104,8 +92,8 @@ func (x *statistics) writeCSV(groups []stats.Group, by stats.By, currency string
 		if by != stats.All {
 			line = append(line, eventtext.Printable(g.Name))
 		}
-		for _, n := range all {
-			line = append(line, strconv.FormatFloat(n.of(&g.Sums), 'f', -1, 64))
+		for _, n := range numbersOf(&g.Sums, by) {
+			line = append(line, strconv.FormatFloat(n.value, 'f', -1, 64))
 		}
 		lines = append(lines, append(line, currency))
 	}
@@ -119,8 +107,8 @@ func statsLine(by stats.By, g stats.Group, currency string) any {
 		line["by"] = by
 		line["group"] = g.Name
 	}
-	for _, n := range numbers(by) {
-		line[camel(n.csv)] = n.of(&g.Sums)
+	for _, n := range numbersOf(&g.Sums, by) {
+		line[camel(n.csv)] = n.value
 	}
 	return line
 }
@@ -141,27 +129,26 @@ func (x *statistics) writeTable(r *stats.Report, by stats.By) error {
 		rows[len(rows)-1].Sums = stats.Sums{Calls: r.Total.Calls, CallTime: r.Total.CallTime}
 	}
 	table := [][]string{{strings.ToUpper(string(by))}}
+	var numbers [][]number // by row
 	for _, g := range rows {
 		table = append(table, []string{eventtext.Printable(cmp.Or(g.Name, "(none)"))})
+		numbers = append(numbers, numbersOf(&g.Sums, by))
 	}
-	for _, n := range numbers(by) {
-		some := slices.ContainsFunc(rows, func(g stats.Group) bool {
-			return n.of(&g.Sums) != 0 || n.csv == "cost" && g.Unpriced > 0
-		})
+	for column, n := range numbers[0] {
+		isCost := n.csv == "cost"
+		some := false
+		for i, g := range rows {
+			some = some || numbers[i][column].value != 0 || isCost && g.Unpriced > 0
+		}
 		if n.header == "" || !some {
 			continue
 		}
-		header := n.header
-		if n.csv == "cost" {
-			header = "COST " + r.Currency
+		if isCost {
+			n.header = "COST " + r.Currency
 		}
-		table[0] = append(table[0], header)
-		for i, g := range rows {
-			text := strconv.FormatFloat(n.of(&g.Sums), 'f', -1, 64)
-			if n.text != nil {
-				text = n.text(&g.Sums)
-			}
-			table[i+1] = append(table[i+1], text)
+		table[0] = append(table[0], n.header)
+		for i := range rows {
+			table[i+1] = append(table[i+1], numbers[i][column].text)
 		}
 	}
 	names := 1 // columns
@@ -263,20 +250,9 @@ func (x *statistics) writeSummary(r *stats.Report, table *prices.Table) error {
 		say("cost", "%s %s%s", costText(s), r.Currency, dated)
 	}
 	ended := ""
-	for _, e := range []struct {
-		n    int64
-		what string
-	}{
-		{s.Calls.OK, "ok"},
-		{s.Calls.Failed, "failed"},
-		{s.Calls.Denied, "denied"},
-		{s.Calls.Declined, "declined"},
-		{s.Calls.Interrupted, "interrupted"},
-		{s.Calls.Waiting, "waiting"},
-		{s.Calls.Open, "open"},
-	} {
-		if e.n > 0 {
-			ended += fmt.Sprintf(", %d %s", e.n, e.what)
+	for _, n := range numbersOf(s, stats.Tool) {
+		if status, ok := strings.CutPrefix(n.csv, "calls_"); ok && n.value > 0 {
+			ended += fmt.Sprintf(", %s %s", n.text, status)
 		}
 	}
 	say("tool calls", "%d%s%s", s.Calls.Made, strings.Replace(ended, ",", ":", 1), spreadText(s.CallTime, shortly))
