@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
@@ -15,10 +14,12 @@ import (
 )
 
 // agentNode is a node of an agent that is no graph.
-type agentNode struct{ agent agent.Agent }
+type agentNode struct {
+	untyped
+	agent agent.Agent
+}
 
-func (a *agentNode) agents() []agent.Agent                       { return []agent.Agent{a.agent} }
-func (a *agentNode) schemas() (input, output *jsonschema.Schema) { return nil, nil }
+func (a *agentNode) agents() []agent.Agent { return []agent.Agent{a.agent} }
 
 // pathKey is the key of a context under which agents in a node find the path of its run.
 type pathKey struct{}

@@ -77,26 +77,30 @@ func newBinding(t reflect.Type) (*binding, error) {
 
 func newParameter(name string, t reflect.Type) (parameter, error) {
 	p := parameter{name: name, optional: t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface}
-	base := t
-	for base.Kind() == reflect.Pointer {
-		base = base.Elem()
-	}
+	base := withoutPointers(t)
 	if base == contentType || t.Kind() == reflect.Interface {
 		return p, nil
 	}
-	schema, err := schemaOf(t)
-	if err != nil {
-		return p, fmt.Errorf("the parameter %q: %w", name, err)
-	}
-	p.schema = schema
+	var err error
+	p.schema, err = schemaOf(t)
 	switch base.Kind() {
 	case reflect.Struct, reflect.Slice, reflect.Array, reflect.Map:
-		p.fits, err = tool.Schema(schema)
+		if err == nil {
+			p.fits, err = tool.Schema(p.schema)
+		}
 	}
 	if err != nil {
 		return p, fmt.Errorf("the parameter %q: %w", name, err)
 	}
 	return p, nil
+}
+
+// withoutPointers returns the type that a pointer leads to, or the type itself.
+func withoutPointers(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
 }
 
 // input returns the schema of what the node before hands over, nil if anything fits.
@@ -154,10 +158,7 @@ func (p *parameter) set(to reflect.Value, value any) error {
 
 // convert sets a variable to a JSON value, or to a content.
 func convert(to reflect.Value, value any, fits func(context.Context, any) error) error {
-	t := to.Type()
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
+	t := withoutPointers(to.Type())
 
 	// A content is itself, its text, or what its text says.
 	if content, ok := value.(*genai.Content); ok {
@@ -251,10 +252,7 @@ func schemaOf(t reflect.Type) (*jsonschema.Schema, error) {
 	if known, ok := schemas.Load(t); ok {
 		return known.(*jsonschema.Schema), nil
 	}
-	base := t
-	for base.Kind() == reflect.Pointer {
-		base = base.Elem()
-	}
+	base := withoutPointers(t)
 	if base.Kind() == reflect.Interface || base == contentType {
 		return nil, nil
 	}

@@ -5,17 +5,14 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/session"
 )
 
 // join is the kind of a node that Join makes. Its input is its output.
-type join struct{}
+type join struct{ untyped }
 
-func (join) agents() []agent.Agent                       { return nil }
-func (join) schemas() (input, output *jsonschema.Schema) { return nil, nil }
+func (join) agents() []agent.Agent { return nil }
 
 func (join) attempt(_ context.Context, t *task) result {
 	return t.finish(ending{output: t.input})
@@ -23,12 +20,12 @@ func (join) attempt(_ context.Context, t *task) result {
 
 // each is the kind of a node that Each makes.
 type each struct {
+	untyped
 	node  *Node
 	limit int
 }
 
-func (e *each) agents() []agent.Agent                       { return e.node.kind.agents() }
-func (e *each) schemas() (input, output *jsonschema.Schema) { return nil, nil }
+func (e *each) agents() []agent.Agent { return e.node.kind.agents() }
 
 func (e *each) attempt(ctx context.Context, t *task) result {
 	var items []any

@@ -27,13 +27,13 @@ type ledger struct {
 
 // An entry is what the log has of a run, and directly within it.
 type entry struct {
-	run    *session.NodeRun   // nil if the log names runs within it only
-	first  *session.Event     // of the run, or of one within it; nil if there is none
-	below  []string           // the paths of the runs within it
-	ends   []*session.NodeRun // those of them that have ended, in the order of the log
-	failed []int64            // the positions of its failed attempts
-	said   []*session.Event
-	made   []*session.Call // in order
+	run      *session.NodeRun   // nil if the log names runs within it only
+	first    *session.Event     // of the run, or of one within it; nil if there is none
+	below    []string           // the paths of the runs within it
+	ends     []*session.NodeRun // those of them that have ended, in the order of the log
+	failed   []int64            // the positions of its failed attempts
+	messages []*session.Event   // what it has told the user
+	made     []*session.Call    // in order
 }
 
 // interrupted reports whether the process of the call ended before the call was answered.
@@ -93,10 +93,10 @@ func (l *ledger) add(e *session.Event) {
 	// Which runs does it show for the first time?
 	path := e.NodeInfo.Path
 	own := l.entry(path)
-	for at := path; at != "" && l.entry(at).first == nil; at = above(at) {
-		l.entry(at).first = e
-		around := l.entry(above(at))
-		around.below = append(around.below, at)
+	for run := path; run != "" && l.entry(run).first == nil; run = above(run) {
+		l.entry(run).first = e
+		around := l.entry(above(run))
+		around.below = append(around.below, run)
 	}
 
 	// What does it say of its run?
@@ -109,7 +109,7 @@ func (l *ledger) add(e *session.Event) {
 	case own.run.Failure == e:
 		own.failed = append(own.failed, e.Seq)
 	case e.Content != nil && len(e.FunctionCalls()) == 0 && len(e.FunctionResponses()) == 0:
-		own.said = append(own.said, e)
+		own.messages = append(own.messages, e)
 	}
 }
 
@@ -192,8 +192,8 @@ func (l *ledger) failures(path string) (all, now int, last *session.Event) {
 	return len(own.failed), now, own.run.Failure
 }
 
-// saidBy returns what a run has said.
-func (l *ledger) saidBy(path string) []*session.Event { return l.read(path).said }
+// messagesOf returns what a run has told the user.
+func (l *ledger) messagesOf(path string) []*session.Event { return l.read(path).messages }
 
 // callOf returns the latest call with an id, as it is now, nil if there is none.
 func (l *ledger) callOf(id string) *session.Call {

@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,6 +60,11 @@ type kind interface {
 	schemas() (input, output *jsonschema.Schema)
 }
 
+// untyped is embedded in kinds whose input and output may be anything.
+type untyped struct{}
+
+func (untyped) schemas() (input, output *jsonschema.Schema) { return nil, nil }
+
 // check returns what is wrong with a node.
 func (n *Node) check() error {
 	var wrong []error
@@ -68,38 +74,42 @@ func (n *Node) check() error {
 	if n.Name == "" || n.Name == Start.Name || strings.ContainsAny(n.Name, "./@#") {
 		report("the name %q must not be empty or START, and not contain '.', '/', '@' or '#'", n.Name)
 	}
-	if n.kind == nil {
-		report("it was not made by Func, Agent, Tool, Join or Each")
-	}
 	if n.Timeout < 0 {
 		report("Timeout is less than 0")
 	}
 	if n.Retry.Attempts < 0 || n.Retry.Delay < 0 || n.Retry.Max < 0 || n.Retry.Factor < 0 || n.Retry.Jitter < 0 {
 		report("a field of Retry is less than 0")
 	}
-	if f, ok := n.kind.(*function); ok && f.wrong != nil {
-		report("%w", f.wrong)
-	}
-	if t, ok := n.kind.(*toolNode); ok && t.wrong != nil {
-		report("%w", t.wrong)
-	}
-	if a, ok := n.kind.(*agentNode); ok && a.agent == nil {
-		report("the agent is nil")
-	}
-	if e, ok := n.kind.(*each); ok {
-		if e.node == nil || e.node.kind == nil {
-			report("it has no node to run for each item")
-		} else if err := e.node.check(); err != nil {
-			report("%w", err)
+	mayBeOnce := false
+	var err error
+	switch k := n.kind.(type) {
+	case nil:
+		report("it was not made by Func, Agent, Tool, Join or Each")
+	case *function:
+		mayBeOnce = true
+		err = k.wrong
+	case *toolNode:
+		mayBeOnce = true
+		err = k.wrong
+	case *agentNode:
+		if k.agent == nil {
+			report("the agent is nil")
 		}
-		if e.limit < 0 {
+	case *each:
+		if k.node == nil || k.node.kind == nil {
+			report("it has no node to run for each item")
+		} else {
+			err = k.node.check()
+		}
+		if k.limit < 0 {
 			report("the limit is less than 0")
 		}
 	}
-	if _, ok := n.kind.(*function); n.Once && !ok {
-		if _, ok := n.kind.(*toolNode); !ok {
-			report("Once is for nodes that Func makes; set it on the nodes inside of this one")
-		}
+	if err != nil {
+		report("%w", err)
+	}
+	if n.Once && !mayBeOnce {
+		report("Once is for nodes that Func makes; set it on the nodes inside of this one")
 	}
 	return errors.Join(wrong...)
 }
@@ -204,16 +214,8 @@ type Retry struct {
 
 // delay returns how long to wait after so many failed attempts.
 func (r Retry) delay(failed int) time.Duration {
-	factor := r.Factor
-	if factor == 0 {
-		factor = 2
-	}
-	longest := r.Max
-	if longest == 0 {
-		longest = time.Minute
-	}
-	d := float64(r.Delay) * math.Pow(factor, float64(failed-1))
-	d = min(d, float64(longest))
+	d := float64(r.Delay) * math.Pow(cmp.Or(r.Factor, 2), float64(failed-1))
+	d = min(d, float64(cmp.Or(r.Max, time.Minute)))
 	d *= 1 + r.Jitter*(2*rand.Float64()-1)
 	return time.Duration(max(0, d))
 }

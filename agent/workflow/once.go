@@ -59,11 +59,7 @@ func (t *task) once(ctx context.Context, name string, args map[string]any,
 		if len(made) > 0 {
 			id = fmt.Sprintf("%s#%d", id, len(made)+1)
 		}
-		e := t.event()
-		e.Content = &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{
-			FunctionCall: &genai.FunctionCall{ID: id, Name: name, Args: args},
-		}}}
-		if !t.put(e) {
+		if !t.put(t.callEvent(id, name, args)) {
 			return result{outcome: stopped}
 		}
 		if c = t.invocation.callOf(id); c == nil {

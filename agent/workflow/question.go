@@ -68,13 +68,13 @@ func AskSchema(ctx context.Context, r *Run, name, message string, schema any) (a
 		return nil, fmt.Errorf("workflow: the question %q: %w", name, err)
 	}
 	err = r.ask(name, message, schema, func(value any) error {
-		answer = value
-		return fits(ctx, value)
+		err := fits(ctx, value)
+		if err == nil {
+			answer = value
+		}
+		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return answer, nil
+	return answer, err
 }
 
 // ask puts a question, or lets read take its answer. The error is ErrWaits if there is no answer yet.
@@ -94,12 +94,12 @@ func (r *Run) ask(name, message string, schema any, read func(any) error) error 
 // is asked again with another call, whose ID is base with a number behind it.
 func (t *task) ask(base, message string, schema any, read func(any) error) error {
 	id := base
-	said := message
+	text := message
 	for n := 2; ; n++ {
 		// Is the question in the log?
 		c := t.invocation.callOf(id)
 		if c == nil {
-			e, err := t.question(id, said, schema)
+			e, err := t.question(id, text, schema)
 			if err != nil {
 				return err
 			}
@@ -131,7 +131,7 @@ func (t *task) ask(base, message string, schema any, read func(any) error) error
 		}
 		id = fmt.Sprintf("%s#%d", base, n)
 		reason := strings.TrimPrefix(why.Error(), "the whole: ")
-		said = fmt.Sprintf("%s\n(The answer before was refused: %s)", message, reason)
+		text = fmt.Sprintf("%s\n(The answer before was refused: %s)", message, reason)
 	}
 }
 
@@ -171,10 +171,7 @@ func (t *task) question(id, message string, schema any) (*session.Event, error) 
 	if value != nil {
 		args["response_schema"] = value
 	}
-	e := t.event()
-	e.Content = &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{
-		FunctionCall: &genai.FunctionCall{ID: id, Name: session.AskTool, Args: args},
-	}}}
+	e := t.callEvent(id, session.AskTool, args)
 	e.LongRunningToolIDs = []string{id}
 	return e, nil
 }

@@ -37,7 +37,7 @@ type Run struct {
 
 	task     *task
 	mu       sync.Mutex
-	said     int               // how many events of the run this attempt has said, or found in the log
+	messages int               // how many messages of the run this attempt has put into the log, or found there
 	counts   map[string]int    // by the name of a node, how often Do was called for it without a name
 	children map[string]*child // by their paths
 	delegate string            // the path of the child whose output is that of this run
@@ -103,9 +103,9 @@ func (r *Run) Save(ctx context.Context, name string, data *genai.Part) (version 
 func (r *Run) Say(text string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	said := r.task.invocation.saidBy(r.Path)
-	if r.said < len(said) && said[r.said].Text() == text {
-		r.said++
+	messages := r.task.invocation.messagesOf(r.Path)
+	if r.messages < len(messages) && messages[r.messages].Text() == text {
+		r.messages++
 		return nil
 	}
 	e := r.task.event()
@@ -113,7 +113,7 @@ func (r *Run) Say(text string) error {
 	if !r.task.put(e) {
 		return agent.ErrEnded
 	}
-	r.said = len(r.task.invocation.saidBy(r.Path))
+	r.messages = len(r.task.invocation.messagesOf(r.Path))
 	return nil
 }
 

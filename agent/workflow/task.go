@@ -80,6 +80,14 @@ func (t *task) event() *session.Event {
 	}
 }
 
+// callEvent returns an event with a function call of the run.
+func (t *task) callEvent(id, name string, args map[string]any) *session.Event {
+	e := t.event()
+	call := &genai.FunctionCall{ID: id, Name: name, Args: args}
+	e.Content = &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: call}}}
+	return e
+}
+
 // put yields an event. The ledger has taken in what became of it when put returns. It reports whether
 // the invocation goes on.
 func (t *task) put(e *session.Event) bool { return t.yield(e, nil) }
@@ -159,9 +167,7 @@ func (t *task) limited(ctx context.Context) result {
 			made, err = plainInput(made)
 		}
 		if err != nil {
-			res := t.failed(NodeInput, err)
-			res.final = true
-			return res
+			return t.failedForGood(NodeInput, err)
 		}
 		given := *t
 		given.input = made

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
@@ -16,6 +15,7 @@ import (
 
 // toolNode is a node of a tool.
 type toolNode struct {
+	untyped
 	tool  *tool.Tool
 	check func(ctx context.Context, args map[string]any) error
 	wrong error
@@ -32,8 +32,7 @@ func (n *Node) toolNode() *toolNode {
 	return nil
 }
 
-func (n *toolNode) agents() []agent.Agent                       { return nil }
-func (n *toolNode) schemas() (input, output *jsonschema.Schema) { return nil, nil }
+func (n *toolNode) agents() []agent.Agent { return nil }
 
 func (n *toolNode) attempt(ctx context.Context, t *task) result {
 	args, err := toolArgs(t.input)
