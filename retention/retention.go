@@ -176,11 +176,11 @@ func (s Store) User(ctx context.Context, app, user string) (*Report, error) {
 	if err := sessions(key); err != nil {
 		return report, err
 	}
-	door, err := s.Sessions.Create(ctx, key, nil)
+	helper, err := s.Sessions.Create(ctx, key, nil)
 	if err != nil {
 		return report, err
 	}
-	key = door.Key
+	key = helper.Key
 	err = s.user(ctx, key, report)
 	// A run may make another session of the user while these are deleted. List them again until there is none.
 	for more := !s.DryRun; more && err == nil; {
@@ -200,34 +200,34 @@ func (s Store) user(ctx context.Context, key session.Key, report *Report) error 
 	if err := s.artifacts(ctx, key, users, report); err != nil {
 		return err
 	}
-	door, err := s.Sessions.Get(ctx, key)
+	now, err := s.Sessions.Get(ctx, key)
 	if err != nil {
 		return err
 	}
-	none := map[string]any{}
-	for name := range door.State {
+	deleted := map[string]any{} // nil values delete keys
+	for name := range now.State {
 		if strings.HasPrefix(name, session.UserPrefix) {
-			none[name] = nil
+			deleted[name] = nil
 		}
 	}
-	report.State = slices.Compact(slices.Sorted(slices.Values(slices.AppendSeq(report.State, maps.Keys(none)))))
-	if len(none) == 0 || s.DryRun {
+	report.State = slices.Compact(slices.Sorted(slices.Values(slices.AppendSeq(report.State, maps.Keys(deleted)))))
+	if len(deleted) == 0 || s.DryRun {
 		return nil
 	}
 	e := &session.Event{Author: session.User}
-	e.Actions.StateDelta = none
-	_, err = s.Sessions.Append(ctx, session.AppendTarget{Key: key, After: door.Position}, e)
+	e.Actions.StateDelta = deleted
+	_, err = s.Sessions.Append(ctx, session.AppendTarget{Key: key, After: now.Position}, e)
 	return err
 }
 
 // each calls do for each of an app's sessions: those of a user, if one is named.
 func (s Store) each(ctx context.Context, app, user string, do func(session.Key) error) error {
 	var keys []session.Key
-	for one, err := range s.Sessions.List(ctx, app, user) {
+	for listed, err := range s.Sessions.List(ctx, app, user) {
 		if err != nil {
 			return err
 		}
-		keys = append(keys, one.Key)
+		keys = append(keys, listed.Key)
 	}
 	for _, key := range keys {
 		err := do(key)

@@ -17,15 +17,16 @@ type viewed struct {
 	settings compaction.Config
 	rec      *session.Recording
 	sessions session.Service
-	at       []int64 // positions of the recorded events, from that before the first
-	long     int     // views that could not be brought to the budget
+	// positions has, for the position of each recorded event, the position here; at index 0 it is 0.
+	positions []int64
+	long      int // how many views have more tokens than the budget
 }
 
 func (s *viewed) play(ctx context.Context) error {
 	if _, err := s.sessions.Create(ctx, s.rec.Key, s.rec.State); err != nil {
 		return exit.Store.As(err)
 	}
-	s.at = []int64{0}
+	s.positions = []int64{0}
 	for i, e := range s.rec.Events {
 		if s.which == "calls" && len(e.FunctionCalls()) > 0 {
 			if err := s.print(ctx, e.ID); err != nil {
@@ -49,9 +50,9 @@ func (s *viewed) play(ctx context.Context) error {
 
 // append appends a recorded event, but for a summary.
 func (s *viewed) append(ctx context.Context, e *session.Event) error {
-	last := s.at[len(s.at)-1]
+	last := s.positions[len(s.positions)-1]
 	if e.Marker() && e.Actions.Compaction != nil {
-		s.at = append(s.at, last)
+		s.positions = append(s.positions, last)
 		return nil
 	}
 	inv, err := s.sessions.Get(ctx, s.rec.Key)
@@ -60,11 +61,11 @@ func (s *viewed) append(ctx context.Context, e *session.Event) error {
 	}
 	e = e.Clone()
 	e.Seq = 0
-	if r := e.Actions.Rewind; r != nil && r.To < int64(len(s.at)) { // its position here is another one
-		e.Actions.Rewind = &session.Rewind{To: s.at[r.To]}
+	if r := e.Actions.Rewind; r != nil && r.To < int64(len(s.positions)) { // the event has another position here
+		e.Actions.Rewind = &session.Rewind{To: s.positions[r.To]}
 	}
-	at, err := s.sessions.Append(ctx, session.AppendTarget{Key: s.rec.Key, After: inv.Position}, e)
-	s.at = append(s.at, at)
+	position, err := s.sessions.Append(ctx, session.AppendTarget{Key: s.rec.Key, After: inv.Position}, e)
+	s.positions = append(s.positions, position)
 	if err != nil {
 		return exit.Usage.Errorf("session %s: %w", s.rec.Key, err)
 	}
@@ -89,8 +90,8 @@ func (s *viewed) fit(ctx context.Context) (text string, why string, err error) {
 	e.Author = session.PluginPrefix + compaction.Name
 	e.InvocationID = inv.ID
 	e.Timestamp = inv.Live[len(inv.Live)-1].Timestamp
-	at := session.AppendTarget{Key: s.rec.Key, After: inv.Position}
-	if _, err := s.sessions.Append(ctx, at, e); err != nil {
+	target := session.AppendTarget{Key: s.rec.Key, After: inv.Position}
+	if _, err := s.sessions.Append(ctx, target, e); err != nil {
 		return "", "", exit.Store.As(fmt.Errorf("the summary cannot be appended: %w", err))
 	}
 	inv, err = session.Snapshot(ctx, s.sessions, s.rec.Key)

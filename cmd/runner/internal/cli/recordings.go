@@ -33,8 +33,8 @@ const (
 // headSize is how much of a file Recognize looks at, in bytes.
 const headSize = 1 << 16
 
-// Recognize says what the rest of a file is, and leaves it unread. The error, for a file of no use, names
-// it and says what it seems to be.
+// Recognize finds out by its beginning what a file is. It takes nothing out of the reader. For a file that no command
+// reads, the error has the file's name and says what it seems to be.
 func Recognize(name string, r *bufio.Reader) (FileKind, error) {
 	head, err := r.Peek(headSize)
 	text := bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")))
@@ -116,11 +116,7 @@ func ReadSessions(f *input.Input) iter.Seq2[*session.Recording, error] {
 			yield(nil, err)
 			return
 		}
-		for rec, err := range Recordings(f.Name, r) {
-			if !yield(rec, err) {
-				return
-			}
-		}
+		Recordings(f.Name, r)(yield)
 	}
 }
 
@@ -137,9 +133,9 @@ func Recordings(name string, r *bufio.Reader) iter.Seq2[*session.Recording, erro
 
 // notSessions says that a file is no session file if its first line is not JSON.
 func notSessions(name string, err error) error {
-	var at *session.FileError
+	var wrong *session.FileError
 	var syntax *jsontext.SyntacticError
-	if errors.As(err, &at) && at.Line == 1 && errors.As(err, &syntax) {
+	if errors.As(err, &wrong) && wrong.Line == 1 && errors.As(err, &syntax) {
 		return fmt.Errorf("%s is not a session file, which has one JSON object per line: %w", name, err)
 	}
 	return err

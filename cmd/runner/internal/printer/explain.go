@@ -30,18 +30,17 @@ func Explain(w io.Writer, plugins []*plugin.Plugin) func(runner.HookCall) {
 		if c.Err != nil {
 			did += ": " + c.Err.Error()
 		}
-		at := string(c.Hook) + " (session " + c.Key.String() + ")"
+		subject := string(c.Hook) + " (session " + c.Key.String() + ")"
 		if c.Event != nil {
-			what := eventtext.OneLine(strings.Join(contents(c.Event), ", "), 60)
-			at = "event " + c.Event.ID + " (" + c.Event.Author + ": " + what + ")"
+			kinds := eventtext.OneLine(strings.Join(contents(c.Event), ", "), 60)
+			subject = "event " + c.Event.ID + " (" + c.Event.Author + ": " + kinds + ")"
 		}
-		fmt.Fprintf(w, "explain: %s: %s: %s\n", eventtext.Printable(at), c.Plugin,
-			eventtext.Printable(did))
+		fmt.Fprintf(w, "explain: %s: %s: %s\n", eventtext.Printable(subject), c.Plugin, eventtext.Printable(did))
 	}
 }
 
-// contents says of what kind is what is in an event. It quotes nothing of it, not even the name of a tool
-// or the code of an error: a model may have made them up, and a plugin behind this one may hide them.
+// contents lists the kinds of what an event contains: "text", "call of a tool". It quotes nothing, not even the name
+// of a tool or an error code: a model may have made these up, and a later plugin may redact them.
 func contents(e *session.Event) []string {
 	var list []string
 	add := func(is bool, what string) {
@@ -49,21 +48,18 @@ func contents(e *session.Event) []string {
 			list = append(list, what)
 		}
 	}
-	if e.Content != nil {
-		for _, p := range e.Content.Parts {
-			switch {
-			case p == nil:
-			case p.FunctionCall != nil:
-				list = append(list, "call of a tool")
-			case p.FunctionResponse != nil:
-				list = append(list, "response of a tool")
-			case p.Thought:
-				list = append(list, "thought")
-			case p.Text != "":
-				list = append(list, "text")
-			default:
-				list = append(list, "data")
-			}
+	for _, p := range e.Parts() {
+		switch {
+		case p.FunctionCall != nil:
+			list = append(list, "call of a tool")
+		case p.FunctionResponse != nil:
+			list = append(list, "response of a tool")
+		case p.Thought:
+			list = append(list, "thought")
+		case p.Text != "":
+			list = append(list, "text")
+		default:
+			list = append(list, "data")
 		}
 	}
 	add(e.ErrorCode != "", "error")

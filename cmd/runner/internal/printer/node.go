@@ -39,9 +39,9 @@ func NodeName(path string) string {
 	return shown.String()
 }
 
-// story says what an event tells of a run of a workflow's node, a line each: what it calls, what it is
-// answered, how it fails and how it ends. What goes without saying is left out: that a node has got its
-// input, what an agent in it says before the end says it, and what decides between edges.
+// story describes what a run of a workflow's node does in an event, a line for each thing: its function calls,
+// their responses, its failure, its end. It leaves out the input of the node, texts of an agent that the end of
+// the node has again as its output, and nodes that only choose between edges.
 func (p *Printer) story(e *session.Event) (lines []string) {
 	n := e.NodeInfo
 	if n == nil || n.Path == "" || e.Author == session.User {
@@ -64,10 +64,10 @@ func (p *Printer) story(e *session.Event) (lines []string) {
 	_, emitted := e.Plugin()
 	switch {
 	case e.ErrorCode != "" && !e.FromWorkflow() && !emitted:
-		// an agent's failure: that of the node follows, and says it
+		// An agent in the node has failed. The node fails next, with an event of its own that says so.
 	case e.ErrorCode != "":
 		lines = append(lines, p.failure(name, e))
-	case n.Ended && (decides(n.Path) || p.told == e.ID):
+	case n.Ended && (decides(n.Path) || p.outputShown == e.ID):
 	case n.Ended:
 		line := name + " is done"
 		if e.Output != nil {
@@ -87,19 +87,20 @@ func decides(path string) bool {
 	return strings.HasSuffix(name, eventtext.DeciderMark)
 }
 
-// failure says that an attempt of a node has failed, or a workflow: of that only what was not said of
-// its node.
+// failure describes the failure of a node's attempt or of a workflow. A workflow usually fails because a node in it
+// has failed, with the same message: then the message is not repeated.
 func (p *Printer) failure(name string, e *session.Event) string {
 	line := name + " has failed"
 	if slices.Contains(p.failed, e.NodeInfo.Path) {
 		line += " again"
 	}
 	p.failed = append(p.failed, e.NodeInfo.Path)
-	if p.reason == "" || !strings.HasSuffix(e.ErrorMessage, p.reason) || e.NodeInfo.Path == p.reasonOf {
+	repeats := p.lastFailure != "" && strings.HasSuffix(e.ErrorMessage, p.lastFailure)
+	if !repeats || e.NodeInfo.Path == p.lastFailed {
 		line += ": " + eventtext.Error(e)
 	}
-	p.reason = e.ErrorMessage
-	p.reasonOf = e.NodeInfo.Path
+	p.lastFailure = e.ErrorMessage
+	p.lastFailed = e.NodeInfo.Path
 	return line
 }
 

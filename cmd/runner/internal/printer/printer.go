@@ -34,7 +34,7 @@ type Printer struct {
 	Result exit.Result
 	// Events counts the events so far, without partial ones.
 	Events int
-	// Answered says that somebody has said something to the user.
+	// Answered is true if an event had a text, or an output, for the user.
 	Answered bool
 	// Input is the user's message as it is in the log: less than was typed, if a plugin has taken
 	// something out.
@@ -42,11 +42,12 @@ type Printer struct {
 
 	current string            // the ID of the event whose text is being written, "" if none is
 	printed map[string]string // what was printed of partial events, by ID
-	breaks  string            // line breaks at the end of a text: they are written once something follows
+	breaks  string            // line breaks at the end of the text so far, written when more text follows
 
-	told             string   // the ID of the event whose output was printed as what a workflow says
-	failed           []string // the paths of nodes' runs that have failed
-	reason, reasonOf string   // why the last one has, and its path
+	outputShown string   // the ID of the event whose output was printed like a message of the agent
+	failed      []string // the paths of the runs of nodes that have failed
+	lastFailure string   // the error message of the last of them
+	lastFailed  string   // its path
 }
 
 // RunConfig returns how to run so that the events that this Printer prints come.
@@ -70,7 +71,7 @@ func (p *Printer) Event(e *session.Event) error {
 	says := e.Author != session.User && strings.TrimSpace(e.Text()) != "" && !aside(e)
 	if !says && !p.Answered && endsWorkflow(e) && !p.JSONL {
 		e = outputAsText(e)
-		p.told = e.ID
+		p.outputShown = e.ID
 		says = true
 	}
 	p.Answered = p.Answered || says
@@ -98,7 +99,7 @@ func (p *Printer) Event(e *session.Event) error {
 	return p.Out.Flush()
 }
 
-// endsWorkflow reports whether an event ends the run of a workflow that the user has called, with an output.
+// endsWorkflow reports whether an event has the output of the outermost workflow, and so ends its run.
 func endsWorkflow(e *session.Event) bool {
 	return e.NodeInfo != nil && e.NodeInfo.Ended && e.Output != nil && !strings.Contains(e.NodeInfo.Path, "/") && !aside(e)
 }
@@ -128,8 +129,8 @@ func (p *Printer) partial(e *session.Event) {
 	p.text(e.Text())
 }
 
-// whole prints an event but for what was printed of it before. says is whether it says something to
-// the user.
+// whole prints an event that is complete. If partial events have printed the beginning of its text, it prints
+// only the rest. says is true if the event says something to the user.
 func (p *Printer) whole(e *session.Event, says bool) {
 	text := e.Text()
 	before := p.printed[e.ID]
@@ -180,8 +181,7 @@ func (p *Printer) End() {
 	p.breaks = ""
 }
 
-// aside reports whether the event is of a conversation between agents, in which nothing is said to
-// the user.
+// aside reports whether the event belongs to a conversation between agents, which the user does not take part in.
 func aside(e *session.Event) bool { return !agent.Sees("", e.Branch) }
 
 // lineWidth is how many characters a line has that says what an event does. Why something has failed is

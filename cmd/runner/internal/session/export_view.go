@@ -18,11 +18,11 @@ type view struct {
 	session.Service
 	name     trajectory.View
 	statuses session.EventStatuses
-	through  int64          // what the state below has taken in
-	state    map[string]any // what the session begins with
+	through  int64          // the last position whose changes of state are part of state
+	state    map[string]any // the state that the session begins with
 }
 
-// viewOf reads a session's log for what counts of it.
+// viewOf reads a session's log to find out which of its events belong to a view.
 func viewOf(ctx context.Context, svc session.Service, key session.Key,
 	name trajectory.View) (*view, error) {
 	s, err := svc.Get(ctx, key)
@@ -56,10 +56,8 @@ func viewOf(ctx context.Context, svc session.Service, key session.Key,
 			v.through = max(v.through, d.Actions.Compaction.Through)
 		}
 	}
-	v.state = maps.Clone(v.state)
-	if v.state == nil {
-		v.state = map[string]any{}
-	}
+	v.state = map[string]any{}
+	maps.Copy(v.state, s.Initial)
 	for _, d := range deltas {
 		if d.Seq > v.through || v.statuses.Of(d).Void != 0 {
 			continue
@@ -108,7 +106,7 @@ func (v *view) Read(ctx context.Context, key session.Key,
 	}
 }
 
-// shown returns what the view has in the place of an event.
+// shown returns the events that stand in the view for an event of the log: none, itself, or changed copies.
 func (v *view) shown(e *session.Event) []*session.Event {
 	status := v.statuses.Of(e)
 	switch {
@@ -126,7 +124,8 @@ func (v *view) shown(e *session.Event) []*session.Event {
 	return []*session.Event{e}
 }
 
-// withoutSummary returns what a compaction does beside being one: nothing, or a change of state.
+// withoutSummary returns the event of a compaction without its summary. A plugin may have put a change of state into
+// the same event: then the change is all that is left. Otherwise no event is left.
 func withoutSummary(e *session.Event) []*session.Event {
 	if len(e.Actions.StateDelta) == 0 && len(e.Actions.StateIncrement) == 0 {
 		return nil

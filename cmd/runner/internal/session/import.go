@@ -62,7 +62,9 @@ this plugin has written or changed, and refused from others.`,
 			if err != nil {
 				return err
 			}
-			defer func() { err = errors.Join(err, in.close()) }()
+			if in.close != nil {
+				defer func() { err = errors.Join(err, in.close()) }()
+			}
 			in.convert = in.convert || convert
 			stop, err := in.begin()
 			defer stop()
@@ -97,12 +99,13 @@ this plugin has written or changed, and refused from others.`,
 type importSource struct {
 	name     string // for messages
 	sessions iter.Seq2[*kitstore.Session, error]
-	convert  bool            // other kits' marks
-	left     func() []string // after the last session: what is left out beside the sessions
-	close    func() error
+	convert  bool            // whether compactions and rewinds of other kits become ours
+	left     func() []string // what is not imported beside the sessions, known after the last one; may be nil
+	close    func() error    // may be nil
 }
 
-// begin reads the first session, so that what is no session makes no store. stop has to be called.
+// begin reads the first session. If the file has none, the import fails before a store is created. The caller must
+// call stop.
 func (in *importSource) begin() (stop func(), err error) {
 	next, stop := iter.Pull2(in.sessions)
 	first, err, ok := next()
@@ -110,8 +113,8 @@ func (in *importSource) begin() (stop func(), err error) {
 		return stop, exit.Usage.As(err)
 	}
 	in.sessions = func(yield func(*kitstore.Session, error) bool) {
-		for one, err := first, error(nil); ok; one, err, ok = next() {
-			if !yield(one, err) {
+		for s, err := first, error(nil); ok; s, err, ok = next() {
+			if !yield(s, err) {
 				return
 			}
 		}
@@ -163,7 +166,6 @@ func (p *commands) openImport(ctx context.Context, name, zone string) (*importSo
 	return &importSource{
 		name:     f.Name,
 		sessions: recordings(f.Name, r),
-		left:     func() []string { return nil },
 		close:    f.Close,
 	}, nil
 }
@@ -200,17 +202,15 @@ func (p *commands) importOfWeb(name string, r io.Reader) (*importSource, error) 
 	if err != nil {
 		return nil, exit.Usage.Errorf("%s: %w", name, err)
 	}
-	one, err := kitstore.ReadWeb(data)
+	saved, err := kitstore.ReadWeb(data)
 	if err != nil {
 		return nil, exit.Usage.Errorf("%s is a session that a web page has saved, and cannot be read: %w", name, err)
 	}
 	p.Note("%s is a session that the Agent Development Kit's web page has saved", name)
 	return &importSource{
 		name:     name,
-		sessions: func(yield func(*kitstore.Session, error) bool) { yield(one, nil) },
+		sessions: func(yield func(*kitstore.Session, error) bool) { yield(saved, nil) },
 		convert:  true,
-		left:     func() []string { return nil },
-		close:    func() error { return nil },
 	}, nil
 }
 
@@ -258,7 +258,7 @@ func (p *commands) tryImport(ctx context.Context, in *importSource) (err error) 
 	if err != nil {
 		return err
 	}
-	kept := session.Service(memory.New()) // where nothing is there yet
+	kept := session.Service(memory.New()) // if the store does not exist yet
 	if where := cmp.Or(p.StoreName, c.Store()); where != "memory" && where != "memory:" {
 		opened, _, err := p.OpenKept(ctx, false)
 		switch {
@@ -299,20 +299,20 @@ func (p *commands) importAll(ctx context.Context, svc session.Service, in *impor
 			p.Note("already there: %s", phrase.Count(there, "session"))
 		}
 	}()
-	for one, err := range in.sessions {
+	for imported, err := range in.sessions {
 		if err == nil {
 			err = context.Cause(ctx)
 		}
 		if err != nil {
 			return exit.Usage.As(err)
 		}
-		rec := one.Recording
+		rec := imported.Recording
 		if !p.Selects(rec.Key) {
 			continue
 		}
 
 		// Make what another kit wrote ours, and say what is left out.
-		for _, left := range one.Left {
+		for _, left := range imported.Left {
 			note("%s: session %s: %s", in.name, rec.Key, left)
 		}
 		if in.convert {
@@ -349,8 +349,10 @@ func (p *commands) importAll(ctx context.Context, svc session.Service, in *impor
 			}
 		}
 	}
-	for _, left := range in.left() {
-		note("%s: %s", in.name, left)
+	if in.left != nil {
+		for _, left := range in.left() {
+			note("%s: %s", in.name, left)
+		}
 	}
 	return nil
 }

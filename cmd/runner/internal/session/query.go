@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -61,12 +62,8 @@ func queryFlags(cmd *cobra.Command, order session.Order) *query {
 
 // given reports whether a flag of the query was given.
 func (q *query) given(cmd *cobra.Command) bool {
-	for _, name := range []string{"since", "until", "author", "tool", "error", "denied", "waiting", "match", "limit", "sort"} {
-		if cmd.Flags().Changed(name) {
-			return true
-		}
-	}
-	return false
+	flags := []string{"since", "until", "author", "tool", "error", "denied", "waiting", "match", "limit", "sort"}
+	return slices.ContainsFunc(flags, cmd.Flags().Changed)
 }
 
 // read reads what the flags say.

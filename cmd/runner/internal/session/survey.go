@@ -37,7 +37,7 @@ type standsFor struct {
 func surveyOf(ctx context.Context, svc session.Reader, s *session.Session) (*survey, error) {
 	v := &survey{stands: map[int64]*standsFor{}}
 	type entry struct {
-		runes  int32
+		runes  int32          // about how many characters of the event a model is shown
 		marker *session.Event // without its content
 	}
 	log := make([]entry, 0, s.Position)
@@ -49,22 +49,23 @@ func surveyOf(ctx context.Context, svc session.Reader, s *session.Session) (*sur
 			break
 		}
 		v.statuses.Add(e)
-		one := entry{runes: int32(promptRunes(e))}
+		runes := utf8.RuneCountInString(compaction.Text([]*session.Event{e}))
+		kept := entry{runes: int32(runes)}
 		if e.Marker() {
-			one.marker = &session.Event{Seq: e.Seq, Actions: e.Actions}
-			one.marker.Actions.StateDelta = nil
+			kept.marker = &session.Event{Seq: e.Seq, Actions: e.Actions}
+			kept.marker.Actions.StateDelta = nil
 			if c := e.Actions.Compaction; c != nil {
-				one.marker.Actions.Compaction = &session.Compaction{Through: c.Through}
+				kept.marker.Actions.Compaction = &session.Compaction{Through: c.Through}
 			}
 		}
-		log = append(log, one)
+		log = append(log, kept)
 	}
-	for i, one := range log {
-		e := one.marker
+	for i, kept := range log {
+		e := kept.marker
 		if e == nil {
 			e = &session.Event{Seq: int64(i) + 1}
 		}
-		v.add(e, int(one.runes))
+		v.add(e, int(kept.runes))
 	}
 	return v, nil
 }
@@ -141,17 +142,12 @@ func (s *standsFor) String() string {
 
 // counts says what a plugin that made a summary has counted itself.
 func counts(e *session.Event) []string {
-	said, _ := e.CustomMetadata["compaction"].(map[string]any)
-	before, ok := said["before"]
-	after, too := said["after"]
-	if !ok || !too {
+	note, _ := e.CustomMetadata[compaction.Name].(map[string]any)
+	before, hasBefore := note["before"]
+	after, hasAfter := note["after"]
+	if !hasBefore || !hasAfter {
 		return nil
 	}
 	return []string{eventtext.Printable(fmt.Sprintf("(its author counted %v tokens before, %v after)",
 		eventtext.JSON(before), eventtext.JSON(after)))}
-}
-
-// promptRunes returns how many characters of an event a model is shown, about.
-func promptRunes(e *session.Event) int {
-	return utf8.RuneCountInString(compaction.Text([]*session.Event{e}))
 }
