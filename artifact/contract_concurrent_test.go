@@ -59,14 +59,19 @@ var endCases = []testCase{{
 			if f, ok := ctx.(*fuse); ok && f.burnt && err == nil {
 				t.Fatalf("Save has seen that its context was done, and went on")
 			}
-			if err == nil && (len(numbers) != n+1 || version != int64(n)) || err != nil && len(numbers) != n && len(numbers) != n+1 {
+			if err == nil && (len(numbers) != n+1 || version != int64(n)) ||
+				err != nil && len(numbers) != n && len(numbers) != n+1 {
 				t.Fatalf("there are %d versions after %d, and Save returned %d, %v",
 					len(numbers), n, version, err)
 			}
 			if n = len(numbers); n > 0 {
 				got, err := t.Load(t.Context(), key, "a", int64(n-1))
 				t.Must(err)
-				t.FailIf(!bytes.Equal(got.InlineData.Data, data), "version %d is half of what was saved", n-1)
+				t.FailIf(
+					!bytes.Equal(got.InlineData.Data, data),
+					"version %d is half of what was saved",
+					n-1,
+				)
 			}
 		}
 	},
@@ -172,7 +177,8 @@ func (t *tester) whole(part *genai.Part) error {
 	if errors.Is(err, artifact.ErrNotFound) {
 		return nil
 	}
-	if err == nil && (got.InlineData == nil || !bytes.Equal(got.InlineData.Data, part.InlineData.Data)) {
+	if err == nil &&
+		(got.InlineData == nil || !bytes.Equal(got.InlineData.Data, part.InlineData.Data)) {
 		err = fmt.Errorf("a reader found half a version: %s", brief(got))
 	}
 	if _, bad := t.List(t.Context(), key); bad != nil {

@@ -61,7 +61,9 @@ var (
 				DisplayName: text,
 			}}
 		case 1:
-			return &genai.Part{FileData: &genai.FileData{FileURI: "gs://a/" + text, DisplayName: text}}
+			return &genai.Part{
+				FileData: &genai.FileData{FileURI: "gs://a/" + text, DisplayName: text},
+			}
 		default:
 			return &genai.Part{Text: text}
 		}

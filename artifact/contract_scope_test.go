@@ -137,6 +137,9 @@ var hostile = []string{
 	" ", " a", "a ", "a  b", ".a", "a.", "a..", ".a.", "a.b.c", "0", "1", "-1", "00", "data", "about.json", "new-", "user", "users", "sessions", "user/a", "tmp", ".tmp", "a.tmp", "index.json",
 	"con", "CON", "nul", "nul.txt", "com1", "com1.txt", "aux.", "lpt9", "prn.a.b", "conin$", "com¹",
 	"ä", "a\u0308", "Ä", "ß", "ss", "ı", "i", "I", "İ", "ﬁ", "fi", "K", "k", "\u212a", "日本", "🙂", "\ufeffa", "a\u200bb", "e\u0301", "é",
-	strings.Repeat("a", 255), strings.Repeat("a", 256), strings.Repeat("a", 511) + "b", strings.Repeat("a", 512), strings.Repeat("A", 512), strings.Repeat("ä", 256), strings.Repeat("a/", 255) + "a", strings.Repeat("%", 100), strings.Repeat("%", 101),
+	strings.Repeat(
+		"a",
+		255,
+	), strings.Repeat("a", 256), strings.Repeat("a", 511) + "b", strings.Repeat("a", 512), strings.Repeat("A", 512), strings.Repeat("ä", 256), strings.Repeat("a/", 255) + "a", strings.Repeat("%", 100), strings.Repeat("%", 101),
 	"", "\x00", "a\x00", "a\nb", "\x1b[31m", "\x7f", "\u0085", "\u202ea", "\xff", "a\xc3", "user:", "user:/a", "user:..", "user: ", "user:a/../b", "User:a", "app:a", strings.Repeat("a", 513), "user:" + strings.Repeat("a", 512), "user:" + strings.Repeat("a", 513),
 }

@@ -21,7 +21,9 @@ type tester struct {
 // equal expects equal values, nil and empty lists alike.
 func (t *tester) equal(what string, got, want any) {
 	t.Helper()
-	if g, w := reflect.ValueOf(got), reflect.ValueOf(want); g.Kind() == reflect.Slice && g.Len() == 0 && w.Len() == 0 {
+	if g, w := reflect.ValueOf(got), reflect.ValueOf(want); g.Kind() == reflect.Slice &&
+		g.Len() == 0 &&
+		w.Len() == 0 {
 		return
 	}
 	if !reflect.DeepEqual(got, want) {

@@ -55,7 +55,7 @@ func URL(t testing.TB) string {
 	t.Helper()
 	once.Do(func() { shared, sharedErr = start() })
 	demand(t, sharedErr)
-	return shared.database(t)
+	return shared.URL(t)
 }
 
 // Start starts a server that is the test's alone, for tests that stop it, and that ends with the test.
@@ -77,9 +77,7 @@ func demand(t testing.TB, err error) {
 }
 
 // URL returns the URL of a fresh database on the server.
-func (s *Server) URL(t testing.TB) string { return s.database(t) }
-
-func (s *Server) database(t testing.TB) string {
+func (s *Server) URL(t testing.TB) string {
 	t.Helper()
 	name := fmt.Sprintf("test%d", databases.Add(1))
 	require.NoError(t, s.exec("CREATE DATABASE "+name))

@@ -6,10 +6,10 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/plughook/plughook/internal/contract"
 	"github.com/plughook/plughook/session"
 )
 
@@ -22,7 +22,8 @@ func Follow(t *testing.T, open Open, where string) {
 		var followers []*follower
 		follow := func(after int64) {
 			for _, key := range keys {
-				followers = append(followers, startFollower(s, key, after))
+				f := contract.Follow(t, s, key, after)
+				followers = append(followers, &follower{Follower: f, key: key, after: after})
 			}
 		}
 		follow(0)
@@ -40,8 +41,10 @@ func Follow(t *testing.T, open Open, where string) {
 		for _, key := range keys {
 			logs[key] = h.read(key, session.Selection{})
 		}
+		soon, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
 		for _, f := range followers {
-			f.wait(int64(len(logs[f.key])))
+			f.Await(soon, len(logs[f.key])-int(f.after))
 		}
 		time.Sleep(200 * time.Millisecond) // for what they see and should not
 		for _, f := range followers {
@@ -49,50 +52,20 @@ func Follow(t *testing.T, open Open, where string) {
 		}
 		shut(t, s)
 		for _, f := range followers {
-			<-f.done
-			if !errors.Is(f.err, session.ErrClosed) {
-				t.Errorf("%s: a follower of a store that is closed got %v", f.key, f.err)
+			<-f.Done
+			if !errors.Is(f.Err, session.ErrClosed) {
+				t.Errorf("%s: a follower of a store that is closed got %v", f.key, f.Err)
 			}
 		}
 		return seen
 	})
 }
 
-// follower is one goroutine that follows a session.
+// follower follows a session behind a position.
 type follower struct {
+	*contract.Follower
 	key   session.Key
 	after int64
-	count atomic.Int64
-	done  chan struct{} // closed when it has ended
-	log   []*session.Event
-	err   error // how it ended
-}
-
-func startFollower(s session.Service, key session.Key, after int64) *follower {
-	f := &follower{
-		key:   key,
-		after: after,
-		done:  make(chan struct{}),
-	}
-	go func() {
-		defer close(f.done)
-		for e, err := range session.Follow(context.Background(), s, key, after) {
-			if err != nil {
-				f.err = err
-				return
-			}
-			f.log = append(f.log, e)
-			f.count.Add(1)
-		}
-	}()
-	return f
-}
-
-// wait waits for a while until the follower has seen the event at a position.
-func (f *follower) wait(position int64) {
-	for end := time.Now().Add(time.Minute); f.after+f.count.Load() < position && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
-	}
 }
 
 // check compares what the follower has seen with the log behind its beginning. It returns how many events
@@ -103,13 +76,16 @@ func (f *follower) check(t *testing.T, log []*session.Event) int {
 		return 0
 	}
 	log = log[f.after:]
-	if n := f.count.Load(); n != int64(len(log)) {
-		t.Errorf("%s: a follower saw %d events behind %d, and the log has %d", f.key, n, f.after, len(log))
+	got := f.Await(t.Context(), 0)
+	if len(got) != len(log) {
+		t.Errorf("%s: a follower saw %d events behind %d, and the log has %d",
+			f.key, len(got), f.after, len(log))
 		return 0
 	}
 	for i, e := range log {
-		if f.log[i].ID != e.ID || f.log[i].Seq != e.Seq {
-			t.Errorf("%s: a follower saw %d:%s, and the log has %d:%s", f.key, f.log[i].Seq, f.log[i].ID, e.Seq, e.ID)
+		if got[i].ID != e.ID || got[i].Seq != e.Seq {
+			t.Errorf("%s: a follower saw %d:%s, and the log has %d:%s",
+				f.key, got[i].Seq, got[i].ID, e.Seq, e.ID)
 			return 0
 		}
 	}

@@ -113,6 +113,9 @@ func (t task) meet(ctx context.Context, s session.Service) error {
 	here := session.Message("here")
 	here.ID = t.Name
 	here.Actions.StateIncrement = map[string]float64{"app:here": 1}
+	if err := contract.Persist(ctx, s, t.Meet, here); err != nil {
+		return err
+	}
 	for {
 		m, err := s.Get(ctx, t.Meet)
 		if err != nil {
@@ -120,11 +123,6 @@ func (t task) meet(ctx context.Context, s session.Service) error {
 		}
 		if n, _ := m.State["app:here"].(float64); int(n) == t.All {
 			return nil
-		}
-		// Appended once; again it changes nothing.
-		_, err = s.Append(ctx, session.AppendTarget{Key: t.Meet, After: m.Position}, here)
-		if err != nil && !errors.Is(err, session.ErrConflict) {
-			return err
 		}
 		time.Sleep(time.Millisecond)
 	}

@@ -28,7 +28,7 @@ func ends(ctx context.Context, p *plugin.Plugin) error {
 		return Skip("it has no AfterRun")
 	}
 	for _, kind := range []plugin.EndKind{plugin.EndDone, plugin.EndStopped, plugin.EndFailed, plugin.EndCancelled, plugin.EndLeft} {
-		within, cancel := context.WithCancel(ctx)
+		running, cancel := context.WithCancel(ctx)
 		steps := []step{{ask: true}}
 		stop := &plugin.Plugin{Name: "plugintest-stops", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
 			return plugin.Outcome{Stop: kind == plugin.EndStopped && e.Author != session.User}, nil
@@ -47,7 +47,7 @@ func ends(ctx context.Context, p *plugin.Plugin) error {
 		}
 		in := session.Message("Hello")
 		in.InvocationID = "0"
-		for range r.Run(within, key, in, session.RunConfig{Create: true}) {
+		for range r.Run(running, key, in, session.RunConfig{Create: true}) {
 			if kind == plugin.EndLeft {
 				break
 			}
@@ -79,23 +79,19 @@ func cancelled(ctx context.Context, p *plugin.Plugin) error {
 			End:     plugin.End{Kind: plugin.EndCancelled, Err: context.Canceled},
 		}
 		for _, before := range []bool{true, false} {
-			within, cancel := context.WithCancel(ctx)
+			done, cancel := context.WithCancel(ctx)
 			if before {
 				cancel()
+			} else {
+				go cancel()
 			}
-			done := make(chan error, 1)
-			go func() {
-				defer func() { done <- plugin.Recovered(recover()) }()
-				_, _ = p.Call(within, inv, args)
-			}()
+			late, err := within(patience, func() error { _, _ = p.Call(done, inv, args); return nil })
 			cancel()
-			select {
-			case err := <-done:
-				if err != nil {
-					return fmt.Errorf("%s, cancelled: %w", hook, err)
-				}
-			case <-time.After(patience):
+			if late {
 				return fmt.Errorf("%s did not return within %v after its context was done", hook, patience)
+			}
+			if err != nil {
+				return fmt.Errorf("%s, cancelled: %w", hook, err)
 			}
 		}
 	}
@@ -105,11 +101,11 @@ func cancelled(ctx context.Context, p *plugin.Plugin) error {
 // afterCancel has a run on a session that was cancelled in the middle.
 func afterCancel(ctx context.Context, p *plugin.Plugin) error {
 	sessions := memory.New()
-	within, cancel := context.WithCancel(ctx)
+	running, cancel := context.WithCancel(ctx)
 	defer cancel()
 	turns := talk()
 	turns[1].steps = append(turns[1].steps[:2:2], step{do: func() error { cancel(); return context.Canceled }})
-	_, _ = try(within, p, sessions, turns[:2]...)
+	_, _ = try(running, p, sessions, turns[:2]...)
 	return works(ctx, p, sessions, "a run after one that was cancelled")
 }
 
@@ -180,23 +176,18 @@ func closes(ctx context.Context, p *plugin.Plugin) error {
 		return Skip("it has no Close")
 	}
 	for _, what := range []string{"Close", "a second Close", "Close with a context that is done"} {
-		within, cancel := context.WithTimeout(ctx, patience)
+		closing, cancel := context.WithTimeout(ctx, patience)
 		if what != "Close" && what != "a second Close" {
 			cancel()
 		}
-		done := make(chan error, 1)
-		go func() {
-			var err error
-			defer func() { done <- errors.Join(err, plugin.Recovered(recover())) }()
-			if e := p.Close(within); what == "Close" {
-				err = e
+		late, err := within(2*patience, func() error {
+			if err := p.Close(closing); what == "Close" {
+				return err
 			}
-		}()
-		var err error
-		select {
-		case err = <-done:
-		case <-time.After(2 * patience):
-			err = fmt.Errorf("it did not return within %v, with a context of %v", 2*patience, patience)
+			return nil
+		})
+		if late {
+			err = fmt.Errorf("%w, with a context of %v", err, patience)
 		}
 		cancel()
 		if err != nil {

@@ -68,6 +68,16 @@ func (t *trial) refused(err error) bool {
 	return err != nil && !slices.ContainsFunc(t.own, func(own error) bool { return errors.Is(err, own) })
 }
 
+// firstRefused returns an error if a turn's run was refused.
+func (t *trial) firstRefused(turns []turn) error {
+	for i, err := range t.errs {
+		if t.refused(err) {
+			return fmt.Errorf("the run with %s failed: %w", turns[i].what, err)
+		}
+	}
+	return nil
+}
+
 // unknownKeys looks whether replaced events keep the keys that they had.
 func (o *oddities) unknownKeys(ctx context.Context, p *plugin.Plugin) error {
 	if p.OnEvent == nil {
@@ -102,12 +112,7 @@ func partials(ctx context.Context, p *plugin.Plugin) error {
 	if err != nil {
 		return err
 	}
-	for i, err := range t.errs {
-		if t.refused(err) {
-			return fmt.Errorf("the run with %s failed: %w", turns[i].what, err)
-		}
-	}
-	return errors.Join(t.broken[noPanic], t.broken[inPlace], t.broken[allowed], t.broken[observes])
+	return errors.Join(t.firstRefused(turns), t.broken[noPanic], t.broken[inPlace], t.broken[allowed], t.broken[observes])
 }
 
 // settles asks a model several times in a row.
@@ -116,14 +121,10 @@ func settles(ctx context.Context, p *plugin.Plugin) error {
 		return Skip("it has no BeforeModel")
 	}
 	asks := turn{what: "three requests", input: session.Message("Think about it"), steps: []step{{ask: true}, {ask: true}, {ask: true}}}
-	t, err := try(ctx, p, memory.New(), slices.Concat(talk(), []turn{asks, asks})...)
+	turns := slices.Concat(talk(), []turn{asks, asks})
+	t, err := try(ctx, p, memory.New(), turns...)
 	if err != nil {
 		return err
 	}
-	for _, err := range t.errs {
-		if t.refused(err) {
-			return err
-		}
-	}
-	return nil
+	return t.firstRefused(turns)
 }

@@ -67,7 +67,8 @@ func (w *watcher) call(p *plugin.Plugin, hook plugin.Hook, inv *session.Invocati
 		return plugin.Outcome{}, hung
 	}
 	before := snapshot(inv, e)
-	out, late, err := within(f)
+	var out plugin.Outcome
+	late, err := within(hookLimit, func() (err error) { out, err = f(); return err })
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	at := fmt.Sprintf("%s in invocation %s", hook, inv.ID)
@@ -85,7 +86,7 @@ func (w *watcher) call(p *plugin.Plugin, hook plugin.Hook, inv *session.Invocati
 	}
 	if late {
 		note(returns, "%w", err)
-		return out, err
+		return plugin.Outcome{}, err // the hook may still write to out
 	}
 	switch {
 	case errors.Is(err, plugin.ErrPanic):
@@ -121,30 +122,26 @@ func (w *watcher) call(p *plugin.Plugin, hook plugin.Hook, inv *session.Invocati
 	return out, err
 }
 
-// within calls a hook and waits for it, for hookLimit at most.
-func within(f func() (plugin.Outcome, error)) (out plugin.Outcome, late bool, err error) {
-	type answer struct {
-		out plugin.Outcome
-		err error
-	}
-	done := make(chan answer, 1)
+// within calls f and waits for it, for limit at most. late reports that f has not returned by then.
+func within(limit time.Duration, f func() error) (late bool, err error) {
+	done := make(chan error, 1)
 	go func() {
-		a := answer{err: fmt.Errorf("%w: runtime.Goexit", plugin.ErrPanic)}
-		defer func() { done <- a }()
+		err := fmt.Errorf("%w: runtime.Goexit", plugin.ErrPanic)
+		defer func() { done <- err }()
 		defer func() {
 			if e := plugin.Recovered(recover()); e != nil {
-				a = answer{err: e}
+				err = e
 			}
 		}()
-		a.out, a.err = f()
+		err = f()
 	}()
-	timer := time.NewTimer(hookLimit)
+	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
-	case a := <-done:
-		return a.out, false, a.err
+	case err := <-done:
+		return false, err
 	case <-timer.C:
-		return out, true, fmt.Errorf("it did not return within %v", hookLimit)
+		return true, fmt.Errorf("it did not return within %v", limit)
 	}
 }
 

@@ -116,11 +116,7 @@ var leaseCases = []testCase{{
 					lease.Release()
 				}
 			})
-			select {
-			case <-ctx.asked:
-			case <-t.Soon().Done():
-				t.Fatalf("Lease waits and does not look at its context")
-			}
+			t.closes(ctx.asked, "Lease, which waits, looks at its context")
 			for range 5 { // some time for the last steps before it waits, at the store's own pace
 				t.get(key)
 			}

@@ -16,76 +16,31 @@ const settled = 200 * time.Millisecond
 
 // A follower collects what session.Follow yields.
 type follower struct {
-	t      *tester
-	stop   context.CancelFunc
-	done   chan struct{} // closed when it has ended
-	err    error         // how it ended
-	mu     sync.Mutex
-	events []*session.Event
-	grown  chan struct{} // gets a value when there is another event
+	*contract.Follower
+	t *tester
 }
 
 // follow starts a follower of a session on a service.
 func (t *tester) follow(svc session.Service, key session.Key, after int64) *follower {
-	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
-	f := &follower{
-		t:     t,
-		stop:  stop,
-		done:  make(chan struct{}),
-		grown: make(chan struct{}, 1),
-	}
-	go func() {
-		defer close(f.done)
-		for e, err := range session.Follow(ctx, svc, key, after) {
-			if err != nil {
-				f.err = err
-				return
-			}
-			f.mu.Lock()
-			f.events = append(f.events, e)
-			f.mu.Unlock()
-			select {
-			case f.grown <- struct{}{}:
-			default:
-			}
-		}
-	}()
-	t.Cleanup(func() {
-		stop()
-		<-f.done
-	})
-	return f
+	return &follower{Follower: contract.Follow(t, svc, key, after), t: t}
 }
 
 // has waits until the follower has so many events, and expects exactly those of the log that are behind the
 // position where it began.
 func (f *follower) has(log []*session.Event) {
 	f.t.Helper()
-	soon := f.t.Soon()
-	for {
-		f.mu.Lock()
-		got := f.t.ids(f.events)
-		f.mu.Unlock()
-		if len(got) >= len(log) {
-			f.t.equal("what the follower saw", got, f.t.ids(log))
-			return
-		}
-		select {
-		case <-f.grown:
-		case <-f.done:
-			f.t.Fatalf("the follower ended after %d of %d events: %v", len(got), len(log), f.err)
-		case <-soon.Done():
-			f.t.Fatalf("the follower saw %d of %d events, and not soon the others: %v", len(got), len(log), got)
-		}
+	got := f.Await(f.t.Soon(), len(log))
+	if len(got) < len(log) && closed(f.Done) {
+		f.t.Fatalf("the follower ended after %d of %d events: %v", len(got), len(log), f.Err)
 	}
+	f.t.equal("what the follower saw", f.t.ids(got), f.t.ids(log))
 }
 
 // ended waits until the follower has ended, and returns its error.
 func (f *follower) ended() error {
 	f.t.Helper()
-	f.t.closes(f.done, "the follower ends")
-	return f.err
+	f.t.closes(f.Done, "the follower ends")
+	return f.Err
 }
 
 // watch makes a watch, which is stopped at the end of the case at the latest.

@@ -77,7 +77,7 @@ func checkUnknownHook(ctx context.Context, s *probe) error {
 }
 
 func checkLarge(ctx context.Context, s *probe) (err error) {
-	if most := s.config.MaxMessage; most < 6<<20 {
+	if most := s.target.MaxMessage; most < 6<<20 {
 		return skipped(fmt.Sprintf("its messages have %d bytes at most", most))
 	}
 	text := strings.Repeat("all work and no play ", 5<<20/21)

@@ -50,7 +50,7 @@ var checks = []check{
 		name:   "unknown fields",
 		why:    "Unknown fields: both sides ignore them, in every message.",
 		stream: true,
-		run:    checkUnknown,
+		run:    with(newProbe, checkUnknown),
 	},
 	{
 		name:   "unknown messages",

@@ -38,8 +38,12 @@ func checkConversation(ctx context.Context, c target) error {
 }
 
 // sameAsAnew returns an error unless the answers of a conversation are those that the plugin
-// gives if everything is sent with each call.
-func sameAsAnew(ctx context.Context, c target, answers []string) error {
+// gives if everything is sent with each call. each may change a call before it is sent.
+func sameAsAnew(ctx context.Context, c target, each func(*wire.Call) *wire.Call) error {
+	answers, err := converse(ctx, c, false, each)
+	if err != nil {
+		return err
+	}
 	want, err := converse(ctx, c, true, nil)
 	if err != nil || slices.Equal(want, answers) {
 		return err
@@ -56,13 +60,7 @@ func sameAsAnew(ctx context.Context, c target, answers []string) error {
 	return nil
 }
 
-func checkKept(ctx context.Context, c target) error {
-	answers, err := converse(ctx, c, false, nil)
-	if err != nil {
-		return err
-	}
-	return sameAsAnew(ctx, c, answers)
-}
+func checkKept(ctx context.Context, c target) error { return sameAsAnew(ctx, c, nil) }
 
 func checkForget(ctx context.Context, s *probe) error {
 	first, err := s.talk(ctx, moments(s.hooks, testKey), false, nil)
@@ -87,27 +85,18 @@ func checkForget(ctx context.Context, s *probe) error {
 	return nil
 }
 
-func checkUnknown(ctx context.Context, c target) error {
-	s, err := newProbe(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer s.free()
+func checkUnknown(ctx context.Context, s *probe) (err error) {
 	host := withUnknown(&wire.Host{Protocol: transport.ProtocolVersion})
 	s.about, err = s.service.Describe(ctx, host)
 	if err != nil {
 		return fmt.Errorf("calling Describe: %w", err)
 	}
-	settings := withUnknown(&wire.Configuration{Settings: c.Settings, Name: s.about.Name})
+	settings := withUnknown(&wire.Configuration{Settings: s.target.Settings, Name: s.about.Name})
 	s.sub, err = s.service.Configure(ctx, settings)
 	if err != nil {
 		return fmt.Errorf("calling Configure: %w", err)
 	}
-	answers, err := converse(ctx, c, false, withUnknown)
-	if err != nil {
-		return err
-	}
-	return sameAsAnew(ctx, c, answers)
+	return sameAsAnew(ctx, s.target, withUnknown)
 }
 
 func checkDuplicates(ctx context.Context, s *probe) error {

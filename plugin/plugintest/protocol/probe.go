@@ -12,7 +12,6 @@ import (
 	"github.com/plughook/plughook/plugin/internal/message"
 	"github.com/plughook/plughook/plugin/internal/process"
 	"github.com/plughook/plughook/plugin/internal/transport"
-	"github.com/plughook/plughook/plugin/remote"
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
 
@@ -20,7 +19,7 @@ import (
 // does not ask for.
 type probe struct {
 	*process.Process
-	config  remote.Config
+	target  target // what it is a process of
 	service wire.PluginClient
 	about   *wire.Description  // what it says of itself, once it was asked
 	sub     *wire.Subscription // what it has subscribed to
@@ -56,7 +55,7 @@ func newProbe(ctx context.Context, c target) (*probe, error) {
 	}
 	return &probe{
 		Process: p,
-		config:  c.Config,
+		target:  c,
 		service: wire.NewPluginClient(p.RPC),
 		news:    make(chan struct{}),
 		answers: map[uint64][]*wire.PluginMessage{},
@@ -75,11 +74,11 @@ func (s *probe) configure(ctx context.Context) (err error) {
 	if s.about, err = s.service.Describe(ctx, host); err != nil {
 		return fmt.Errorf("calling Describe: %w", err)
 	}
-	if err := message.CheckSettings(ctx, s.about.Settings, s.config.Settings); err != nil {
+	if err := message.CheckSettings(ctx, s.about.Settings, s.target.Settings); err != nil {
 		return err
 	}
-	name := cmp.Or(s.config.Name, s.about.Name)
-	s.sub, err = s.service.Configure(ctx, &wire.Configuration{Settings: s.config.Settings, Name: name})
+	name := cmp.Or(s.target.Name, s.about.Name)
+	s.sub, err = s.service.Configure(ctx, &wire.Configuration{Settings: s.target.Settings, Name: name})
 	if err != nil {
 		return fmt.Errorf("calling Configure: %w", err)
 	}

@@ -99,28 +99,23 @@ func recognized(ctx context.Context, from source, zone *time.Location) (*Databas
 
 // recognize finds out by the tables whose database it is.
 func (d *Database) recognize(ctx context.Context) error {
-	sessions, err := d.from.columns(ctx, "sessions")
-	if err != nil {
-		return err
+	tables := map[string]map[string]bool{}
+	for _, name := range []string{"sessions", "plughook_sessions", "events", "adk_internal_metadata"} {
+		columns, err := d.from.columns(ctx, name)
+		if err != nil {
+			return err
+		}
+		tables[name] = columns
 	}
-	ours, err := d.from.columns(ctx, "plughook_sessions")
-	if err != nil {
-		return err
-	}
-	if d.events, err = d.from.columns(ctx, "events"); err != nil {
-		return err
-	}
-	meta, err := d.from.columns(ctx, "adk_internal_metadata")
-	if err != nil {
-		return err
-	}
+	sessions := tables["sessions"]
+	d.events = tables["events"]
 	d.whole = d.events["event_data"]
 	switch {
-	case sessions["sid"], len(sessions) == 0 && len(ours) > 0:
+	case sessions["sid"], len(sessions) == 0 && len(tables["plughook_sessions"]) > 0:
 		return ErrOwn
 	case !sessions["app_name"] || !sessions["user_id"] || !d.events["session_id"]:
 		return ErrUnknown
-	case len(meta) > 0:
+	case len(tables["adk_internal_metadata"]) > 0:
 		return d.checkVersion(ctx)
 	case d.whole:
 		d.Kind = "a database of the Python kit (SqliteSessionService)"

@@ -22,14 +22,18 @@ type states struct {
 	replayed map[string]map[string]any  // what the sessions so far leave behind, by owner
 }
 
-// readStates reads the three tables that hold state.
-func (d *Database) readStates(ctx context.Context) (*states, error) {
-	s := &states{
+func newStates() *states {
+	return &states{
 		sessions: map[session.Key]map[string]any{},
 		owners:   map[string]map[string]any{},
 		set:      map[string]map[string]bool{},
 		replayed: map[string]map[string]any{},
 	}
+}
+
+// readStates reads the three tables that hold state.
+func (d *Database) readStates(ctx context.Context) (*states, error) {
+	s := newStates()
 	tables := []struct {
 		name    string
 		columns []string

@@ -63,12 +63,8 @@ func ReadWeb(data []byte) (*Session, error) {
 		s.Left = append(s.Left, fmt.Sprintf("%d events have no time; they got that of the session's last update", timeless))
 	}
 	// The file has the state of the session, its app and its user in one.
-	all := &states{
-		sessions: map[session.Key]map[string]any{key: {}},
-		owners:   map[string]map[string]any{},
-		set:      map[string]map[string]bool{},
-		replayed: map[string]map[string]any{},
-	}
+	all := newStates()
+	all.sessions[key] = map[string]any{}
 	for name, value := range file.State {
 		owner := store.Owner(key, name)
 		switch {
