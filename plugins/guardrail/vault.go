@@ -31,10 +31,6 @@ func NewVault(key []byte) (*Vault, error) {
 // token of this vault stays as it is.
 func (v *Vault) Open(text string) string { return v.keys.Open(text) }
 
-// Closed returns the tokens in the text that this vault does not open: those of another key, and those
-// that somebody changed. A token that is there twice is in the list twice.
-func (v *Vault) Closed(text string) []string { return v.keys.Closed(text) }
-
 // Tool returns the tool with the tokens in its arguments turned back when it runs: the values go to
 // the tool, and not into the log. What the tool answers is judged like any answer.
 func (v *Vault) Tool(t *tool.Tool) *tool.Tool {

@@ -59,12 +59,6 @@ func (r Rule) TextOnly() bool {
 // about files.
 func (r Rule) AboutTexts() bool { return r.rule.tools == nil && !r.rule.aboutFiles() }
 
-// ReadsVault reports whether a rule decides by what tokens of the vault stand for: one with a condition,
-// or with lists of tools.
-func (p *Policy) ReadsVault() bool {
-	return slices.ContainsFunc(p.rules, func(r *rule) bool { return r.when != nil || r.tools != nil })
-}
-
 // Silent replaces these two with sentences that name the stages, or the scope, of the rule.
 const (
 	otherStage = "it is about another stage"

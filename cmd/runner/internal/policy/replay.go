@@ -117,9 +117,6 @@ func (p *commands) replayPolicy(ctx context.Context, r *policyReplay, files []st
 	if err != nil {
 		return err
 	}
-	if err := p.noteClosed(pol, key, r.keyEnv, eventsOf(recs)...); err != nil {
-		return err
-	}
 	now, err := p.judged(ctx, pol, key, recs)
 	if err != nil {
 		return err

@@ -102,17 +102,6 @@ func (k Keys) Open(text string) string {
 	})
 }
 
-// Closed returns the tokens in a text that these keys do not open, each as often as it is there.
-func (k Keys) Closed(text string) (closed []string) {
-	for _, token := range tokenForm.FindAllString(text, -1) {
-		_, ok := k.open(token)
-		if !ok {
-			closed = append(closed, token)
-		}
-	}
-	return closed
-}
-
 // open returns the value of a token; false if it is none of these keys.
 func (k Keys) open(token string) (value string, ok bool) {
 	m := tokenForm.FindStringSubmatch(token)
