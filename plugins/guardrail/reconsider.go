@@ -45,6 +45,7 @@ func (g *guard) reconsider(
 		then.ID = c.Event.InvocationID
 		then.Live = inv.Live[:slices.Index(inv.Live, c.Event)]
 		ev, _ := g.evaluate(r.policy, &then, c.Event, func(w *walk.Walker, ev *evaluation) {
+			ev.approval = e
 			ev.scope.Taint = taint
 			ev.unpinned = tool
 			g.askJudges(ctx, ev)

@@ -19,8 +19,12 @@ const maxFingerprints = 8
 
 // record counts a finding in a text.
 func (ev *evaluation) record(stage policy.Stage, f *policy.Finding, text string) {
-	if ev.guard.Found != nil {
+	switch {
+	case ev.guard.Found == nil:
+	case ev.approval == nil:
 		ev.guard.Found(ev.inv, ev.event, stage, *f, text)
+	case f.Would == policy.Block || f.Rule == policy.PinRule: // the rest was told when the call was made
+		ev.guard.Found(ev.inv, ev.approval, stage, *f, text)
 	}
 	would := f.Would
 	if would == f.Action {

@@ -189,6 +189,8 @@ type evaluation struct {
 	inv    *session.Invocation
 	event  *session.Event // of a request: an event with the request's agent and branch
 	began  time.Time
+	// approval is the input that approves a call, if the call is judged once more.
+	approval *session.Event
 
 	// What came of it.
 	items   []*evaluatedItem
