@@ -18,31 +18,11 @@ import (
 
 // compactionPlan is what a dry run says, for programs.
 type compactionPlan struct {
-	Session string `json:"session"`
-	Events  int    `json:"events"` // of the live view
-	// Trigger is which trigger of the configuration asks for a compaction by now, "" if none does.
-	Trigger string `json:"trigger,omitzero"`
-	// ClearedNext is how many old results of tools are cleared at the end of the next run, in place
-	// of a summary.
-	ClearedNext int `json:"clearedNext,omitzero"`
-
-	Declined  string             `json:"declined,omitzero"`
-	Why       string             `json:"why,omitzero"`
-	Through   int64              `json:"through,omitzero"`
-	Covers    []int64            `json:"covers,omitzero"`
-	Stays     map[string][]int64 `json:"stays,omitzero"`     // by reason
-	Cleared   map[string][]int64 `json:"cleared,omitzero"`   // by reason, those of which results are lines in the prompt
-	Hidden    map[string][]int64 `json:"hidden,omitzero"`    // by reason, those that stay and are not in the prompt
-	Lines     map[string][]int64 `json:"lines,omitzero"`     // by reason, those that the summary has the first lines of
-	Before    int                `json:"before"`             // tokens of the live view
-	Kept      int                `json:"kept"`               // tokens of what stays
-	Summary   int                `json:"summary"`            // tokens that the summary may have
-	Pinned    int                `json:"pinned,omitzero"`    // tokens of what keep names
-	Summaries int                `json:"summaries,omitzero"` // how many the log has
-	Cost      float64            `json:"cost,omitzero"`      // what they have cost
-	Text      string             `json:"text,omitzero"`      // the summary as it would be without a model
-	Added     []string           `json:"added,omitzero"`     // what the summary before does not say
-	Left      []string           `json:"left,omitzero"`      // what only the summary before says
+	Session   string  `json:"session"`
+	Events    int     `json:"events"`             // of the live view
+	Summaries int     `json:"summaries,omitzero"` // how many the log has
+	Cost      float64 `json:"cost,omitzero"`      // what they have cost
+	*compaction.Plan
 }
 
 // planCompaction says what the command to compact a session would do.
@@ -57,26 +37,7 @@ func (p *program) planCompaction(ctx context.Context, svc session.Service, c *co
 	if err != nil {
 		return exit.Usage.As(err)
 	}
-	said := compactionPlan{
-		Session:     key.ID,
-		Events:      len(inv.Live),
-		Trigger:     plan.Trigger,
-		ClearedNext: plan.ClearedNext,
-		Declined:    plan.Declined,
-		Why:         plan.Why,
-		Before:      plan.Before,
-		Kept:        plan.Kept,
-		Summary:     plan.Summary,
-		Pinned:      plan.Pinned,
-		Text:        plan.Draft.After,
-		Stays:       plan.StaysBy(),
-		Cleared:     plan.GaveWayBy("cleared"),
-		Hidden:      plan.GaveWayBy("hidden"),
-		Lines:       plan.GaveWayBy("lines"),
-	}
-	if plan.Draft.Before != "" && plan.Draft.After != "" {
-		said.Added, said.Left = plan.Draft.Differences()
-	}
+	said := compactionPlan{Session: key.ID, Events: len(inv.Live), Plan: plan}
 	for e, err := range svc.Read(ctx, key, session.Selection{}) {
 		if err != nil {
 			return exit.Store.As(err)
@@ -86,12 +47,6 @@ func (p *program) planCompaction(ctx context.Context, svc session.Service, c *co
 			said.Summaries++
 			said.Cost += cost
 		}
-	}
-	if plan.Declined == "" {
-		said.Through = plan.Through
-	}
-	for _, e := range plan.Covered {
-		said.Covers = append(said.Covers, e.Seq)
 	}
 	if p.JSONL {
 		return p.WriteJSON(said)
@@ -136,9 +91,9 @@ func (p *compactionPlan) String() string {
 		what   string
 		events map[string][]int64 // by reason
 	}{
-		{"long results become lines", p.Cleared},
-		{"not shown until it is answered", p.Hidden},
-		{"only first lines stay", p.Lines},
+		{"long results become lines", p.InPart},
+		{"not shown until it is answered", p.NotShown},
+		{"only first lines stay", p.InFirstLine},
 	} {
 		for _, why := range slices.Sorted(maps.Keys(list.events)) {
 			say("%s (%s): %s", list.what, cmp.Or(reasons[why], why), phrase.Ranges(list.events[why]))

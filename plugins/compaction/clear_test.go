@@ -388,8 +388,8 @@ func TestPinsAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, plan.Declined, plan.Why)
 	require.Equal(t, 200, plan.Pinned)
-	require.Len(t, plan.GaveWayBy(meter.FirstLines)["tokens"], 7)
-	require.Len(t, plan.StaysBy()["pinned"], 3)
-	require.Contains(t, plan.Draft.After, "Kept in part")
-	require.Contains(t, plan.Draft.After, "26–26 note 25")
+	require.Len(t, plan.InFirstLine["tokens"], 7)
+	require.Len(t, plan.Stays["pinned"], 3)
+	require.Contains(t, plan.Text, "Kept in part")
+	require.Contains(t, plan.Text, "26–26 note 25")
 }

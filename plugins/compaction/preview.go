@@ -14,7 +14,7 @@ type Plan = plan.Plan
 
 // Preview returns what the command Now, with those instructions, would do to a session if it were sent after
 // an invocation, without doing it. Plan.Trigger is what asks for a compaction already without the command, ""
-// if nothing does. No model is asked: the text in Plan.Draft is that of a summary without one.
+// if nothing does. No model is asked: Plan.Text is that of a summary without one.
 func (c Config) Preview(ctx context.Context, inv *session.Invocation, instructions string) (*Plan, error) {
 	c.Summarizer = nil
 	c.Artifacts = nil
@@ -44,11 +44,16 @@ func (c Config) Preview(ctx context.Context, inv *session.Invocation, instructio
 		return p, err
 	}
 	p.ClearedNext = cleared
-	if len(inv.Live) > 0 && inv.Live[0].Marker() {
-		p.Draft.Before = Text(inv.Live[:1])
+	if p.Declined != "" {
+		p.Through = 0
+		p.Keep = nil
 	}
-	if e != nil {
-		p.Draft.After = Text([]*session.Event{{Seq: 1, Actions: e.Actions}})
+	if e == nil {
+		return p, nil
+	}
+	p.Text = Text([]*session.Event{{Seq: 1, Actions: e.Actions}})
+	if inv.Live[0].Marker() {
+		p.Added, p.Left = plan.Differences(Text(inv.Live[:1]), p.Text)
 	}
 	return p, nil
 }

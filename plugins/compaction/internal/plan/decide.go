@@ -208,6 +208,10 @@ func (d *decision) settle() {
 		}
 	}
 	slices.Sort(d.p.Keep)
+	for _, e := range d.p.Covered {
+		d.p.Covers = append(d.p.Covers, e.Seq)
+	}
+	d.p.list()
 }
 
 // fate returns what becomes of an event in a group.

@@ -7,14 +7,11 @@ import (
 	"github.com/plughook/plughook/plugins/compaction/internal/extract"
 )
 
-// A Draft is a summary that was not made, and the one that it would replace; "" if there is none.
-type Draft struct{ Before, After string }
-
-// Differences returns the sentences and values that the summary would take up, and those of the summary
-// before that it would leave out.
-func (d Draft) Differences() (added, left []string) {
-	before := statements(d.Before)
-	after := statements(d.After)
+// Differences returns the sentences and values that a summary takes up, and those of the summary before that
+// it leaves out.
+func Differences(summaryBefore, summaryAfter string) (added, left []string) {
+	before := statements(summaryBefore)
+	after := statements(summaryAfter)
 	for _, s := range after {
 		if !slices.Contains(before, s) {
 			added = append(added, s)

@@ -35,45 +35,63 @@ import (
 //     invocations, the oldest first.
 //  7. What does not stay is summarized.
 //  8. If nothing is summarized or cleared, or too little is saved, the plan is declined.
+//
+// The JSON of a Plan is the answer to a dry run.
 type Plan struct {
 	// Trigger is what asks for the compaction: command, budget, tokens, events, invocations, idle, too long
 	// or clear.
-	Trigger string
+	Trigger string `json:"trigger,omitzero"`
+	// ClearedNext is how many old results of tools the plugin clears at the end of the next
+	// invocation, by Config.Clear and in place of a summary. Only Preview sets it.
+	ClearedNext int `json:"clearedNext,omitzero"`
 	// Declined is why the compaction does not happen: nothing (there is nothing to cover), gain (it would
 	// save too little), busy (another one is being made) or failed (no summary could be made). It is "" if
 	// the compaction happens. Why says the reason in words.
-	Declined string
-	Why      string
-	// Fates says, by position, what becomes of each event of the live view. The earlier summary is not in it.
-	Fates map[int64]Fate
+	Declined string `json:"declined,omitzero"`
+	Why      string `json:"why,omitzero"`
 	// Through and Keep are those of session.Compaction.
-	Through int64
-	Keep    []int64
-	// Covered are the events that the summary stands in for. The summary before it is covered too.
-	Covered []*session.Event
+	Through int64   `json:"through,omitzero"`
+	Keep    []int64 `json:"-"`
+	// Covered are the events that the summary stands in for, and Covers their positions. The summary before
+	// it is covered too.
+	Covered []*session.Event `json:"-"`
+	Covers  []int64          `json:"covers,omitzero"`
+
+	// The positions of events, by a reason in their fates: of those that stay; and of those of which the
+	// prompt has results as lines, has nothing, or has the first lines in the summary.
+	Stays       map[string][]int64 `json:"stays,omitempty"`
+	InPart      map[string][]int64 `json:"cleared,omitempty"`
+	NotShown    map[string][]int64 `json:"hidden,omitempty"`
+	InFirstLine map[string][]int64 `json:"lines,omitempty"`
+
 	// Before, Kept and Summary are tokens. Before is the prompt (the live view, where no prompt is at hand),
 	// Kept what stays of it, instruction and tools included, and Summary the most that the summary may have.
-	Before, Kept, Summary int
-	// After is how many tokens the view has when the summary is made, 0 until then.
-	After int
+	Before  int `json:"before"`
+	Kept    int `json:"kept"`
+	Summary int `json:"summary"`
 	// Pinned are the tokens of the events that Config.Keep names.
-	Pinned int
-	// ClearedNext is how many old results of tools the plugin clears at the end of the next
-	// invocation, by Config.Clear and in place of a summary. Only Preview sets it.
-	ClearedNext int
+	Pinned int `json:"pinned,omitzero"`
+	// Text is the summary as it would be without a model. Added are the sentences and values that it would
+	// take up, and Left those of the summary before that it would leave out. Only Preview sets them.
+	Text  string   `json:"text,omitzero"`
+	Added []string `json:"added,omitzero"`
+	Left  []string `json:"left,omitzero"`
 
-	// Draft has the texts of the summaries, if the Plan is of the function Preview.
-	Draft Draft
-
+	// After is how many tokens the view has when the summary is made, 0 until then.
+	After int `json:"-"`
+	// Fates says, by position, what becomes of each event of the live view. The earlier summary is not in it.
+	Fates map[int64]Fate `json:"-"`
 	// Cleared are the results and arguments that are cleared now, and Hidden the calls that are hidden now.
-	Cleared, Hidden int
+	Cleared int `json:"-"`
+	Hidden  int `json:"-"`
 	// Replaced are the tokens of the view that the summary replaces, and MinGain those that the compaction
 	// must save.
-	Replaced, MinGain int
+	Replaced int `json:"-"`
+	MinGain  int `json:"-"`
 	// Meter counts the prompt as the Plan makes it: what the Plan clears counts as cleared.
-	Meter meter.Meter
+	Meter meter.Meter `json:"-"`
 	// FirstLines are, by branch, the first lines of what Config.Keep names and does not stay.
-	FirstLines map[string][]string
+	FirstLines map[string][]string `json:"-"`
 }
 
 // A Fate is what becomes of an event.
@@ -121,36 +139,26 @@ const (
 	DeclineFailed  = "failed"
 )
 
-// StaysBy returns the positions of the events that stay, by the reason why; see Fate.Stays.
-func (p *Plan) StaysBy() map[string][]int64 {
-	return p.positions(func(f Fate) string { return f.Stays })
-}
-
-// GaveWayBy returns the positions of the events of which the next prompt has that form, by the reason why;
-// see Fate.GaveWay.
-func (p *Plan) GaveWayBy(form meter.Form) map[string][]int64 {
-	return p.positions(func(f Fate) string {
-		if f.Form != form {
-			return ""
-		}
-		return f.GaveWay
-	})
-}
-
-// positions returns the positions of the events in their order, by a reason in their fates. It leaves out
-// those without one.
-func (p *Plan) positions(reason func(Fate) string) (by map[string][]int64) {
-	for _, seq := range slices.Sorted(maps.Keys(p.Fates)) {
-		why := reason(p.Fates[seq])
-		if why == "" {
-			continue
-		}
-		if by == nil {
-			by = map[string][]int64{}
-		}
-		by[why] = append(by[why], seq)
+// list fills in the positions of the events, by what becomes of them and why.
+func (p *Plan) list() {
+	p.Stays = map[string][]int64{}
+	p.InPart = map[string][]int64{}
+	p.NotShown = map[string][]int64{}
+	p.InFirstLine = map[string][]int64{}
+	byForm := map[meter.Form]map[string][]int64{
+		meter.InPart:     p.InPart,
+		meter.Hidden:     p.NotShown,
+		meter.FirstLines: p.InFirstLine,
 	}
-	return by
+	for _, seq := range slices.Sorted(maps.Keys(p.Fates)) {
+		f := p.Fates[seq]
+		if f.Stays != "" {
+			p.Stays[f.Stays] = append(p.Stays[f.Stays], seq)
+		}
+		if by := byForm[f.Form]; by != nil {
+			by[f.GaveWay] = append(by[f.GaveWay], seq)
+		}
+	}
 }
 
 // Clears reports whether the plan only clears: nothing is summarized.
