@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"os"
 )
 
@@ -59,19 +60,19 @@ func newKeys(key []byte, from string) (*keys, error) {
 
 // fingerprint returns the fingerprint of an event's text.
 func (k *keys) fingerprint(text string) string {
-	h := hmac.New(sha256.New, k.text)
-	h.Write([]byte(text))
-	return hex.EncodeToString(h.Sum(nil))
+	return digest(hmac.New(sha256.New, k.text), []byte(text))
 }
 
 // hash returns the hash of a line without its line feed, which the next line has in prev. k may be nil.
 func (k *keys) hash(line []byte) string {
 	if k == nil {
-		sum := sha256.Sum256(line)
-		return hex.EncodeToString(sum[:])
+		return digest(sha256.New(), line)
 	}
-	h := hmac.New(sha256.New, k.chain)
-	h.Write(line)
+	return digest(hmac.New(sha256.New, k.chain), line)
+}
+
+func digest(h hash.Hash, data []byte) string {
+	h.Write(data)
 	return hex.EncodeToString(h.Sum(nil))
 }
 

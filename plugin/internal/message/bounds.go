@@ -95,20 +95,8 @@ func lastSeq(data []byte) (seq uint64) {
 // Values returns an upper bound of how many values a JSON text has: one for each opening bracket,
 // one for each comma, and one more.
 func Values(data []byte) int {
-	n := 1
-	for i := 0; i < len(data); i++ {
-		switch data[i] {
-		case '{', '[', ',':
-			n++
-		case '"':
-			length := stringLength(data[i:])
-			if length < 0 {
-				return n
-			}
-			i += length - 1
-		}
-	}
-	return n
+	objects, others := countValues(data)
+	return 1 + objects + others
 }
 
 // Weight returns about how many bytes of memory a JSON text takes once it is decoded. It is an
@@ -119,22 +107,27 @@ func Weight(data []byte) int {
 		perObject = 300
 		perValue  = 40
 	)
-	n := perValue + len(data)
+	objects, others := countValues(data)
+	return len(data) + perObject*objects + perValue*(1+others)
+}
+
+// countValues counts the objects that begin in a JSON text, and the lists and commas in it.
+func countValues(data []byte) (objects, others int) {
 	for i := 0; i < len(data); i++ {
 		switch data[i] {
 		case '{':
-			n += perObject
+			objects++
 		case '[', ',':
-			n += perValue
+			others++
 		case '"':
 			length := stringLength(data[i:])
 			if length < 0 {
-				return n
+				return objects, others
 			}
 			i += length - 1
 		}
 	}
-	return n
+	return objects, others
 }
 
 // stringLength returns the length of the string with which a JSON text begins, -1 if the string

@@ -14,8 +14,7 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 )
 
-// pluginCommandOf returns the command that starts the plugin at a path, its arguments included, and
-// the directory to start it in ("" is this one). The path is
+// pluginCommandOf returns the command that starts the plugin at a path, its arguments included. The path is
 //
 //   - an executable, a script with #! among them, or the name of one in PATH,
 //   - a JavaScript file, which node runs,
@@ -23,75 +22,77 @@ import (
 //   - a directory with a Go program, which is built first.
 //
 // cleanup takes away what was built; it is never nil.
-func (p *commands) pluginCommandOf(ctx context.Context, path string,
-	args []string) (command []string, dir string, cleanup func(), err error) {
+func (p *commands) pluginCommandOf(
+	ctx context.Context, path string, args []string,
+) (command []string, cleanup func(), err error) {
 	cleanup = func() {}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !strings.ContainsRune(path, filepath.Separator):
 		found, err := exec.LookPath(path)
 		if err != nil {
-			return nil, "", cleanup, exit.Usage.Errorf("plugin %s: there is no such file or directory, and no such executable in PATH", path)
+			return nil, cleanup, exit.Usage.Errorf("plugin %s: there is no such file or directory, and no such executable in PATH", path)
 		}
-		return slices.Concat([]string{found}, args), "", cleanup, nil
+		return slices.Concat([]string{found}, args), cleanup, nil
 	case err != nil:
-		return nil, "", cleanup, exit.Usage.Errorf("plugin: %w", err)
+		return nil, cleanup, exit.Usage.Errorf("plugin: %w", err)
 	}
 	if path, err = filepath.Abs(path); err != nil {
-		return nil, "", cleanup, exit.Usage.As(err)
+		return nil, cleanup, exit.Usage.As(err)
 	}
 	if info.IsDir() {
 		return p.pluginCommandIn(ctx, path, args)
 	}
 	switch ext := filepath.Ext(path); {
 	case info.Mode()&0o111 != 0 || ext == ".exe":
-		return slices.Concat([]string{path}, args), "", cleanup, nil
+		return slices.Concat([]string{path}, args), cleanup, nil
 	case ext == ".js" || ext == ".mjs" || ext == ".cjs":
 		command, err = nodeCommand(path, args)
-		return command, "", cleanup, err
+		return command, cleanup, err
 	}
-	return nil, "", cleanup, exit.Usage.Errorf("plugin %s: it is not executable; run chmod +x on it, and begin a script with a #! line", path)
+	return nil, cleanup, exit.Usage.Errorf("plugin %s: it is not executable; run chmod +x on it, and begin a script with a #! line", path)
 }
 
 // pluginCommandIn is pluginCommandOf for a directory.
-func (p *commands) pluginCommandIn(ctx context.Context, dir string,
-	args []string) (command []string, in string, cleanup func(), err error) {
+func (p *commands) pluginCommandIn(
+	ctx context.Context, dir string, args []string,
+) (command []string, cleanup func(), err error) {
 	cleanup = func() {}
 	data, err := os.ReadFile(filepath.Join(dir, "package.json"))
 	if err == nil {
 		var pkg struct{ Main string }
 		if err := json.Unmarshal(data, &pkg); err != nil {
-			return nil, "", cleanup, exit.Usage.Errorf("plugin %s: package.json: %w", dir, err)
+			return nil, cleanup, exit.Usage.Errorf("plugin %s: package.json: %w", dir, err)
 		}
 		if pkg.Main == "" {
 			pkg.Main = "index.js"
 		}
 		command, err := nodeCommand(filepath.Join(dir, pkg.Main), args)
-		return command, dir, cleanup, err
+		return command, cleanup, err
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		return nil, "", cleanup, exit.Usage.Errorf("plugin: %w", err)
+		return nil, cleanup, exit.Usage.Errorf("plugin: %w", err)
 	}
 	if sources, _ := filepath.Glob(filepath.Join(dir, "*.go")); len(sources) == 0 {
-		return nil, "", cleanup, exit.Usage.Errorf("plugin %s: the directory has neither a Go program nor a package.json; name an executable", dir)
+		return nil, cleanup, exit.Usage.Errorf("plugin %s: the directory has neither a Go program nor a package.json; name an executable", dir)
 	}
 	if name, err := goIn(ctx, dir, "list", "-f", "{{.Name}}", "."); err != nil {
-		return nil, "", cleanup, err
+		return nil, cleanup, err
 	} else if name != "main" {
-		return nil, "", cleanup, exit.Usage.Errorf("plugin %s: it is package %s, not a program", dir, name)
+		return nil, cleanup, exit.Usage.Errorf("plugin %s: it is package %s, not a program", dir, name)
 	}
 	tmp, err := os.MkdirTemp("", "runner-plugin-*")
 	if err != nil {
-		return nil, "", cleanup, exit.Other.As(err)
+		return nil, cleanup, exit.Other.As(err)
 	}
 	cleanup = func() { _ = os.RemoveAll(tmp) }
 	// the ending is Windows's, and harms nowhere
 	built := filepath.Join(tmp, filepath.Base(dir)+".exe")
 	if _, err := goIn(ctx, dir, "build", "-o", built, "."); err != nil {
 		cleanup()
-		return nil, "", func() {}, err
+		return nil, func() {}, err
 	}
-	return slices.Concat([]string{built}, args), "", cleanup, nil
+	return slices.Concat([]string{built}, args), cleanup, nil
 }
 
 // goIn runs the go command in a directory and returns what it prints.

@@ -136,7 +136,7 @@ func (p *commands) toVerify(ctx context.Context, v *verify,
 		if v.config.Settings, err = settingsFor(args[0], v.settings); err != nil {
 			return nil, err
 		}
-		command, _, cleanup, err := p.pluginCommandOf(ctx, args[0], args[1:])
+		command, cleanup, err := p.pluginCommandOf(ctx, args[0], args[1:])
 		if err != nil {
 			return cleanup, err
 		}
