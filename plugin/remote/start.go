@@ -55,25 +55,17 @@ func launchProcess(ctx context.Context, c Config, log *slog.Logger) (*launched, 
 	if err != nil {
 		return nil, err
 	}
-	return &launched{
-		conn:   s.conn,
-		about:  s.about,
-		sub:    s.sub,
-		pid:    s.process.PID,
-		traced: s.process.Traced,
-		stop:   s.process.Stop,
-	}, nil
+	return &s.launched, nil
 }
 
 // pluginProcess is a plugin's process that has taken its settings, and the connection to it.
 type pluginProcess struct {
+	launched
 	process *process.Process
 	config  Config
-	conn    *conn
-	about   *wire.Description
-	sub     *wire.Subscription
 }
 
+// start is launchProcess with all that is known of the process.
 func start(ctx context.Context, c Config, log *slog.Logger) (*pluginProcess, error) {
 	c = c.withDefaults()
 	if err := c.check(); err != nil {
@@ -82,36 +74,36 @@ func start(ctx context.Context, c Config, log *slog.Logger) (*pluginProcess, err
 	late := fmt.Errorf("it did not start within %v", c.StartTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, c.StartTimeout, late)
 	defer cancel()
-	if c.Attach != "" {
-		return attach(ctx, c, log)
+
+	// Start the process, or connect to one that somebody else has started.
+	var p *process.Process
+	var err error
+	what := "start"
+	if c.Attach == "" {
+		p, err = process.Start(ctx, c.spec(), log)
+	} else {
+		what = "attach"
+		p, err = process.Attach(c.label(), c.Attach, c.MaxMessage, log)
 	}
-	p, err := process.Start(ctx, c.spec(), log)
 	if err != nil {
-		return nil, fmt.Errorf("remote: plugin %s did not start: %w", c.label(), err)
+		return nil, fmt.Errorf("remote: plugin %s did not %s: %w", c.label(), what, err)
 	}
-	s := &pluginProcess{process: p, config: c}
+
+	// Make it ready to be called.
+	s := &pluginProcess{
+		launched: launched{pid: p.PID, traced: p.Traced, stop: p.Stop},
+		process:  p,
+		config:   c,
+	}
 	if err := s.begin(ctx); err != nil {
 		err = p.Explain(ctx, err)
 		p.Free()
-		return nil, fmt.Errorf("remote: plugin %s did not start: %w", s.name(), err)
+		return nil, fmt.Errorf("remote: plugin %s did not %s: %w", s.name(), what, err)
 	}
-	return s, nil
-}
-
-// attach connects to a plugin that somebody else has started.
-func attach(ctx context.Context, c Config, log *slog.Logger) (*pluginProcess, error) {
-	p, err := process.Attach(c.label(), c.Attach, c.MaxMessage, log)
-	if err != nil {
-		return nil, fmt.Errorf("remote: plugin %s did not attach: %w", c.label(), err)
+	if c.Attach != "" {
+		log.Warn("PLUGIN IS ATTACHED, FOR DEVELOPMENT ONLY: the runner trusts whatever listens at the socket; "+
+			"it is not pinned, isolated, limited or watched", "plugin", s.name(), "socket", c.Attach)
 	}
-	s := &pluginProcess{process: p, config: c}
-	if err := s.introduce(ctx); err != nil {
-		err = p.Explain(ctx, err)
-		p.Free()
-		return nil, fmt.Errorf("remote: plugin %s did not attach: %w", s.name(), err)
-	}
-	log.Warn("PLUGIN IS ATTACHED, FOR DEVELOPMENT ONLY: the runner trusts whatever listens at the socket; it is not pinned, isolated, limited or watched",
-		"plugin", s.name(), "socket", c.Attach)
 	return s, nil
 }
 
@@ -123,9 +115,9 @@ func (s *pluginProcess) name() string {
 	return s.config.label()
 }
 
-// begin makes a process that was started ready to be called.
+// begin makes a process ready to be called.
 func (s *pluginProcess) begin(ctx context.Context) error {
-	if err := s.introduce(ctx); err != nil {
+	if err := s.introduce(ctx); err != nil || s.config.Attach != "" {
 		return err
 	}
 	// An interpreter has read its files by now. They must be those that were hashed.
