@@ -65,7 +65,7 @@ func (lp *loop) generate(req *model.Request) bool {
 			continue
 		case r.Partial:
 			soFar.Add(r)
-			e := lp.said(r)
+			e := lp.responseEvent(r)
 			e.Partial = true
 			e.Content = withoutCalls(r.Content)
 			if e.Content != nil && !lp.yield(e, nil) {
@@ -73,7 +73,7 @@ func (lp *loop) generate(req *model.Request) bool {
 			}
 			continue
 		}
-		e := lp.said(r)
+		e := lp.responseEvent(r)
 		lp.identify(e)
 		lp.calling = len(e.FunctionCalls()) > 0
 		lp.checkOutput(e)
@@ -103,7 +103,7 @@ func (lp *loop) cutShort(soFar *model.Response) bool {
 // brokenOff returns an event with what the model had said when its answer broke off. It is marked as
 // interrupted if that is anything.
 func (lp *loop) brokenOff(soFar *model.Response) *session.Event {
-	e := lp.said(soFar)
+	e := lp.responseEvent(soFar)
 	e.Content = withoutCalls(e.Content)
 	e.Interrupted = e.Content != nil
 	return e
@@ -124,8 +124,8 @@ func (lp *loop) failedModel(err error, soFar *model.Response) bool {
 	return lp.put(e)
 }
 
-// said returns an event of the agent with a response.
-func (lp *loop) said(r *model.Response) *session.Event {
+// responseEvent returns an event of the agent with a response of its model.
+func (lp *loop) responseEvent(r *model.Response) *session.Event {
 	e := r.Event()
 	e.Author = lp.agent.Name()
 	e.Branch = lp.host.Branch

@@ -37,22 +37,10 @@ func newCallee(a agent.Agent) (*function, error) {
 	return &function{Tool: t, callee: a, check: check}, err
 }
 
-// calleeElement returns the last element of the branch in which a callee answers a call. The @
-// makes the branch a conversation of its own; see agent.Sees.
-func calleeElement(f *function, c session.Call) string { return f.callee.Name() + "@" + c.ID }
-
 // waitsBelow reports whether a call waits in the conversation in which an agent answers c.
-func (lp *loop) waitsBelow(calls []session.Call, c session.Call) bool {
+func waitsBelow(calls []session.Call, c session.Call) bool {
 	return slices.ContainsFunc(calls, func(other session.Call) bool {
 		return other.Waits() && c.Conversation(other.Event.Branch)
-	})
-}
-
-// goesOnBelow reports whether the run's input has answered a call that was made in the conversation in which
-// an agent answers c.
-func goesOnBelow(answered []session.Call, c session.Call) bool {
-	return slices.ContainsFunc(answered, func(other session.Call) bool {
-		return c.Conversation(other.Event.Branch)
 	})
 }
 
@@ -63,7 +51,7 @@ func (lp *loop) runCallee(ctx context.Context, host *agent.Host,
 	if err := f.check(ctx, c.Args); err != nil {
 		return failed("%v", err)
 	}
-	own := host.At(calleeElement(f, c))
+	own := host.At(f.callee.Name() + "@" + c.ID) // the @ makes it a conversation of its own; see agent.Sees
 	var failure error
 	pass := func(e *session.Event, err error) bool {
 		// the call fails, not the run
@@ -100,7 +88,7 @@ func (lp *loop) runCallee(ctx context.Context, host *agent.Host,
 		return result{ended: true}
 	}
 	inv := host.Now()
-	if lp.waitsBelow(session.Calls(inv.Live), c) {
+	if waitsBelow(session.Calls(inv.Live), c) {
 		return result{waits: true}
 	}
 	answer := agent.LastAnswer(inv.Live, own.Branch, from)

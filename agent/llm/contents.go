@@ -80,7 +80,7 @@ func (b *builder) add(e *session.Event) {
 	case b.ownTurn(e):
 		b.turnOf(e)
 	default:
-		b.said(e)
+		b.turnOfOther(e)
 	}
 }
 
@@ -143,14 +143,14 @@ func (b *builder) turnOfModel(at int64) {
 
 // turnOf adds a turn of the agent itself, with the responses to its calls.
 func (b *builder) turnOf(e *session.Event) {
-	said := &genai.Content{Role: genai.RoleModel}
-	answers := &genai.Content{Role: genai.RoleUser}
+	turn := &genai.Content{Role: genai.RoleModel}
+	responses := &genai.Content{Role: genai.RoleUser}
 	var answered []session.Call
 	for _, p := range e.Content.Parts {
 		if p == nil || p.FunctionResponse != nil {
 			continue
 		}
-		said.Parts = append(said.Parts, new(*p))
+		turn.Parts = append(turn.Parts, new(*p))
 		if p.FunctionCall == nil {
 			continue
 		}
@@ -160,22 +160,22 @@ func (b *builder) turnOf(e *session.Event) {
 			answer = c.Result
 			answered = append(answered, c)
 		}
-		answers.Parts = append(answers.Parts, &genai.Part{FunctionResponse: answer})
+		responses.Parts = append(responses.Parts, &genai.Part{FunctionResponse: answer})
 	}
-	if len(said.Parts) == 0 {
+	if len(turn.Parts) == 0 {
 		return
 	}
 	b.turnOfModel(e.Seq)
-	b.contents = append(b.contents, said)
-	if len(answers.Parts) > 0 {
-		b.contents = append(b.contents, answers)
+	b.contents = append(b.contents, turn)
+	if len(responses.Parts) > 0 {
+		b.contents = append(b.contents, responses)
 	}
 	b.answered = append(b.answered, answered...)
 	b.turnAt = e.Seq
 }
 
-// said adds what the user, a plugin or another agent said.
-func (b *builder) said(e *session.Event) {
+// turnOfOther adds a turn of the user, of a plugin or of another agent.
+func (b *builder) turnOfOther(e *session.Event) {
 	other := e.Content.Role == genai.RoleModel
 	var parts []*genai.Part
 	inWords := false // a part is told in a sentence

@@ -120,7 +120,8 @@ func (lp *loop) open() (open []session.Call, waits bool) {
 		// the agent was called in an earlier run, and waited
 		callee := ok && f.callee != nil && c.Deferred != nil
 		held := c.Held != nil && c.Decision == nil
-		calleeWaits := callee && lp.waitsBelow(calls, c) && !goesOnBelow(answered(), c)
+		calleeWaits := callee && waitsBelow(calls, c) && !slices.ContainsFunc(answered(),
+			func(other session.Call) bool { return c.Conversation(other.Event.Branch) })
 		longRunning := c.Deferred != nil && ok && !callee
 		decidedNow := c.Decision != nil && c.Decision.Seq > lp.host.Began
 		unknown := c.Deferred != nil && !ok
