@@ -13,7 +13,8 @@ import (
 )
 
 // Secrets returns the detector of secrets: tokens by the forms that their providers document,
-// private keys, JSON Web Tokens, passwords in URLs and in commands, and values that are assigned to a name such as api_key and look random. A finding is the secret
+// private keys, JSON Web Tokens, passwords in URLs and in commands, sessions in cookies, and
+// values that are assigned to a name such as api_key and look random. A finding is the secret
 // without its name. It has the type SECRET; Rule says what kind of secret it is.
 //
 // A form tells a token from other text, not a live token from a revoked one. Placeholders (xxxx,
@@ -139,7 +140,7 @@ type scan struct {
 	text  string
 	found []Finding // overlapping ones too
 	open  int       // nothing that begins before is undecided
-	long  []Part    // long keys and tokens
+	long  []Part    // long headers of cookies, lists of secrets, and keys
 	run   part      // the last run of unquotedSet, so that it is not read from each of its places
 
 	named  part       // the last name that something is assigned to
