@@ -138,6 +138,22 @@ func TestLongStreamsAreLookedAtNowAndThen(t *testing.T) {
 	require.Less(t, pieces, 128/7+1)
 }
 
+// Of a list of passwords nothing is shown, however far behind its name they stand.
+func TestLongListsInStreams(t *testing.T) {
+	text := `{"passwords": [`
+	for i := range 200 {
+		text += fmt.Sprintf(`"hunter2!a%d", `, i)
+	}
+	text += `"end1!end"]} and more`
+	var chunks []string
+	for at := 0; at < len(text); at += 7 {
+		chunks = append(chunks, text[at:min(len(text), at+7)])
+	}
+	shown, whole := streamed(t, quiet(t, guardrail.Config{}), chunks...)
+	require.NotContains(t, whole, "hunter")
+	require.NotContains(t, shown[len(shown)-1], "hunter")
+}
+
 // A policy in shadow changes nothing, so it holds nothing of a stream back.
 func TestStreamsUnderAPolicyInShadow(t *testing.T) {
 	p := quiet(

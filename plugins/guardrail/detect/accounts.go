@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/checkdigit"
-	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
 )
 
 // Payment cards, bank accounts and addresses of cryptocurrencies.
@@ -41,7 +40,8 @@ func (t *piiTables) isIssued(digits []byte) bool {
 }
 
 // card finds payment card numbers (ISO/IEC 7812): Luhn's check digit, and an issuer's first digits
-// and length. Those of 12 and 13 digits, which few cards have, must not be said to be something else. Those of 17 and 18 digits, and of other issuers,
+// and length. Those of 12 and 13 digits, which few cards have, must not have a bar code's check
+// digit too, nor be said to be something else. Those of 17 and 18 digits, and of other issuers,
 // must be said to be cards.
 func (f *finder) card(v *numeral) {
 	var buf [24]byte
@@ -67,7 +67,7 @@ func (f *finder) card(v *numeral) {
 			issued = !v.isOther() && !v.hangs()
 		}
 		long := total == 17 || total == 18
-		short := total < 14 && k == 1 && digits[0] != '0'
+		short := total < 14 && k == 1 && digits[0] != '0' && !isBarCode(digits)
 		switch {
 		case issued && total > 13 && !long && !v.link:
 			f.add("CREDIT_CARD", "luhn", v.start, g.end, 1)
@@ -85,6 +85,19 @@ func (f *finder) card(v *numeral) {
 			}
 		}
 	}
+}
+
+// isBarCode tells whether digits have the check digit of article numbers (GTIN-12 and GTIN-13).
+func isBarCode(digits []byte) bool {
+	sum := 0
+	for i := range digits {
+		n := int(digits[len(digits)-1-i] - '0')
+		sum += n
+		if i%2 == 1 {
+			sum += 2 * n
+		}
+	}
+	return sum%10 == 0
 }
 
 // isCardGrouped tells whether the first k groups are those of a card: fours with a rest at the
@@ -153,9 +166,9 @@ func (f *finder) iban(v *numeral) {
 	}
 }
 
-// crypto finds addresses of Bitcoin, by their checksum (base58check) or the form that BIP 173
-// gave them, and of Ethereum, by their form only: the checksum that lies in its capitals (EIP-55) is not
-// looked at.
+// crypto finds addresses of Bitcoin, by their checksums (base58check, and bech32 of BIP 173 or
+// bech32m of BIP 350), and of Ethereum, by their form only: the checksum that lies in its capitals
+// (EIP-55) is not looked at.
 func (f *finder) crypto(v *numeral) {
 	g := &v.groups[0]
 	word := v.text[g.start:g.end]
@@ -164,13 +177,10 @@ func (f *finder) crypto(v *numeral) {
 		f.add("CRYPTO", "ethereum", g.start, g.end, .9)
 	case g.size() >= 26 && g.size() <= 35 && (word[0] == '1' || word[0] == '3') && isBase58Check(word):
 		f.add("CRYPTO", "bitcoin", g.start, g.end, 1)
-	case (g.size() == 42 || g.size() == 62) && foldPrefix(word, "bc1") && segwitSet.HasAll(word[len("bc1"):]):
+	case g.size() >= 14 && g.size() <= 64 && foldPrefix(word, "bc1") && isBech32(word):
 		f.add("CRYPTO", "bitcoin", g.start, g.end, 1)
 	}
 }
-
-// segwitSet are the bytes of a Bitcoin address behind bc1.
-var segwitSet = pattern.MustSet("ac-hj-np-z02-9AC-HJ-NP-Z")
 
 // isBase58Check tells whether a word is 21 bytes in base 58 with the beginning of their double
 // SHA-256 behind.
@@ -194,4 +204,30 @@ func isBase58Check(word string) bool {
 	sum := sha256.Sum256(raw[:21])
 	sum = sha256.Sum256(sum[:])
 	return string(sum[:4]) == string(raw[21:])
+}
+
+// isBech32 tells whether a word that begins with bc1 has a right checksum.
+func isBech32(word string) bool {
+	const alphabet = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
+	sum := uint32(1)
+	mix := func(value uint32) {
+		top := sum >> 25
+		sum = sum&0x1ffffff<<5 ^ value
+		for i, generator := range [5]uint32{0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3} {
+			if top>>i&1 == 1 {
+				sum ^= generator
+			}
+		}
+	}
+	for _, value := range []uint32{'b' >> 5, 'c' >> 5, 0, 'b' & 31, 'c' & 31} {
+		mix(value)
+	}
+	for i := 3; i < len(word); i++ {
+		value := strings.IndexByte(alphabet, lower(word[i]))
+		if value < 0 {
+			return false
+		}
+		mix(uint32(value))
+	}
+	return (sum == 1 || sum == 0x2bc830a3) && !(lowerSet.HasAny(word) && upperSet.HasAny(word))
 }

@@ -100,6 +100,27 @@ func (s *scan) assigned(a assignment, means meaning) {
 		means:      means,
 		value:      part{a.start, a.start + len(value)},
 	}
+
+	// The next one of a list.
+	next := a.end + 1
+	if !a.several {
+		return
+	}
+	s.isLong(a.list, min(next, len(s.text)))
+	if next >= len(s.text) {
+		return
+	}
+	for next < len(s.text) && next-a.end < 64 && (s.text[next] == ',' || s.text[next] <= ' ') {
+		next++
+	}
+	s.isLong(a.list, next)
+	if next < len(s.text) && next > a.end+1 && (s.text[next] == '"' || s.text[next] == '\'') {
+		more := assignment{name: a.name, header: a.header, several: true, list: a.list}
+		more, ok := s.value(more, next)
+		if ok && more.quoted {
+			s.assigned(more, means)
+		}
+	}
 }
 
 // An assignedValue is a value whose name says that it is a secret, and that has not been looked at.
@@ -150,6 +171,9 @@ func (s *scan) ruleOf(a assignment, means meaning, value string) string {
 			return "password"
 		}
 	case loginMeaning:
+		if a.paired && s.isPassword(value) {
+			return "password"
+		}
 		if s.isLogin(value) {
 			return "authorization"
 		}
@@ -164,12 +188,27 @@ func (s *scan) ruleOf(a assignment, means meaning, value string) string {
 	if means != secretMeaning || a.loose && !(upperSet.HasAny(value) && lowerSet.HasAny(value)) {
 		return ""
 	}
-	long := len(value) >= 20 || len(value) >= 16 && !a.loose && upperSet.HasAny(value) && !isHexID(value)
-	if long && isRandom(value) && !s.isPlaceholder(value) && !isPublic(value) &&
-		!s.isMisshapen(value) {
+	random := behindID(value)
+	long := len(random) >= 20 || len(random) >= 16 && !a.loose && upperSet.HasAny(random) && !isHexID(random)
+	if long && isRandom(random) && !s.isPlaceholder(value) && !isPublic(value) &&
+		!s.isMisshapen(value) && !s.isMistyped(a.name, value) {
+		return "assigned-secret"
+	}
+	if a.quoted && isMarked(value) && !s.isPlaceholder(value) && !strings.HasPrefix(value, "$(") {
 		return "assigned-secret"
 	}
 	return ""
+}
+
+// behindID returns what a value has behind an identifier and a colon, as in 5f2a9c:Xk7mQ2vR9…; else
+// the value. An identifier has a letter and a digit.
+func behindID(value string) string {
+	id, rest, ok := strings.Cut(value, ":")
+	if !ok || len(id) < 5 || isNumber(id) || !strings.ContainsAny(id, "0123456789") ||
+		strings.IndexByte(rest, ':') >= 0 {
+		return value
+	}
+	return rest
 }
 
 // isMisshapen tells whether a value begins as the tokens of a provider do and yet is none of

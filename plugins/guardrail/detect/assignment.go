@@ -15,9 +15,13 @@ type assignment struct {
 	quoted     bool
 	spoken     bool // name is value
 	listed     bool // "name", "value" outside of a call
+	paired     bool // name = ("user", "value")
 	header     bool // -H "name: value"
 	bare       bool // nothing but a space is between name and value
 	loose      bool // and nothing else says that there is a value
+	several    bool // the value is one of a list
+	list       int  // where the list begins
+	query      bool // the name follows ? or & as in a URL
 	open       bool // the value may go on
 }
 
@@ -92,6 +96,7 @@ func (s *scan) assignment(name part, end int, verbs *verbs) (a assignment, ok bo
 	a.listed = text[i-1] == ',' && !isArgument(text, name.start)
 	a.name = s.qualified(name.start, nameEnd)
 	a.header = inHeader(text[:name.start])
+	a.query = name.start > 0 && (text[name.start-1] == '?' || text[name.start-1] == '&')
 	return s.value(a, i)
 }
 
@@ -176,16 +181,33 @@ func (s *scan) value(a assignment, i int) (assignment, bool) {
 	if i+1 < len(text) && text[i] == '\\' && (text[i+1] == '"' || text[i+1] == '\'') {
 		i++
 	}
-	if i+1 < len(text) && operator == ':' && text[i] == '{' { // "password": {"value": "…"}
-		next := s.valueField(i+1, true)
+	if i+1 < len(text) && operator == ':' {
+		switch text[i] {
+		case '{': // "password": {"value": "…"}
+			next := s.valueField(i+1, true)
+			if next > 0 {
+				return s.value(a, next)
+			}
+		case '[': // "passwords": ["…"]
+			next := hiddenSet.Run(text, i+1, 63)
+			if next < len(text) && (text[next] == '"' || text[next] == '\'') {
+				i = next
+				a.several = true
+				a.list = i
+			}
+		}
+	}
+	if operator == '=' {
+		next := behindUser(text, i)
 		if next > 0 {
-			return s.value(a, next)
+			i = next
+			a.paired = true
 		}
 	}
 	if operator == ':' {
-		for _, kind := range typesOfText {
-			if strings.HasPrefix(text[i:], kind+" = ") {
-				return s.value(a, i+len(kind)+len(" = "))
+		for _, kind := range [...]string{"&str = ", "&'static str = "} {
+			if strings.HasPrefix(text[i:], kind) {
+				return s.value(a, i+len(kind))
 			}
 		}
 	}
@@ -200,6 +222,7 @@ func (s *scan) value(a assignment, i int) (assignment, bool) {
 	}
 
 	// The value.
+	begun := false // what follows & may go on
 	a.start = i
 	if a.quoted {
 		i = quotedValueSet.Run(text, i, maxValue+1)
@@ -209,9 +232,20 @@ func (s *scan) value(a assignment, i int) (assignment, bool) {
 		}
 	} else {
 		i = s.unquoted(i)
+		if i < len(text) && text[i] == '&' && !a.query {
+			end := s.unquoted(i + 1)
+			begun = end == len(text)
+			if a.spoken || s.isBehindMark(i+1, end, operator) {
+				i = end
+			}
+		}
+		next := afterType(text, a.start, i)
+		if next > 0 && operator == ':' {
+			return s.value(a, next)
+		}
 	}
 	a.end = i
-	a.open = i == len(text) && i-a.start <= maxValue
+	a.open = (i == len(text) || begun) && i-a.start <= maxValue
 
 	// What it cannot be.
 	if i-a.start > maxValue {
@@ -229,9 +263,40 @@ func (s *scan) value(a assignment, i int) (assignment, bool) {
 	return a, a.open || a.end > a.start
 }
 
-// typesOfText are the types of texts in languages that write name: Type = value.
-var typesOfText = []string{
-	"&str", "&'static str", "string", "String", "str", "Text", "text", "bytes", "any", "Secret",
+// isBehindMark tells whether text[at:end] behind & goes on with a password, as in pw: Tulip&47chat.
+// In a form, a=b&c=d, the next name and = stand there, and in HTML the name of a character.
+func (s *scan) isBehindMark(pos, end int, operator byte) bool {
+	rest := s.text[pos:end]
+	if strings.ContainsAny(rest, "0123456789") {
+		return strings.IndexByte(rest, '=') < 0
+	}
+	return operator == ':' && rest != "" && end < len(s.text) && s.text[end] != ';'
+}
+
+// behindUser returns where the second text begins in ("user", "password"), as Python's libraries
+// take them; 0 if none does.
+func behindUser(text string, i int) int {
+	if i+2 >= len(text) || text[i] != '(' || text[i+1] != '"' && text[i+1] != '\'' {
+		return 0
+	}
+	n := strings.IndexByte(text[i+2:min(len(text), i+2+maxName)], text[i+1])
+	j := i + 2 + n
+	if n > 0 && strings.HasPrefix(text[j+1:], ", "+text[i+1:i+2]) {
+		return j + len("', ")
+	}
+	return 0
+}
+
+// afterType returns where the value begins in name: Type = value, whose type is text[start:end]; 0
+// if it is no such thing.
+func afterType(text string, start, end int) int {
+	switch text[start:end] {
+	case "string", "String", "str", "Text", "text", "bytes", "any", "Secret":
+		if strings.HasPrefix(text[end:], " = ") {
+			return end + len(" = ")
+		}
+	}
+	return 0
 }
 
 // unquoted returns where a value without quotes ends.

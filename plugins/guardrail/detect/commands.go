@@ -3,6 +3,7 @@ package detect
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/table"
@@ -12,7 +13,6 @@ import (
 type command struct {
 	names, options  []string
 	apart, attached bool // the password is the next word, or is written against the option
-	behindUser      bool // a user and a colon are before it
 }
 
 // maxCommand is how far behind a command's name an option is looked for, in bytes, on the same
@@ -24,10 +24,9 @@ func readCommands() (commands []command) {
 	for _, row := range rowsOf("commands.txt", "names", "options", "value") {
 		value := table.List(row.Cells[2])
 		c := command{
-			names:      table.List(row.Cells[0]),
-			apart:      slices.Contains(value, "apart"),
-			attached:   slices.Contains(value, "attached"),
-			behindUser: slices.Contains(value, "user"),
+			names:    table.List(row.Cells[0]),
+			apart:    slices.Contains(value, "apart"),
+			attached: slices.Contains(value, "attached"),
 		}
 		for _, option := range table.List(row.Cells[1]) {
 			c.options = append(c.options, " "+option)
@@ -39,7 +38,9 @@ func readCommands() (commands []command) {
 
 // Bytes that are seen, those that are not, and others.
 var (
+	visibleSet  = pattern.MustSet("!-\xff")
 	hiddenSet   = pattern.MustSet("\x00- ")
+	equalSet    = pattern.MustSet(" =")
 	userSet     = pattern.MustSet("!-9;-\xff") // without the colon that ends a user's name
 	argumentSet = pattern.MustSet("!#-&(*-:<-_a-{}-\xff")
 	quotedSet   = pattern.MustSet(" -\xff")
@@ -65,7 +66,7 @@ func (s *scan) command(c *command, start, end int) {
 	if start > 0 && isWord(s.text[start-1]) {
 		return
 	}
-	line, _, _ := strings.Cut(s.text[end:min(len(s.text), end+maxCommand)], "\n")
+	line, _ := s.commandLine(end)
 	for _, option := range c.options {
 		for from := 0; ; {
 			n := strings.Index(line[from:], option)
@@ -81,21 +82,47 @@ func (s *scan) command(c *command, start, end int) {
 			if apart {
 				next++
 			}
-			if c.behindUser {
-				colon := userSet.Run(s.text, next, 128)
-				if colon == len(s.text) {
-					s.hold(next)
-					continue
-				}
-				next = colon + 1
-				if s.text[colon] != ':' {
-					continue
-				}
-			}
 			if s.argument("command-password", next, !apart) {
 				break
 			}
 		}
+	}
+}
+
+// piped looks for the password in echo PASSWORD | command --password-stdin, behind echo and a space.
+func (s *scan) piped(start, from int) {
+	if start > 0 && isWord(s.text[start-1]) {
+		return
+	}
+	line, ended := s.commandLine(from)
+	for strings.HasPrefix(line, "-") { // an option
+		_, rest, ok := strings.Cut(line, " ")
+		if !ok {
+			break
+		}
+		from += len(line) - len(rest)
+		line = rest
+	}
+
+	// What is written, and what reads it.
+	quote, end := openQuote(line, 0)
+	if quote != 0 {
+		closing := strings.IndexByte(line[end:], quote)
+		if closing < 0 {
+			closing = len(line) - end
+		}
+		end += closing
+	}
+	for end < len(line) && line[end] > ' ' && line[end] != '|' {
+		end++
+	}
+	behind := strings.TrimLeft(line[end:], " ")
+	switch {
+	case strings.HasPrefix(behind, "|") &&
+		(strings.Contains(behind, "--password-stdin") || strings.Contains(behind, "chpasswd")):
+		s.argument("command-password", from, false)
+	case line != "" && !ended && (behind == "" || behind[0] == '|'):
+		s.hold(from)
 	}
 }
 
@@ -127,4 +154,68 @@ func (s *scan) given(rule string, start, end int, strict bool) bool {
 	}
 	s.add(rule, start, end, .8)
 	return true
+}
+
+// curlUser looks for the password in curl's --user name:password, where curl is named before in
+// the command.
+func (s *scan) curlUser(start, end int) {
+	text := s.text
+	start = equalSet.Run(text, end, 8)
+	quote, i := openQuote(text, start)
+	colon := userSet.Run(text, i, 128)
+	if start == end || colon < len(text) && text[colon] != ':' || !s.isInCurl(end) {
+		return
+	}
+	if colon == len(text) {
+		s.hold(i)
+		return
+	}
+
+	// The password ends at the quote that is open, or at any.
+	from := colon + 1
+	if strings.IndexByte(text[i:colon], quote) >= 0 {
+		quote = 0
+	}
+	closing := "\"'"
+	if quote == 0 {
+		quote, from = openQuote(text, from)
+	}
+	if quote != 0 {
+		closing = string(rune(quote))
+	}
+	stop := visibleSet.Run(text, from, 256)
+	n := strings.IndexAny(text[from:stop], closing)
+	if n >= 0 {
+		stop = from + n
+	}
+	if stop == len(text) {
+		s.hold(i)
+	}
+	for stop < len(text) && stop > from && !utf8.RuneStart(text[stop]) {
+		stop-- // one that is cut short divides no character
+	}
+	password := text[from:stop]
+	if len(password) >= 6 && s.isFilledIn(password) {
+		s.add("curl-user", from, stop, .8)
+		return
+	}
+
+	// A name without a password may be a token.
+	name := text[i:colon]
+	if len(password) == 0 && stop < len(text) && len(name) >= 8 && s.isPassword(name) {
+		s.add("curl-user", i, colon, .7)
+	}
+}
+
+// isInCurl tells whether the command that a place is in begins with curl, at most 640 bytes before.
+func (s *scan) isInCurl(pos int) bool {
+	for i := pos; i > 0 && pos-i < 640; i-- {
+		switch c := s.text[i-1]; {
+		case c == '\n' && (i < 2 || s.text[i-2] != '\\'):
+			return false
+		case c == 'c' && foldPrefix(s.text[i-1:pos], "curl") && (i < 2 || !isWord(s.text[i-2])):
+			return true
+		}
+	}
+	return false
 }

@@ -177,8 +177,8 @@ func (v *numeral) month(i int) int {
 	return end
 }
 
-// dayFirst finds 3 February 2001, 3rd of Feb 2001, 3-Feb-2001, 3. Februar 2001 and
-// 3 de febrero de 2001.
+// dayFirst finds 3 February 2001, 3rd of Feb 2001, 3-Feb-2001, 3. Februar 2001, 3 de febrero de
+// 2001, and 3-Feb after a word such as date or as all of a text.
 func (f *finder) dayFirst(v *numeral) {
 	i := v.start
 	for isDigit(v.peek(i)) {
@@ -194,16 +194,32 @@ func (f *finder) dayFirst(v *numeral) {
 	if end == 0 {
 		return
 	}
+	if v.text[i-1] == '-' && v.peek(end) != '-' && !isAlnum(v.peek(end)) { // 3-Feb
+		f.day(v, v.start, end, false)
+	}
+	parted := v.peek(end) == '-'
 	end = v.skip(end, ", ", " de ", " ", "-")
-	if v.year(end) {
+	switch {
+	case v.year(end):
 		f.day(v, v.start, end+4, true)
+	case parted && isDigit(v.peek(end)) && isDigit(v.peek(end+1)) && !isAlnum(v.peek(end+2)): // 3-Feb-01
+		f.day(v, v.start, end+2, true)
 	}
 }
 
 // monthFirst finds February 3, 2001, whose month is what stands from start to i.
 func (f *finder) monthFirst(v *numeral, start, i int) {
-	if i-start < 3 || i-start > 9 || v.peek(i) != ' ' && v.peek(i) != '.' ||
+	if i-start < 3 || i-start > 9 || v.peek(i) != ' ' && v.peek(i) != '.' && v.peek(i) != '-' ||
 		v.month(start) == 0 {
+		return
+	}
+	if v.peek(i) == '-' { // Feb-2001
+		if v.year(i + 1) {
+			v.start = start
+			v.pre = start
+			v.labelsRead = false
+			f.day(v, start, i+5, true)
+		}
 		return
 	}
 	n := v.skip(v.skip(i, "."), " ")

@@ -88,10 +88,20 @@ func (s *scan) jwtTwice(start, _ int) {
 	}
 	var room [6 << 10]byte
 	plain := decode64(room[:0], s.text[start:min(end, start+8<<10)])
-	_, rest, _ := bytes.Cut(plain, []byte("."))
-	if bytes.HasPrefix(rest, []byte("eyJ")) {
+	head, rest, ok := bytes.Cut(plain, []byte("."))
+	if ok && bytes.HasPrefix(rest, []byte("eyJ")) && isObject(head) {
 		s.add("jwt-base64", start, end, 1)
 	}
+}
+
+// isObject tells whether base64url is a JSON object, by its ends.
+func isObject(part []byte) bool {
+	if len(part) > 4<<10 {
+		return false
+	}
+	var room [3 << 10]byte
+	json := decode64(room[:0], part)
+	return len(json) > 4 && json[0] == '{' && json[1] == '"' && json[len(json)-1] == '}'
 }
 
 // decode64 appends what a text in base64 stands for, as far as it is base64. It takes either

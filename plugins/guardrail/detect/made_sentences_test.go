@@ -184,7 +184,12 @@ func (m *maker) email() string {
 			"x",
 			"first.last-name",
 			"user%corp",
+			"müller",
+			"иван",
+			"anna.josé",
 			"99jo",
+			`"jo.doe"`,
+			`"jo"`,
 		},
 	) + "@" +
 		m.pick(

@@ -229,7 +229,7 @@ func (v *numeral) dialled(digits []byte, n, end int) (rule string, score float64
 		return "", 0
 	case labelled:
 		return "national", .9
-	case form == ownForm && !v.isCrowded(n), v.isFollowed(end, v.tables.phoneLabels):
+	case form == ownForm && !v.isCrowded(n), v.isFollowed(end, v.tables.phoneLabels), v.isNumbered(n):
 		return "national", .7
 	case extended && n > 1:
 		return "national", .7
@@ -346,6 +346,37 @@ func (v *numeral) zeroForm(shape string, digits int) int {
 
 // isTrunk tells whether a digit is dialled before an area's code: in North America, in Russia.
 func isTrunk(digit byte) bool { return digit == '1' || digit == '8' }
+
+// isNumbered tells whether a word such as number stands before the first n groups, no word that
+// makes it another's, and they are no quantity and no range.
+func (v *numeral) isNumbered(n int) bool {
+	_, labelled := v.labelBefore(numberList)
+	end := v.groups[n-1].end
+	if v.peek(end) == ' ' && isUpper(v.peek(end+1)) { // a house's, before its street
+		return false
+	}
+	if !labelled || v.isOther() || n < 2 || v.isLarge(n) || v.isCrowded(n) {
+		return false
+	}
+	if n > 2 {
+		return true
+	}
+	first := v.groups[0].size()
+	second := v.groups[1].size()
+	return v.groups[1].sep == ' ' && second > 3 || first == 3 && second == 4
+}
+
+// isLarge tells whether the first n groups may be one large number, or years.
+func (v *numeral) isLarge(n int) bool {
+	years := true
+	threes := v.groups[0].size() <= 3
+	for i := range n {
+		g := &v.groups[i]
+		threes = threes && (i == 0 || g.size() == 3)
+		years = years && v.isYear(g)
+	}
+	return threes || years
+}
 
 // isYears tells whether the first n groups are two years with a hyphen between, such as 2006-2009.
 func (v *numeral) isYears(n int) bool {

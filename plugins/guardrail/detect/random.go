@@ -88,6 +88,33 @@ func isRandom(value string) bool {
 	return entropy(value) >= least && !isMade(value)
 }
 
+// markedSet are the bytes of keys that are made of marks, too, such as those that Django makes.
+var markedSet = pattern.MustSet("A-Za-z0-9!@#$%^&*()_+=-")
+
+// isMarked tells whether a value of at least 24 bytes looks made by a machine that takes marks as
+// well as letters and digits. It has at least three of each, and more entropy than code has.
+func isMarked(value string) bool {
+	if len(value) < 24 {
+		return false
+	}
+	letters := 0
+	digits := 0
+	marks := 0
+	for i := range len(value) {
+		switch c := value[i]; {
+		case isLetter(c):
+			letters++
+		case isDigit(c):
+			digits++
+		case !markedSet[c]:
+			return false
+		case c != '_' && c != '-' && c != '=':
+			marks++
+		}
+	}
+	return letters >= 3 && digits >= 3 && marks >= 3 && entropy(value) >= 4 && !isWords(value)
+}
+
 var (
 	hexIDSet  = pattern.MustSet("A-Fa-f0-9-")
 	numberSet = pattern.MustSet("0-9.")

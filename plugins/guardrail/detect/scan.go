@@ -6,39 +6,41 @@ type finder struct {
 	*pii
 	out     []Finding
 	waiting [16]waiting
-	progress
+	n       int // how many are waiting
+	until   int // where the last of those waiting ends
+	closed  int // where the last finding ends that was decided, of whatever type
 
 	// Where it goes on.
-	next   int
-	inWord bool // it is inside a word that cannot hold a finding, such as one with an accent
-}
-
-// A progress is what a finder knows of the text before a place.
-type progress struct {
-	n        int // how many findings are waiting
-	until    int // where the last of those waiting ends
-	closed   int // where the last finding ends that was decided, of whatever type
-	linkEnd  int // where the last URL ends
-	linkPath int // and where its path begins
+	next     int
+	inWord   bool // it is inside a word that cannot hold a finding, such as one with an accent
+	linkEnd  int  // where the last URL ends
+	linkPath int  // and where its path begins
 }
 
 // A mark keeps the state of a finder, so that findings which the next bytes may change can be taken back.
 type mark struct {
-	progress
-	waiting [16]waiting
-	out     int // how many findings were given out
+	waiting                                  [16]waiting
+	n, until, closed, linkEnd, linkPath, out int
 }
 
 // set makes the mark.
 func (m *mark) set(f *finder) {
-	m.progress = f.progress
+	m.n = f.n
+	m.until = f.until
+	m.closed = f.closed
+	m.linkEnd = f.linkEnd
+	m.linkPath = f.linkPath
 	m.out = len(f.out)
 	copy(m.waiting[:f.n], f.waiting[:f.n])
 }
 
 // takeBack forgets what was found since the mark was made.
 func (f *finder) takeBack(m *mark) {
-	f.progress = m.progress
+	f.n = m.n
+	f.until = m.until
+	f.closed = m.closed
+	f.linkEnd = m.linkEnd
+	f.linkPath = m.linkPath
 	f.out = f.out[:m.out]
 	copy(f.waiting[:m.n], m.waiting[:m.n])
 }
@@ -50,6 +52,10 @@ func (f *finder) scan(text string, stop bool) int {
 	r := reader{text: text}
 	v := numeral{reader: &r, tables: f.piiTables}
 	var m mark
+	undecided := len(text)
+	if stop {
+		undecided = mayBegin(text)
+	}
 	i := f.next
 	if f.inWord {
 		i = f.skipWord(text, i)
@@ -60,14 +66,17 @@ func (f *finder) scan(text string, stop bool) int {
 			break
 		}
 		i = s.end
-		open := f.opens(s.low)
+		open := f.opens(min(s.low, undecided))
 		if stop {
 			m.set(f)
 		}
-		r.past = i == len(text) && !s.colons
-		if s.colons {
+		r.past = i == len(text) && s.sign == 0
+		switch s.sign {
+		case ':':
 			f.ipv6(&r, s.start)
-		} else {
+		case '@':
+			f.written(&r, s.low, s.start)
+		default:
 			f.word(&r, &v, &s)
 		}
 		if r.past && stop {
@@ -77,22 +86,23 @@ func (f *finder) scan(text string, stop bool) int {
 	}
 	if stop {
 		f.goOn(text)
-		return f.opens(lowest(text, len(text)))
+		return f.opens(min(lowest(text, len(text)), undecided))
 	}
 	f.decide()
 	return len(text)
 }
 
-// A spot is where something may be found: a word, or two colons.
+// A spot is where something may be found: a word, or a sign that findings have within, which are two
+// colons and an @.
 type spot struct {
 	start, end int
-	colons     bool  // it is two colons
+	sign       byte  // ':' or '@'; 0 for a word
 	low        int   // where the earliest finding may begin
 	has        uint8 // which kinds of bytes a word has
 }
 
 // nextSpot returns the first spot at a place or behind it. f.next is where it is, or where the last word
-// is that is none.
+// or sign is that is none.
 func (f *finder) nextSpot(text string, i int) (s spot, found bool) {
 	for i < len(text) {
 		f.next = i
@@ -100,7 +110,9 @@ func (f *finder) nextSpot(text string, i int) (s spot, found bool) {
 		if kinds[c]&alnumByte == 0 {
 			switch {
 			case c == ':' && text[i:min(i+2, len(text))] == "::":
-				return spot{start: i, end: i + 2, colons: true, low: i}, true
+				return spot{start: i, end: i + 2, sign: c, low: i}, true
+			case c == '@' && localStart(text[:i]) >= 0:
+				return spot{start: i, end: i + 1, sign: c, low: localStart(text[:i])}, true
 			case leadsLetter(c):
 				i = f.skipWord(text, i)
 			default:

@@ -33,6 +33,7 @@ func TestSecretsByTheirPlace(t *testing.T) {
 			"| password | ‹Tr0ub4dor3› |", "| `DB_PASSWORD` | ‹Tr0ub4dor3› |",
 			"Your temporary password is: ‹Tr0ub4dor3›",
 			"the password for the old server is ‹Tr0ub4dor3›.",
+			"auth=(\"bob\", \"‹Tr0ub4dor3›\")",
 			"the admin password was changed to ‹Tr0ub4dor3› today",
 			"the password is now ‹Tr0ub4dor3›", "define( 'DB_PASSWORD', '‹Tr0ub4dor3›' );",
 			"Das Passwort lautet ‹Tr0ub4dor3›.", "Mein Passwort ist ‹Tr0ub4dor3›",
@@ -52,6 +53,12 @@ func TestSecretsByTheirPlace(t *testing.T) {
 		"url-password": {"amqp://bob:‹a#b9c›@mq"},
 		"authorization": {"Basic ‹YWRhOmh1bnRlcjIy›", "send bearer ‹" + token + "›.", "SSWS ‹00" + token + "›",
 			"curl -H \"X-Auth-Token: ‹a1b2c3d4e5f6›\" h", "curl --header 'Api-Token: ‹Sk9x4HG7f6K›' h", "curl -H \"Authorization: ‹Zm9v.b4r-b4z›\" h"},
+		"session-cookie": {
+			"Cookie: lang=en; sessionid=‹" + token + "›; x=1",
+			"Set-Cookie: JSESSIONID=‹" + random(24, 32, digits+"ABCDEF") + "›; Path=/",
+			"curl --cookie \"PHPSESSID=‹" + random(25, 26, digits+low) + "›\"",
+			"cookie: connect.sid=‹s%3A" + token + "›",
+		},
 		"assigned-secret": {
 			"\"client_secret\", \"‹" + token + "›\"", "the license key is ‹" + token + "›",
 			"our encryption key: ‹" + token + "›",

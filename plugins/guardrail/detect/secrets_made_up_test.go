@@ -159,6 +159,32 @@ func TestReadableBase64IsNoSecret(t *testing.T) {
 	require.Greater(t, found, 95, "of 100 that hide something")
 }
 
+// Some secrets stand behind the identifier of what they open.
+func TestSecretsBehindIdentifiers(t *testing.T) {
+	found := 0
+	rapid.Check(t, func(t *rapid.T) {
+		secret := "4x" + seeded(t, 30, 50, alnum) + "9"
+		id := "k7" + seeded(t, 4, 20, hex)
+		before, after := secretNames(t)
+		text := before + id + ":" + secret + after
+		for _, f := range detect.Secrets().Find(nil, text) {
+			found++
+			require.Equal(t, id+":"+secret, text[f.Start:f.End])
+		}
+		for _, what := range []string{
+			"sha256", "md5", "blake2b512", "key", "12345678", "a1b2c3:d4",
+		} {
+			require.Empty(
+				t,
+				detect.Secrets().Find(nil, before+what+":"+seeded(t, 32, 32, hex)+after),
+				what,
+			)
+		}
+		require.Empty(t, detect.Secrets().Find(nil, before+"sha256-"+seeded(t, 64, 64, hex)+after))
+	})
+	require.Greater(t, found, 95, "of 100")
+}
+
 // A token of a known provider that was cut short, or has its prefix in another case, is no
 // random value of somebody else's.
 func TestMisshapenTokensAreNoSecrets(t *testing.T) {
@@ -194,6 +220,40 @@ func TestMisshapenTokensAreNoSecrets(t *testing.T) {
 	for _, prefix := range []string{"sk-", "sk_", "pk_prod_", "key-", "live_", "aaaa"} {
 		value := prefix + random(63, 27, alnum)
 		require.Len(t, detect.Secrets().Find(nil, "api_key = "+value), 1, value)
+	}
+}
+
+// A few characters more or fewer than a provider's secrets have are a mistake. A length that many keys
+// have is another kind's, and so is one that is far from the form.
+func TestMistypedValuesOfProvidersAreNoSecrets(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		value := "a4" + seeded(t, 70, 70, hex)
+		name := rapid.SampledFrom([]string{
+			"DATADOG_API_KEY=", "mixpanelToken: ", "spotify_client_secret = ",
+			"X-Rollbar-Access-Token: ",
+		}).Draw(t, "name")
+		for _, size := range []int{29, 30, 31, 33, 34, 35} {
+			require.Empty(
+				t,
+				detect.Secrets().Find(nil, name+value[:size]),
+				"%s%s",
+				name,
+				value[:size],
+			)
+		}
+		token := seeded(t, 60, 60, alnum)
+		for _, size := range []int{33, 35, 37, 39} {
+			require.Empty(t, detect.Secrets().Find(nil, "api_key=npm_"+token[:size]), token[:size])
+		}
+	})
+	value := random(67, 64, hex)
+	for _, size := range []int{36, 48, 57, 64} {
+		require.Len(t, detect.Secrets().Find(nil, "MIXPANEL_TOKEN="+value[:size]), 1, value[:size])
+	}
+	for _, text := range []string{
+		"acme_token=" + value[:31], "api_key=npm_" + random(68, 48, alnum),
+	} {
+		require.Len(t, detect.Secrets().Find(nil, text), 1, text)
 	}
 }
 
@@ -237,6 +297,50 @@ func TestOtherValuesOfProvidersAreNoSecrets(t *testing.T) {
 		require.Empty(t, detect.Secrets().Find(nil, provider+noun+"="+value), provider+noun)
 		require.Len(t, detect.Secrets().Find(nil, provider+"_TOKEN="+value), 1, provider)
 	})
+}
+
+// & ends a value in a URL and in a form, but a password may have one.
+func TestPasswordsWithAmpersands(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		first := "K" + seeded(t, 4, 9, low) + "7"
+		second := "9" + seeded(t, 4, 9, low)
+		for _, form := range [][2]string{
+			{"Server=tcp:db,1433;User ID=a;Password=", ";Encrypt=true;"},
+			{"DB_PASSWORD=", "\n"}, {"password: ", ""}, {"The password got changed to ", "\n"},
+			{"Le mot de passe du NAS : ", "\n"},
+		} {
+			found := detect.Secrets().Find(nil, form[0]+first+"&"+second+form[1])
+			require.Len(t, found, 1, form[0])
+			require.Equal(t, len(form[0]), found[0].Start)
+			require.Equal(t, len(form[0]+first+"&"+second), found[0].End)
+		}
+		for _, form := range [][2]string{
+			{"https://example.org/?password=", "&v=" + second}, {"user=a&password=", "&" + second},
+			{"password=", "&next=" + second}, {"password=", "&quot;"}, {"password: ", "&quot;"},
+		} {
+			found := detect.Secrets().Find(nil, form[0]+first+form[1])
+			require.Len(t, found, 1, form[0])
+			require.Equal(t, len(form[0]+first), found[0].End, form[0])
+		}
+	})
+}
+
+// Some programs make their keys of marks as well.
+func TestKeysOfMarksAreSecrets(t *testing.T) {
+	drawn := 0
+	found := 0
+	rapid.Check(t, func(t *rapid.T) {
+		drawn++
+		text := "SECRET_KEY = '" + seeded(t, 50, 50, low+digits+"!@#$%^&*(-_=+)") + "'"
+		found += len(detect.Secrets().Find(nil, text))
+	})
+	require.Greater(t, found, drawn*95/100, "of %d", drawn)
+	for _, value := range []string{
+		"[a-z0-9]{20,40}(/[A-Z]+)?$", "%s-%d/%s?token=%s&v=%d123", "((a+b)*(c-d)+100)*(200+e)",
+		"$(vault_prod_key_2024)",
+	} {
+		require.Empty(t, detect.Secrets().Find(nil, "token = \""+value+"\""), value)
+	}
 }
 
 // A bot's token at Discord begins with the number of its account in base64.

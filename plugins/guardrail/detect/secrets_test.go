@@ -95,7 +95,7 @@ func TestSecrets(t *testing.T) {
 			`{"name": "X_API_KEY", "value": "‹` + token + `›"}`,
 		},
 		"password": {
-			"password=‹hunter2!›", "DB_PASSWORD: ‹c0rrect-horse›", "the password is ‹Tr0ub4dor3›",
+			"password=‹hunter2!›", "DB_PASSWORD: ‹c0rrect-horse›", "the password is ‹Tr0ub4dor&3›",
 			`"passwd": "‹p4ss;w(rd›"`, "login --password '‹9x!kk2›'",
 		},
 		"authorization": {
@@ -107,6 +107,11 @@ func TestSecrets(t *testing.T) {
 		"url-password": {
 			"postgres://ada:‹sw0rdfish›@db.example.org/x", "amqp://:‹a1b2c3›@host:5672",
 			"see (https://me:‹tulip-99›@git.example.org)",
+		},
+		"curl-user": {
+			"curl -u ada:‹l0velace› https://example.org",
+			`curl https://example.org --user "ada:‹l0velace!›" -v`,
+			"curl \\\n  -u ada:'‹l0velace›'",
 		},
 		"jwt": {"‹" + jwt + "›", "token: ‹" + jwt + "›", "(‹" + jwt + "›)"},
 		"private-key": {
