@@ -22,9 +22,18 @@ func parts(t *rapid.T) []*genai.Part {
 		case 3:
 			p.Text, p.Thought = text.Draw(t, "thought"), true
 		case 4:
-			p.Text, p.Thought, p.ThoughtSignature = text.Draw(t, "signed"), rapid.Bool().Draw(t, "is thought"), rapid.SliceOfN(rapid.Byte(), 1, 4).Draw(t, "signature")
+			p.Text, p.Thought, p.ThoughtSignature = text.Draw(
+				t,
+				"signed",
+			), rapid.Bool().
+				Draw(t, "is thought"),
+				rapid.SliceOfN(rapid.Byte(), 1, 4).
+					Draw(t, "signature")
 		case 5:
-			p.FunctionCall, p.ThoughtSignature = &genai.FunctionCall{Name: "f"}, rapid.SliceOfN(rapid.Byte(), 0, 4).Draw(t, "signature")
+			p.FunctionCall, p.ThoughtSignature = &genai.FunctionCall{
+				Name: "f",
+			}, rapid.SliceOfN(rapid.Byte(), 0, 4).
+				Draw(t, "signature")
 		case 6:
 			return nil
 		}
@@ -60,7 +69,10 @@ func TestWhatIsCollectedIsWhatWasSaid(t *testing.T) {
 			kept *model.Response
 		)
 		for range rapid.IntRange(0, 6).Draw(t, "responses") {
-			r := &model.Response{Partial: true, Content: &genai.Content{Role: genai.RoleModel, Parts: parts(t)}}
+			r := &model.Response{
+				Partial: true,
+				Content: &genai.Content{Role: genai.RoleModel, Parts: parts(t)},
+			}
 			before := clone.Clone(r).(*model.Response)
 			all = append(all, r.Content.Parts...)
 			c.Add(r)
@@ -109,12 +121,39 @@ func TestTheLastMetadataCounts(t *testing.T) {
 	usage := func(n int32) *genai.GenerateContentResponseUsageMetadata {
 		return &genai.GenerateContentResponseUsageMetadata{TotalTokenCount: n}
 	}
-	grounding, citations := &genai.GroundingMetadata{WebSearchQueries: []string{"q"}}, &genai.CitationMetadata{}
-	c.Add(&model.Response{Partial: true, UsageMetadata: usage(1), ModelVersion: "v", GroundingMetadata: grounding})
+	grounding, citations := &genai.GroundingMetadata{
+		WebSearchQueries: []string{"q"},
+	}, &genai.CitationMetadata{}
+	c.Add(
+		&model.Response{
+			Partial:           true,
+			UsageMetadata:     usage(1),
+			ModelVersion:      "v",
+			GroundingMetadata: grounding,
+		},
+	)
 	c.Add(&model.Response{Partial: true, UsageMetadata: usage(2), CitationMetadata: citations})
-	c.Add(&model.Response{Partial: true, FinishReason: genai.FinishReasonMaxTokens, ErrorCode: "MAX_TOKENS", ErrorMessage: "cut off"})
-	require.Equal(t, &model.Response{UsageMetadata: usage(2), ModelVersion: "v", GroundingMetadata: grounding, CitationMetadata: citations,
-		FinishReason: genai.FinishReasonMaxTokens, ErrorCode: "MAX_TOKENS", ErrorMessage: "cut off"}, c.Whole())
+	c.Add(
+		&model.Response{
+			Partial:      true,
+			FinishReason: genai.FinishReasonMaxTokens,
+			ErrorCode:    "MAX_TOKENS",
+			ErrorMessage: "cut off",
+		},
+	)
+	require.Equal(
+		t,
+		&model.Response{
+			UsageMetadata:     usage(2),
+			ModelVersion:      "v",
+			GroundingMetadata: grounding,
+			CitationMetadata:  citations,
+			FinishReason:      genai.FinishReasonMaxTokens,
+			ErrorCode:         "MAX_TOKENS",
+			ErrorMessage:      "cut off",
+		},
+		c.Whole(),
+	)
 }
 
 func TestTheZeroCollectorIsEmpty(t *testing.T) {

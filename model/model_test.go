@@ -15,10 +15,29 @@ func TestACloneSharesNothing(t *testing.T) {
 	fresh := func() *model.Request {
 		return &model.Request{
 			Agent: "a", Branch: "a.b", Model: "m", Stream: true,
-			Contents: []*genai.Content{{Role: genai.RoleModel, Parts: []*genai.Part{{Text: "x", ThoughtSignature: []byte("sig")}, {FunctionCall: &genai.FunctionCall{Name: "f", Args: map[string]any{"list": []any{1.0}}}}}}},
+			Contents: []*genai.Content{
+				{
+					Role: genai.RoleModel,
+					Parts: []*genai.Part{
+						{Text: "x", ThoughtSignature: []byte("sig")},
+						{
+							FunctionCall: &genai.FunctionCall{
+								Name: "f",
+								Args: map[string]any{"list": []any{1.0}},
+							},
+						},
+					},
+				},
+			},
 			Config: &genai.GenerateContentConfig{
 				SystemInstruction: genai.Text("be brief")[0],
-				Tools:             []*genai.Tool{{FunctionDeclarations: []*genai.FunctionDeclaration{{Name: "f", ParametersJsonSchema: map[string]any{"type": "object"}}}}},
+				Tools: []*genai.Tool{
+					{
+						FunctionDeclarations: []*genai.FunctionDeclaration{
+							{Name: "f", ParametersJsonSchema: map[string]any{"type": "object"}},
+						},
+					},
+				},
 			},
 		}
 	}

@@ -28,10 +28,14 @@ func ExampleNew() {
 		Sky  string  `json:"sky"`
 		Temp float64 `json:"temp"`
 	}
-	weather, err := tool.New("weather", "Tells the weather of today.", func(_ context.Context, call *tool.Call, q Query) (Weather, error) {
-		call.Set("last_city", q.City)
-		return Weather{Sky: "clear over " + q.City, Temp: 21.5}, nil
-	})
+	weather, err := tool.New(
+		"weather",
+		"Tells the weather of today.",
+		func(_ context.Context, call *tool.Call, q Query) (Weather, error) {
+			call.Set("last_city", q.City)
+			return Weather{Sky: "clear over " + q.City, Temp: 21.5}, nil
+		},
+	)
 	if err != nil {
 		panic(err)
 	}

@@ -55,7 +55,10 @@ type query struct {
 	secret string
 }
 
-func must[In, Out any](t testing.TB, f func(context.Context, *tool.Call, In) (Out, error)) *tool.Tool {
+func must[In, Out any](
+	t testing.TB,
+	f func(context.Context, *tool.Call, In) (Out, error),
+) *tool.Tool {
 	made, err := tool.New("f", "does it", f)
 	require.NoError(t, err)
 	return made
@@ -63,7 +66,10 @@ func must[In, Out any](t testing.TB, f func(context.Context, *tool.Call, In) (Ou
 
 // The schema is what a provider gets: no null, no true, the order of the fields.
 func TestParametersOfAStruct(t *testing.T) {
-	made := must(t, func(context.Context, *tool.Call, query) (string, error) { return query{}.secret, nil })
+	made := must(
+		t,
+		func(context.Context, *tool.Call, query) (string, error) { return query{}.secret, nil },
+	)
 	data, err := json.Marshal(made.Declaration.ParametersJsonSchema)
 	require.NoError(t, err)
 	require.Equal(t, `{"type":"object","properties":{"id":{"type":"integer"},`+
@@ -94,7 +100,11 @@ type noSchema string
 func (noSchema) JSONSchema() *jsonschema.Schema { return nil }
 
 func try[In any](name string) error {
-	_, err := tool.New(name, "", func(context.Context, *tool.Call, In) (string, error) { return "", nil })
+	_, err := tool.New(
+		name,
+		"",
+		func(context.Context, *tool.Call, In) (string, error) { return "", nil },
+	)
 	return err
 }
 
@@ -103,7 +113,11 @@ type ID int
 type node struct{ Next []node }
 
 func TestParametersThatJSONReadsOtherwise(t *testing.T) {
-	require.ErrorContains(t, try[string]("f"), "tool f: parameters: they are of type string; a model passes arguments by name")
+	require.ErrorContains(
+		t,
+		try[string]("f"),
+		"tool f: parameters: they are of type string; a model passes arguments by name",
+	)
 	require.ErrorContains(t, try[map[string]any]("f"), "so use a struct")
 	require.ErrorContains(t, try[own]("f"), "decodes JSON with a method of its own")
 	require.ErrorContains(t, try[struct{ F func() }]("f"), "tool f: parameters: ")
@@ -120,24 +134,43 @@ func TestParametersThatJSONReadsOtherwise(t *testing.T) {
 // What encoding/json writes of a value fits the schema of its type, and arrives as it was.
 func TestArgumentsArrive(t *testing.T) {
 	var got query
-	made := must(t, func(_ context.Context, _ *tool.Call, in query) (query, error) { got = in; return in, nil })
+	made := must(
+		t,
+		func(_ context.Context, _ *tool.Call, in query) (query, error) { got = in; return in, nil },
+	)
 	check, err := made.Check()
 	require.NoError(t, err)
 	text := rapid.StringMatching(`[a-zé"\\/ ]{0,8}`)
 	drawPlace := func(t *rapid.T) place {
-		return place{Name: text.Draw(t, "name"), Tags: append([]string{}, rapid.SliceOfN(text, 0, 3).Draw(t, "tags")...)}
+		return place{
+			Name: text.Draw(t, "name"),
+			Tags: append([]string{}, rapid.SliceOfN(text, 0, 3).Draw(t, "tags")...),
+		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		// Up to 2^53, as numbers come from a model.
-		q := query{base: base{ID: int(rapid.Int64Range(-1<<53, 1<<53).Draw(t, "id"))}, Place: drawPlace(t), Unit: unit(rapid.SampledFrom([]string{"celsius", "fahrenheit"}).Draw(t, "unit"))}
-		more, limit, raw, other := drawPlace(t), rapid.IntRange(-9, 9).Draw(t, "limit"), json.RawMessage(`[1,{"a":null}]`), unit("celsius")
+		q := query{
+			base:  base{ID: int(rapid.Int64Range(-1<<53, 1<<53).Draw(t, "id"))},
+			Place: drawPlace(t),
+			Unit:  unit(rapid.SampledFrom([]string{"celsius", "fahrenheit"}).Draw(t, "unit")),
+		}
+		more, limit, raw, other := drawPlace(
+			t,
+		), rapid.IntRange(-9, 9).
+			Draw(t, "limit"),
+			json.RawMessage(
+				`[1,{"a":null}]`,
+			), unit(
+				"celsius",
+			)
 		q.More, q.Limit, q.Raw, q.Other = &more, &limit, &raw, &other
 		q.From = time.Unix(rapid.Int64Range(0, math.MaxInt32).Draw(t, "from"), 5).UTC()
 		q.Addr = netip.AddrFrom4([4]byte(rapid.SliceOfN(rapid.Byte(), 4, 4).Draw(t, "addr")))
 		q.Data = append([]byte{}, rapid.SliceOf(rapid.Byte()).Draw(t, "data")...)
 		q.Scores = rapid.MapOf(text, rapid.Float64()).Draw(t, "scores")
 		q.Small = rapid.Byte().Draw(t, "small")
-		q.Any = rapid.SampledFrom([]any{nil, true, "x", 1.5, []any{"y", nil}, map[string]any{"z": 1.0}}).Draw(t, "any")
+		q.Any = rapid.SampledFrom([]any{nil, true, "x", 1.5, []any{"y", nil}, map[string]any{"z": 1.0}}).
+			Draw(t, "any")
 		q.Places = map[netip.Addr]*place{q.Addr: &more}
 		data, err := json.Marshal(q)
 		require.NoError(t, err)
@@ -205,13 +238,22 @@ func TestResponses(t *testing.T) {
 		"raw":       {json.RawMessage(`{"x":[null]}`), map[string]any{"x": []any{nil}}},
 		"marshaler": {time.Unix(0, 0).UTC(), map[string]any{"result": "1970-01-01T00:00:00Z"}},
 	} {
-		got, err := must(t, func(context.Context, *tool.Call, struct{}) (any, error) { return c.out, nil }).Run(context.Background(), &tool.Call{})
+		got, err := must(
+			t,
+			func(context.Context, *tool.Call, struct{}) (any, error) { return c.out, nil },
+		).Run(context.Background(), &tool.Call{})
 		require.NoError(t, err, name)
 		require.Equal(t, c.want, got, name)
 	}
-	_, err := must(t, func(context.Context, *tool.Call, struct{}) (any, error) { return func() {}, nil }).Run(context.Background(), &tool.Call{})
+	_, err := must(
+		t,
+		func(context.Context, *tool.Call, struct{}) (any, error) { return func() {}, nil },
+	).Run(context.Background(), &tool.Call{})
 	require.ErrorContains(t, err, "cannot be written as JSON")
 	broken := errors.New("broken")
-	_, err = must(t, func(context.Context, *tool.Call, struct{}) (any, error) { return 1, broken }).Run(context.Background(), &tool.Call{})
+	_, err = must(
+		t,
+		func(context.Context, *tool.Call, struct{}) (any, error) { return 1, broken },
+	).Run(context.Background(), &tool.Call{})
 	require.Equal(t, broken, err)
 }

@@ -40,7 +40,13 @@ func doubling(n int) string {
 	var b strings.Builder
 	b.WriteString(`{"type":"object","allOf":[{"$ref":"#/$defs/a0"}],"$defs":{`)
 	for i := range n {
-		fmt.Fprintf(&b, `"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]},`, i, i+1, i+1)
+		fmt.Fprintf(
+			&b,
+			`"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]},`,
+			i,
+			i+1,
+			i+1,
+		)
 	}
 	fmt.Fprintf(&b, `"a%d":{}}}`, n)
 	return b.String()
@@ -50,7 +56,10 @@ func doubling(n int) string {
 func nested(levels, name int) string {
 	schema := `{"type":"object"}`
 	for range levels {
-		schema = `{"type":"object","properties":{"` + strings.Repeat("n", name) + `":` + schema + `}}`
+		schema = `{"type":"object","properties":{"` + strings.Repeat(
+			"n",
+			name,
+		) + `":` + schema + `}}`
 	}
 	return schema
 }
@@ -171,13 +180,24 @@ func TestLongNamesTakeLittleMemory(t *testing.T) {
 func TestLargeArgumentsAreExplained(t *testing.T) {
 	properties := make([]string, 300)
 	for i := range properties {
-		properties[i] = fmt.Sprintf(`"p%d":{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`, i)
+		properties[i] = fmt.Sprintf(
+			`"p%d":{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`,
+			i,
+		)
 	}
-	check, err := declare("f", `{"type":"object","properties":{"x":{"items":{"$ref":"#/$defs/i"}}},"$defs":{"i":{"type":"object","properties":{`+strings.Join(properties, ",")+`}}}}`).Check()
+	check, err := declare(
+		"f",
+		`{"type":"object","properties":{"x":{"items":{"$ref":"#/$defs/i"}}},"$defs":{"i":{"type":"object","properties":{`+strings.Join(
+			properties,
+			",",
+		)+`}}}}`,
+	).Check()
 	require.NoError(t, err)
 	items := make([]any, 1500) // about 78 KB
 	for i := range items {
-		items[i] = map[string]any{fmt.Sprintf("p%d", i%300): map[string]any{"a": "a text of some length"}}
+		items[i] = map[string]any{
+			fmt.Sprintf("p%d", i%300): map[string]any{"a": "a text of some length"},
+		}
 	}
 	items[1400] = map[string]any{"p1": map[string]any{"a": float64(1)}}
 	within(t, "78 KB", func() {
@@ -202,7 +222,9 @@ func TestACheckEndsWithItsContext(t *testing.T) {
 	for i := range items {
 		items[i] = float64(i)
 	}
-	long, err := tool.Schema(json.RawMessage(`{"uniqueItems":true,"items":{"type":"number"},"contains":{"const":"no"}}`))
+	long, err := tool.Schema(
+		json.RawMessage(`{"uniqueItems":true,"items":{"type":"number"},"contains":{"const":"no"}}`),
+	)
 	require.NoError(t, err)
 	start := time.Now()
 	require.ErrorContains(t, long(t.Context(), items), "contains")

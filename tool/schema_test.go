@@ -83,7 +83,13 @@ func TestArgumentsAreChecked(t *testing.T) {
 }
 
 func TestManyProblemsAreCut(t *testing.T) {
-	check, err := declare("f", `{"type":"object","additionalProperties":false,"properties":{"long":{"enum":["`+strings.Repeat("é", 1000)+`"]}}}`).Check()
+	check, err := declare(
+		"f",
+		`{"type":"object","additionalProperties":false,"properties":{"long":{"enum":["`+strings.Repeat(
+			"é",
+			1000,
+		)+`"]}}}`,
+	).Check()
 	require.NoError(t, err)
 	args := map[string]any{}
 	for i := range 100 {
@@ -111,12 +117,32 @@ func TestArgumentsOfEveryKindOfSchema(t *testing.T) {
 		check, err := declare("f", parameters).Check()
 		require.NoError(t, err, name)
 		require.NoError(t, check(t.Context(), object(t, `{"n":2,"s":"abc","o":null}`)), name)
-		require.ErrorContains(t, check(t.Context(), object(t, `{"n":3}`)), "/n: must be one of 1 2", name)
-		require.ErrorContains(t, check(t.Context(), object(t, `{"n":1,"s":"abcd"}`)), `/s: maxLength: "abcd"`, name)
+		require.ErrorContains(
+			t,
+			check(t.Context(), object(t, `{"n":3}`)),
+			"/n: must be one of 1 2",
+			name,
+		)
+		require.ErrorContains(
+			t,
+			check(t.Context(), object(t, `{"n":1,"s":"abcd"}`)),
+			`/s: maxLength: "abcd"`,
+			name,
+		)
 		require.ErrorContains(t, check(t.Context(), object(t, `{"n":1,"o":1}`)), "/o: ", name)
-		require.EqualError(t, check(t.Context(), nil), "the arguments do not fit: /n: is missing", name)
+		require.EqualError(
+			t,
+			check(t.Context(), nil),
+			"the arguments do not fit: /n: is missing",
+			name,
+		)
 		require.NoError(t, check(t.Context(), map[string]any{"n": json.Number("1")}), name)
-		require.ErrorContains(t, check(t.Context(), map[string]any{"n": json.Number("9007199254740993")}), "/n: must be", name)
+		require.ErrorContains(
+			t,
+			check(t.Context(), map[string]any{"n": json.Number("9007199254740993")}),
+			"/n: must be",
+			name,
+		)
 	}
 	check, err := declare("f", nil).Check()
 	require.NoError(t, err)
@@ -173,9 +199,18 @@ func TestSchema(t *testing.T) {
 }
 
 func FuzzSchema(f *testing.F) {
-	f.Add(`{"type":"object","properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"type":["string","null"]}}}`, `{"a":"x"}`)
-	f.Add(`{"type":"object","allOf":[{"$ref":"#/properties/x"}],"properties":{"x":{"items":[{"pattern":"("}]}}}`, `{"x":[1]}`)
-	f.Add(`{"type":"object","$schema":"http://json-schema.org/draft-07/schema#","dependencies":{"a":["b"],"c":{"not":{}}}}`, `{"a":1,"c":null}`)
+	f.Add(
+		`{"type":"object","properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"type":["string","null"]}}}`,
+		`{"a":"x"}`,
+	)
+	f.Add(
+		`{"type":"object","allOf":[{"$ref":"#/properties/x"}],"properties":{"x":{"items":[{"pattern":"("}]}}}`,
+		`{"x":[1]}`,
+	)
+	f.Add(
+		`{"type":"object","$schema":"http://json-schema.org/draft-07/schema#","dependencies":{"a":["b"],"c":{"not":{}}}}`,
+		`{"a":1,"c":null}`,
+	)
 	f.Fuzz(func(t *testing.T, schema, args string) {
 		var value map[string]any
 		if json.Unmarshal([]byte(args), &value) != nil {

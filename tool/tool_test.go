@@ -16,7 +16,10 @@ import (
 
 func TestConfirmAsksFirst(t *testing.T) {
 	ran := 0
-	plain := must(t, func(_ context.Context, call *tool.Call, _ struct{}) (string, error) { ran++; return "done", nil })
+	plain := must(
+		t,
+		func(_ context.Context, call *tool.Call, _ struct{}) (string, error) { ran++; return "done", nil },
+	)
 	asks := tool.Confirm(plain, "Delete all?")
 	_, err := asks.Run(context.Background(), &tool.Call{})
 	var ask *tool.Ask
@@ -24,7 +27,10 @@ func TestConfirmAsksFirst(t *testing.T) {
 	require.Equal(t, "Delete all?", ask.Hint)
 	require.EqualError(t, err, "a human is asked: Delete all?")
 	require.Zero(t, ran)
-	response, err := asks.Run(context.Background(), &tool.Call{Confirmation: &session.Confirmation{Confirmed: true}})
+	response, err := asks.Run(
+		context.Background(),
+		&tool.Call{Confirmation: &session.Confirmation{Confirmed: true}},
+	)
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"result": "done"}, response)
 	require.Equal(t, 1, ran)
@@ -38,22 +44,30 @@ func TestTimeout(t *testing.T) {
 		<-ctx.Done()
 		return "", ctx.Err()
 	})
-	fails := must(t, func(context.Context, *tool.Call, struct{}) (string, error) { return "", broken })
-	stubborn := must(t, func(ctx context.Context, _ *tool.Call, _ struct{}) (string, error) { <-ctx.Done(); return "late", nil })
+	fails := must(
+		t,
+		func(context.Context, *tool.Call, struct{}) (string, error) { return "", broken },
+	)
+	stubborn := must(
+		t,
+		func(ctx context.Context, _ *tool.Call, _ struct{}) (string, error) { <-ctx.Done(); return "late", nil },
+	)
 
 	_, err := tool.Timeout(waits, time.Millisecond).Run(context.Background(), &tool.Call{})
 	require.EqualError(t, err, "f did not finish within 1ms: context deadline exceeded")
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	_, err = tool.Timeout(fails, time.Hour).Run(context.Background(), &tool.Call{})
 	require.Equal(t, broken, err)
-	response, err := tool.Timeout(stubborn, time.Millisecond).Run(context.Background(), &tool.Call{})
+	response, err := tool.Timeout(stubborn, time.Millisecond).
+		Run(context.Background(), &tool.Call{})
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"result": "late"}, response)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err = tool.Timeout(waits, time.Hour).Run(ctx, &tool.Call{})
 	require.Equal(t, context.Canceled, err, "somebody else's end is not the tool's slowness")
-	_, err = tool.Timeout(tool.Confirm(waits, "sure?"), time.Hour).Run(context.Background(), &tool.Call{})
+	_, err = tool.Timeout(tool.Confirm(waits, "sure?"), time.Hour).
+		Run(context.Background(), &tool.Call{})
 	var ask *tool.Ask
 	require.ErrorAs(t, err, &ask)
 }
@@ -91,7 +105,12 @@ type shelf struct {
 	key   session.Key
 }
 
-func (s *shelf) Save(_ context.Context, key session.Key, name string, _ *genai.Part) (int64, error) {
+func (s *shelf) Save(
+	_ context.Context,
+	key session.Key,
+	name string,
+	_ *genai.Part,
+) (int64, error) {
 	if s.err != nil {
 		return 0, s.err
 	}
@@ -108,7 +127,11 @@ func TestSaveNotesTheVersion(t *testing.T) {
 	s := &shelf{saved: map[string]int64{}}
 	key := session.Key{App: "a", User: "u", ID: "s"}
 	shared := map[string]int64{"old": 3}
-	call := &tool.Call{Invocation: &session.Invocation{Key: key}, Artifacts: s, Actions: session.Actions{ArtifactDelta: shared}}
+	call := &tool.Call{
+		Invocation: &session.Invocation{Key: key},
+		Artifacts:  s,
+		Actions:    session.Actions{ArtifactDelta: shared},
+	}
 	for want := range int64(2) {
 		v, err := call.Save(context.Background(), "plot.png", genai.NewPartFromText("x"))
 		require.NoError(t, err)

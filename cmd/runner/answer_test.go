@@ -14,7 +14,8 @@ func TestQuote(t *testing.T) {
 		t.Skip("there is no shell here")
 	}
 	for _, word := range []string{"call-1", "", "a b", "it's", `$HOME "x" \ *`, "a\nb", "é"} {
-		out, err := exec.CommandContext(context.Background(), sh, "-c", "printf %s "+quote(word)).Output()
+		out, err := exec.CommandContext(context.Background(), sh, "-c", "printf %s "+quote(word)).
+			Output()
 		require.NoError(t, err)
 		require.Equal(t, word, string(out))
 	}

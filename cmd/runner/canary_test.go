@@ -98,7 +98,9 @@ func TestCanary(t *testing.T) {
 				all = append(all, bird)
 			}
 			text := strings.Join(all, " and ")
-			result, err := json.Marshal(map[string]any{"found": []any{text, map[string]any{text: text}}})
+			result, err := json.Marshal(
+				map[string]any{"found": []any{text, map[string]any{text: text}}},
+			)
 			require.NoError(t, err)
 			for name, content := range map[string]string{
 				"runner.yaml": fmt.Sprintf(canaryRunner, out), "script.yaml": fmt.Sprintf(canaryScript, text),
@@ -108,8 +110,20 @@ func TestCanary(t *testing.T) {
 			}
 			said := map[string]string{}
 			run := func(want []int, stdin string, args ...string) {
-				args = append(args, "--store", "sqlite:"+filepath.Join(out, "a.db"), "--app", "desk", "--config", filepath.Join(src, "runner.yaml"))
-				code, stdout, stderr := clitest.RunLeakless(t, newRoot, strings.NewReader(stdin), args...)
+				args = append(
+					args,
+					"--store",
+					"sqlite:"+filepath.Join(out, "a.db"),
+					"--app",
+					"desk",
+					"--config",
+					filepath.Join(src, "runner.yaml"),
+				)
+				code, stdout, stderr := clitest.RunLeakless(
+					t,
+					newRoot,
+					strings.NewReader(stdin),
+					args...)
 				require.Contains(t, want, code, "%v: %s", args[:4], stderr)
 				said[fmt.Sprintf("%d %q", len(said), args[:2])] = stdout + "\n" + stderr
 			}
@@ -117,14 +131,51 @@ func TestCanary(t *testing.T) {
 			worked := []int{exit.OK.Number}
 			for i, input := range []string{"say", "call", "look", "broken", "fail", "my things are " + text} {
 				for j, flags := range [][]string{{"--stream", "-v"}, {"--jsonl", "--stream"}, {"-q"}, {"-v", "--log-format", "json"}} {
-					run(ends, input, append([]string{"run", "-", "--session", fmt.Sprintf("s%d-%d", i, j), "--explain"}, flags...)...)
+					run(
+						ends,
+						input,
+						append(
+							[]string{
+								"run",
+								"-",
+								"--session",
+								fmt.Sprintf("s%d-%d", i, j),
+								"--explain",
+							},
+							flags...)...)
 				}
 			}
 			for bird := range birds { // alone, too
-				run(ends, "", "run", "my "+bird+" is "+birds[bird], "--session", bird, "-v", "--explain")
+				run(
+					ends,
+					"",
+					"run",
+					"my "+bird+" is "+birds[bird],
+					"--session",
+					bird,
+					"-v",
+					"--explain",
+				)
 			}
-			run(ends, "", "run", "Read this", "--file", filepath.Join(src, "notes.txt"), "--session", "file", "-v", "--explain")
-			run(worked, "say\nmy things are "+text+"\ncall\nfail\n/show\n/state\n", "chat", "--session", "chat")
+			run(
+				ends,
+				"",
+				"run",
+				"Read this",
+				"--file",
+				filepath.Join(src, "notes.txt"),
+				"--session",
+				"file",
+				"-v",
+				"--explain",
+			)
+			run(
+				worked,
+				"say\nmy things are "+text+"\ncall\nfail\n/show\n/state\n",
+				"chat",
+				"--session",
+				"chat",
+			)
 			run(worked, "", "session", "export", "--all")
 			export := said[fmt.Sprintf("%d %q", len(said)-1, []string{"session", "export"})]
 			require.Greater(t, strings.Count(export, "\n"), 50)
@@ -132,15 +183,18 @@ func TestCanary(t *testing.T) {
 			run(worked, "", "session", "list")
 
 			files := 0
-			require.NoError(t, filepath.WalkDir(out, func(path string, d fs.DirEntry, err error) error {
-				if err != nil || d.IsDir() {
+			require.NoError(
+				t,
+				filepath.WalkDir(out, func(path string, d fs.DirEntry, err error) error {
+					if err != nil || d.IsDir() {
+						return err
+					}
+					files++
+					data, err := os.ReadFile(path)
+					said[path] = string(data)
 					return err
-				}
-				files++
-				data, err := os.ReadFile(path)
-				said[path] = string(data)
-				return err
-			}))
+				}),
+			)
 			require.GreaterOrEqual(t, files, 2)
 			for where, text := range said {
 				for name, bird := range birds {

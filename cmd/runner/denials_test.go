@@ -21,22 +21,35 @@ import (
 func TestTheDenialThatCounts(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "runner.yaml")
 	require.NoError(t, os.WriteFile(config, []byte("agent: {replay: a.jsonl}"), 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(config), "a.jsonl"), []byte(`{"session":{"appName":"a","userId":"u","id":"s","state":{}}}
+	require.NoError(
+		t,
+		os.WriteFile(
+			filepath.Join(filepath.Dir(config), "a.jsonl"),
+			[]byte(`{"session":{"appName":"a","userId":"u","id":"s","state":{}}}
 {"id":"1","invocationId":"i1","author":"user","content":{"role":"user","parts":[{"text":"Hi"}]}}
 {"id":"2","invocationId":"i1","author":"agent","content":{"role":"model","parts":[{"functionCall":{"id":"c1","name":"pay"}}]}}
 {"id":"3","invocationId":"i1","author":"agent","content":{"role":"user","parts":[{"functionResponse":{"id":"c1","name":"pay","response":{}}}]}}
 {"id":"4","invocationId":"i1","author":"agent","content":{"role":"model","parts":[{"text":"Paid."}]}}
-`), 0o600))
+`),
+			0o600,
+		),
+	)
 	before := func(name string) *plugin.Plugin {
-		return &plugin.Plugin{Name: name, BeforeRun: func(context.Context, *session.Invocation) (plugin.Outcome, error) {
-			return plugin.Deny("No.", "closed"), nil
-		}}
+		return &plugin.Plugin{
+			Name: name,
+			BeforeRun: func(context.Context, *session.Invocation) (plugin.Outcome, error) {
+				return plugin.Deny("No.", "closed"), nil
+			},
+		}
 	}
 	on := func(name string, has plugin.EventFeature, answer func(e *session.Event) plugin.Outcome) *plugin.Plugin {
-		return &plugin.Plugin{Name: name, Filter: &plugin.Filter{Authors: []string{"agent"}, Has: []plugin.EventFeature{has}},
+		return &plugin.Plugin{
+			Name:   name,
+			Filter: &plugin.Filter{Authors: []string{"agent"}, Has: []plugin.EventFeature{has}},
 			OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
 				return answer(e), nil
-			}}
+			},
+		}
 	}
 	call := func(name string) *plugin.Plugin {
 		return on(name, plugin.HasCall, func(e *session.Event) plugin.Outcome {
@@ -46,7 +59,11 @@ func TestTheDenialThatCounts(t *testing.T) {
 		})
 	}
 	text := func(name string) *plugin.Plugin {
-		return on(name, plugin.HasText, func(*session.Event) plugin.Outcome { return plugin.Deny("No.", "tone") })
+		return on(
+			name,
+			plugin.HasText,
+			func(*session.Event) plugin.Outcome { return plugin.Deny("No.", "tone") },
+		)
 	}
 	for name, c := range map[string]struct {
 		plugins []*plugin.Plugin
@@ -60,8 +77,17 @@ func TestTheDenialThatCounts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, says bytes.Buffer
-			p := &cli.Program{Stdout: &out, Stderr: &says, Adjust: func(o *runner.Options) { o.Plugins = append(o.Plugins, c.plugins...) }}
-			require.Equal(t, exit.Denied.Number, p.Run(t.Context(), newRoot(p), []string{"run", "Hi", "--config", config, "-q"}), says.String())
+			p := &cli.Program{
+				Stdout: &out,
+				Stderr: &says,
+				Adjust: func(o *runner.Options) { o.Plugins = append(o.Plugins, c.plugins...) },
+			}
+			require.Equal(
+				t,
+				exit.Denied.Number,
+				p.Run(t.Context(), newRoot(p), []string{"run", "Hi", "--config", config, "-q"}),
+				says.String(),
+			)
 			require.Equal(t, "runner: "+c.says+"\n", says.String())
 		})
 	}

@@ -40,10 +40,23 @@ func TestExportForms(t *testing.T) {
 		"atif":    "trajectory-t1.atif.json",
 		"evalset": "trajectory-t1.evalset.json",
 	} {
-		code, out, stderr := run("session", "export", "t1", "--format", format, "--max-string", "60")
+		code, out, stderr := run(
+			"session",
+			"export",
+			"t1",
+			"--format",
+			format,
+			"--max-string",
+			"60",
+		)
 		require.Zero(t, code, stderr)
 		require.JSONEq(t, read(t, trajectories+name), out, format)
-		require.Equal(t, format == "chat", strings.Contains(stderr, "1 calls without a response"), stderr)
+		require.Equal(
+			t,
+			format == "chat",
+			strings.Contains(stderr, "1 calls without a response"),
+			stderr,
+		)
 	}
 
 	// Each line of the golden trajectories is one that the flags of its view and agent give.
@@ -64,7 +77,16 @@ func TestExportForms(t *testing.T) {
 	_, auditor, _ := run("session", "export", "t1", "--format", "trajectory", "--agent", "auditor")
 	require.Equal(t, clerk+auditor, each)
 
-	_, all, _ := run("session", "export", "--all", "--format", "trajectory", "--no-redact", "--max-string", "-1")
+	_, all, _ := run(
+		"session",
+		"export",
+		"--all",
+		"--format",
+		"trajectory",
+		"--no-redact",
+		"--max-string",
+		"-1",
+	)
 	require.Equal(t, 3, strings.Count(all, "\n"))
 	require.Contains(t, all, `"password":"made-up-3"`)
 	require.NotContains(t, all, "truncated")
@@ -147,7 +169,16 @@ func TestExportedViewIsASession(t *testing.T) {
 	}, "\n")
 	require.NoError(t, os.WriteFile(file, []byte(session), 0o600))
 	store := "sqlite:" + file
-	code, _, stderr := clitest.RunLeakless(t, newRoot, nil, "session", "import", file, "--store", store+".db")
+	code, _, stderr := clitest.RunLeakless(
+		t,
+		newRoot,
+		nil,
+		"session",
+		"import",
+		file,
+		"--store",
+		store+".db",
+	)
 	require.Zero(t, code, stderr)
 
 	for view, want := range map[string][]string{
@@ -155,8 +186,18 @@ func TestExportedViewIsASession(t *testing.T) {
 		"standing": {"1", "2", "6"},
 		"live":     {"5", "1", "6"},
 	} {
-		code, out, stderr := clitest.RunLeakless(t, newRoot, nil, "session", "export", "s", "--view", view,
-			"--store", store+".db")
+		code, out, stderr := clitest.RunLeakless(
+			t,
+			newRoot,
+			nil,
+			"session",
+			"export",
+			"s",
+			"--view",
+			view,
+			"--store",
+			store+".db",
+		)
 		require.Zero(t, code, stderr)
 		var ids []string
 		for line := range strings.Lines(out) {

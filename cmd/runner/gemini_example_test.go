@@ -29,8 +29,21 @@ func TestGeminiExample(t *testing.T) {
 	t.Setenv("GOOGLE_GEMINI_BASE_URL", srv.URL)
 
 	db := filepath.Join(t.TempDir(), "weather.db")
-	args := []string{"chat", "--config", "../../examples/weather/runner-gemini.yaml", "--store", "sqlite:" + db, "--session", "s", "-v"}
-	code, out, errs := clitest.Run(t, newRoot, strings.NewReader("What is the weather in Paris?\nBook me an umbrella\ny\nAnd now?\n"), args...)
+	args := []string{
+		"chat",
+		"--config",
+		"../../examples/weather/runner-gemini.yaml",
+		"--store",
+		"sqlite:" + db,
+		"--session",
+		"s",
+		"-v",
+	}
+	code, out, errs := clitest.Run(
+		t,
+		newRoot,
+		strings.NewReader("What is the weather in Paris?\nBook me an umbrella\ny\nAnd now?\n"),
+		args...)
 	require.Zero(t, code, errs)
 	require.Equal(t, `  · calls get_weather {"city":"Paris"}
   · response of get_weather {"celsius":19,"sky":"rainy"}

@@ -55,7 +55,11 @@ func TestImportOfAnotherKitsPostgres(t *testing.T) {
 	require.Contains(t, stderr, "the PostgreSQL database is ")
 	require.Contains(t, stderr, "would import 2 sessions, 3 events")
 	require.NotContains(t, stderr, kit, "a URL may have a password")
-	require.Contains(t, out, "shop/ana/s1  3 events, created 2026-03-02 08:00:00, updated 2026-03-02 08:00:03\n")
+	require.Contains(
+		t,
+		out,
+		"shop/ana/s1  3 events, created 2026-03-02 08:00:00, updated 2026-03-02 08:00:03\n",
+	)
 
 	// Into either store, and the same goes out.
 	file := filepath.Join(t.TempDir(), "s.db")
@@ -72,7 +76,11 @@ func TestImportOfAnotherKitsPostgres(t *testing.T) {
 	}
 	require.Equal(t, exports[0], exports[1])
 	require.Contains(t, out, "find,0,0,0,0,0,0,0,1,1,")
-	require.Contains(t, exports[0], `"id":"s1","state":{},"createTime":"2026-03-02T08:00:00.123456Z","lastUpdateTime":"2026-03-02T08:00:03Z"}}`)
+	require.Contains(
+		t,
+		exports[0],
+		`"id":"s1","state":{},"createTime":"2026-03-02T08:00:00.123456Z","lastUpdateTime":"2026-03-02T08:00:03Z"}}`,
+	)
 	require.Contains(t, exports[0], `"args":{"my_key":1}`)
 
 	// The file that goes out is what comes back.
@@ -83,7 +91,16 @@ func TestImportOfAnotherKitsPostgres(t *testing.T) {
 	require.Equal(t, exports[0], out)
 
 	// A database that is a store of ours is not another kit's.
-	code, _, stderr := clitest.RunLeakless(t, newRoot, nil, "session", "import", "sqlite:"+file, "--store", "sqlite:"+copied+".db")
+	code, _, stderr := clitest.RunLeakless(
+		t,
+		newRoot,
+		nil,
+		"session",
+		"import",
+		"sqlite:"+file,
+		"--store",
+		"sqlite:"+copied+".db",
+	)
 	require.Equal(t, 2, code)
 	require.Contains(t, stderr, "it holds sessions of this project already")
 }

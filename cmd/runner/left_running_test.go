@@ -53,7 +53,11 @@ plugins: [{command: [desk-plugin], env: [GORACE=atexit_sleep_ms=0]}, {name: dead
 		{"chat", "--store", db, "--config", "../../examples/weather/runner.yaml"},
 		{"config", "check", "--config", "../../examples/weather/runner-gemini.yaml"},
 	} {
-		code, _, stderr := clitest.RunLeakless(t, newRoot, strings.NewReader("What is the weather in Rome?\n/quit\n"), args...)
+		code, _, stderr := clitest.RunLeakless(
+			t,
+			newRoot,
+			strings.NewReader("What is the weather in Rome?\n/quit\n"),
+			args...)
 		require.Zero(t, code, "%v: %s", args, stderr)
 	}
 	for _, args := range [][]string{
@@ -80,6 +84,10 @@ func TestInterruptedBeforeAnythingIsTyped(t *testing.T) {
 	cancel(signals.ErrInterrupted)
 	var stderr bytes.Buffer
 	p := &cli.Program{Stdin: typed, Stdout: io.Discard, Stderr: &stderr}
-	require.Equal(t, exit.Interrupted.Number, p.Run(ctx, newRoot(p), []string{"run", "--config", "../../examples/support/runner.yaml"}))
+	require.Equal(
+		t,
+		exit.Interrupted.Number,
+		p.Run(ctx, newRoot(p), []string{"run", "--config", "../../examples/support/runner.yaml"}),
+	)
 	require.Equal(t, "runner: interrupted\n", stderr.String())
 }

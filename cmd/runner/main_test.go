@@ -47,29 +47,47 @@ func TestMain(m *testing.M) {
 		"runner-stubborn": func() { with(signalled(syscall.SIGINT, true)) },
 		"runner-broken": func() {
 			with(func(o *runner.Options) {
-				o.Plugins = append(o.Plugins, &plugin.Plugin{Name: "broken", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-					if strings.Contains(e.Text(), "Hello") {
-						return plugin.Outcome{}, errors.New("no luck")
-					}
-					return plugin.Outcome{}, nil
-				}})
+				o.Plugins = append(
+					o.Plugins,
+					&plugin.Plugin{
+						Name: "broken",
+						OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+							if strings.Contains(e.Text(), "Hello") {
+								return plugin.Outcome{}, errors.New("no luck")
+							}
+							return plugin.Outcome{}, nil
+						},
+					},
+				)
 			})
 		},
 		"runner-panics": func() {
 			with(func(o *runner.Options) {
-				o.Agent = agent.New("bad", "", func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] { panic("no luck") })
+				o.Agent = agent.New(
+					"bad",
+					"",
+					func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] { panic("no luck") },
+				)
 			})
 		},
 		"runner-editor": func() { // denies what the agent says by changing it
 			with(func(o *runner.Options) {
-				o.Plugins = append(o.Plugins, &plugin.Plugin{Name: "editor", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-					if e.Author == session.User {
-						return plugin.Outcome{}, nil
-					}
-					c := e.Clone()
-					c.Content, c.ErrorCode, c.ErrorMessage = session.Reply("\x1b[31mremoved").Content, session.Denied, "tone"
-					return plugin.Outcome{Replace: c}, nil
-				}})
+				o.Plugins = append(
+					o.Plugins,
+					&plugin.Plugin{
+						Name: "editor",
+						OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+							if e.Author == session.User {
+								return plugin.Outcome{}, nil
+							}
+							c := e.Clone()
+							c.Content, c.ErrorCode, c.ErrorMessage = session.Reply(
+								"\x1b[31mremoved",
+							).Content, session.Denied, "tone"
+							return plugin.Outcome{Replace: c}, nil
+						},
+					},
+				)
 			})
 		},
 	})
@@ -107,19 +125,23 @@ func kill(sig os.Signal) error {
 
 func signalled(sig syscall.Signal, stubborn bool) func(*runner.Options) {
 	return func(o *runner.Options) {
-		o.Agent = agent.New("slow", "", func(ctx context.Context, _ *agent.Host) iter.Seq2[*session.Event, error] {
-			return func(yield func(*session.Event, error) bool) {
-				if err := kill(sig); err != nil {
-					panic(err)
+		o.Agent = agent.New(
+			"slow",
+			"",
+			func(ctx context.Context, _ *agent.Host) iter.Seq2[*session.Event, error] {
+				return func(yield func(*session.Event, error) bool) {
+					if err := kill(sig); err != nil {
+						panic(err)
+					}
+					<-ctx.Done()
+					if stubborn {
+						_ = kill(sig)
+						select {}
+					}
+					yield(nil, context.Cause(ctx))
 				}
-				<-ctx.Done()
-				if stubborn {
-					_ = kill(sig)
-					select {}
-				}
-				yield(nil, context.Cause(ctx))
-			}
-		})
+			},
+		)
 	}
 }
 
@@ -127,48 +149,71 @@ func signalled(sig syscall.Signal, stubborn bool) func(*runner.Options) {
 func interruptedOnce() func(*runner.Options) {
 	first := true
 	return func(o *runner.Options) {
-		o.Agent = agent.New("slow", "", func(ctx context.Context, _ *agent.Host) iter.Seq2[*session.Event, error] {
-			return func(yield func(*session.Event, error) bool) {
-				if !first {
-					yield(session.Reply("Good evening"), nil)
-					return
+		o.Agent = agent.New(
+			"slow",
+			"",
+			func(ctx context.Context, _ *agent.Host) iter.Seq2[*session.Event, error] {
+				return func(yield func(*session.Event, error) bool) {
+					if !first {
+						yield(session.Reply("Good evening"), nil)
+						return
+					}
+					first = false
+					if err := kill(syscall.SIGINT); err != nil {
+						panic(err)
+					}
+					<-ctx.Done()
+					yield(nil, context.Cause(ctx))
 				}
-				first = false
-				if err := kill(syscall.SIGINT); err != nil {
-					panic(err)
-				}
-				<-ctx.Done()
-				yield(nil, context.Cause(ctx))
-			}
-		})
+			},
+		)
 	}
 }
 
 // interruptedInAnAnswer has a last plugin that sends SIGINT when a part of an answer has "STOP".
 func interruptedInAnAnswer(o *runner.Options) {
 	sent := false
-	o.Plugins = append(o.Plugins, &plugin.Plugin{Name: "int", Partials: true, OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		if sent || !e.Partial || !strings.Contains(e.Text(), "STOP") {
-			return plugin.Outcome{}, nil
-		}
-		sent = true
-		return plugin.Outcome{}, kill(syscall.SIGINT)
-	}})
+	o.Plugins = append(
+		o.Plugins,
+		&plugin.Plugin{
+			Name:     "int",
+			Partials: true,
+			OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+				if sent || !e.Partial || !strings.Contains(e.Text(), "STOP") {
+					return plugin.Outcome{}, nil
+				}
+				sent = true
+				return plugin.Outcome{}, kill(syscall.SIGINT)
+			},
+		},
+	)
 }
 
 func killed(o *runner.Options) {
-	deny := &plugin.Plugin{Name: "deny", OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-		var out plugin.Outcome
-		for _, c := range session.Calls([]*session.Event{e}) {
-			if c.Name == "pay" {
-				out.Emit = append(out.Emit, session.Respond(c.FunctionCall, map[string]any{"error": "denied: no payments"}))
+	deny := &plugin.Plugin{
+		Name: "deny",
+		OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			var out plugin.Outcome
+			for _, c := range session.Calls([]*session.Event{e}) {
+				if c.Name == "pay" {
+					out.Emit = append(
+						out.Emit,
+						session.Respond(
+							c.FunctionCall,
+							map[string]any{"error": "denied: no payments"},
+						),
+					)
+				}
 			}
-		}
-		return out, nil
-	}}
-	kill := &plugin.Plugin{Name: "kill", AfterRun: func(context.Context, *session.Invocation, plugin.End) (plugin.Outcome, error) {
-		panic(kill(syscall.SIGKILL))
-	}}
+			return out, nil
+		},
+	}
+	kill := &plugin.Plugin{
+		Name: "kill",
+		AfterRun: func(context.Context, *session.Invocation, plugin.End) (plugin.Outcome, error) {
+			panic(kill(syscall.SIGKILL))
+		},
+	}
 	o.Plugins = append(o.Plugins, deny, kill)
 }
 
@@ -180,7 +225,8 @@ func TestScripts(t *testing.T) {
 		t.Logf("development data is not at %s: its replay is not tested", data)
 		data = ""
 	}
-	out, err := exec.Command("go", "env", "-json", "GOCACHE", "GOFLAGS", "GOMODCACHE", "GOPATH", "GOPROXY").Output()
+	out, err := exec.Command("go", "env", "-json", "GOCACHE", "GOFLAGS", "GOMODCACHE", "GOPATH", "GOPROXY").
+		Output()
 	require.NoError(t, err)
 	var goenv map[string]string
 	require.NoError(t, json.Unmarshal(out, &goenv))
@@ -188,7 +234,10 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script", RequireExplicitExec: true, RequireUniqueNames: true,
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup: func(e *testscript.Env) error {
-			e.Setenv("GORACE", "atexit_sleep_ms=0") // under -race each process would sleep for a second at its end
+			e.Setenv(
+				"GORACE",
+				"atexit_sleep_ms=0",
+			) // under -race each process would sleep for a second at its end
 			e.Setenv("ROOT", root)
 			e.Setenv("HOME", e.WorkDir)
 			for name, value := range goenv { // the examples' server is built as here

@@ -23,12 +23,15 @@ import (
 // A rewind from the command line is an input like any other: plugins see it first, and may refuse it.
 func TestPoliciesSeeRewinds(t *testing.T) {
 	onCommand := func(out plugin.Outcome, err error) *plugin.Plugin {
-		return &plugin.Plugin{Name: "policy", OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-			if _, ok := e.Command(); !ok {
-				return plugin.Outcome{}, nil
-			}
-			return out, err
-		}}
+		return &plugin.Plugin{
+			Name: "policy",
+			OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+				if _, ok := e.Command(); !ok {
+					return plugin.Outcome{}, nil
+				}
+				return out, err
+			},
+		}
 	}
 	denial := &session.Event{ErrorCode: session.Denied, ErrorMessage: "not after hours"}
 	for name, tc := range map[string]struct {
@@ -45,14 +48,32 @@ func TestPoliciesSeeRewinds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 			store := "sqlite:" + filepath.Join(t.TempDir(), "s.db")
-			code, _, stderr := clitest.RunLeakless(t, newRoot, nil, "session", "import", "testdata/rich.jsonl", "--store", store)
+			code, _, stderr := clitest.RunLeakless(
+				t,
+				newRoot,
+				nil,
+				"session",
+				"import",
+				"testdata/rich.jsonl",
+				"--store",
+				store,
+			)
 			require.Zero(t, code, stderr)
 			before := positionOf(t, store)
 			var out, says bytes.Buffer
 			p := &cli.Program{Stdout: &out, Stderr: &says, Adjust: func(o *runner.Options) {
 				o.Plugins = slices.Insert(o.Plugins, 0, tc.policy)
 			}}
-			require.Equal(t, tc.code, p.Run(t.Context(), newRoot(p), []string{"session", "rewind", "third", "--turns", "1", "--store", store}), says.String())
+			require.Equal(
+				t,
+				tc.code,
+				p.Run(
+					t.Context(),
+					newRoot(p),
+					[]string{"session", "rewind", "third", "--turns", "1", "--store", store},
+				),
+				says.String(),
+			)
 			require.Contains(t, says.String(), tc.says)
 			require.Equal(t, before+tc.events, positionOf(t, store))
 		})

@@ -38,7 +38,11 @@ func TestWaitingForAnotherProcessIsSaid(t *testing.T) {
 		}
 		args = append(args, "--session", "ada", "--app", "runner", "--store", "sqlite:"+path,
 			"--config", "../../examples/weather/runner.yaml")
-		code := p.Run(t.Context(), newRoot(p), args) // does not end before the other gives the lease back
+		code := p.Run(
+			t.Context(),
+			newRoot(p),
+			args,
+		) // does not end before the other gives the lease back
 		require.Zero(t, code, stderr.String())
 		require.Contains(t, stderr.String(), "session=runner/user/ada")
 	}
@@ -55,7 +59,10 @@ func (w *untilWaiting) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	w.text.Write(p)
 	w.mu.Unlock()
-	if bytes.Contains(p, []byte("waiting until another run on the session, perhaps in another process, has ended")) {
+	if bytes.Contains(
+		p,
+		[]byte("waiting until another run on the session, perhaps in another process, has ended"),
+	) {
 		w.then()
 	}
 	return len(p), nil

@@ -27,7 +27,10 @@ func held() (answer geminitest.Answer, asked chan *geminitest.Request) {
 	asked = make(chan *geminitest.Request, 1)
 	return geminitest.Func(func(r *geminitest.Request) geminitest.Answer {
 		asked <- r
-		return geminitest.Reply{Chunks: [][]geminitest.Part{{geminitest.Text("so far")}}, Hold: make(chan struct{})}
+		return geminitest.Reply{
+			Chunks: [][]geminitest.Part{{geminitest.Text("so far")}},
+			Hold:   make(chan struct{}),
+		}
 	}), asked
 }
 
@@ -101,7 +104,9 @@ func TestATimeoutIsADeadline(t *testing.T) {
 		answer, _ := held()
 		m, _ := start(t, answer)
 		req := request(stream)
-		req.Config = &genai.GenerateContentConfig{HTTPOptions: &genai.HTTPOptions{Timeout: genai.Ptr(time.Millisecond)}}
+		req.Config = &genai.GenerateContentConfig{
+			HTTPOptions: &genai.HTTPOptions{Timeout: genai.Ptr(time.Millisecond)},
+		}
 		fails(t, m, req, "DEADLINE_EXCEEDED")
 
 		answer, _ = held()
@@ -137,7 +142,16 @@ func TestAServerThatNobodyVouchesFor(t *testing.T) {
 	}
 	srv.StartTLS()
 	defer srv.Close()
-	m, err := gemini.New(t.Context(), gemini.Config{Model: "m", APIKey: canary, Backend: genai.BackendGeminiAPI, BaseURL: srv.URL, Backoff: time.Nanosecond})
+	m, err := gemini.New(
+		t.Context(),
+		gemini.Config{
+			Model:   "m",
+			APIKey:  canary,
+			Backend: genai.BackendGeminiAPI,
+			BaseURL: srv.URL,
+			Backoff: time.Nanosecond,
+		},
+	)
 	require.NoError(t, err)
 	require.ErrorContains(t, fails(t, m, request(false), model.Failed), "certificate")
 	require.Len(t, connections, 1)
@@ -149,7 +163,15 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 		other := geminitest.New(geminitest.Text("thank you for the key"))
 		defer other.Close()
 		for _, status := range []int{301, 302, 307, 308} {
-			m, _ := start(t, geminitest.Reply{Error: &geminitest.Error{Code: status}, Header: http.Header{"Location": {other.URL + "/v1beta/models/m:generateContent"}}})
+			m, _ := start(
+				t,
+				geminitest.Reply{
+					Error: &geminitest.Error{Code: status},
+					Header: http.Header{
+						"Location": {other.URL + "/v1beta/models/m:generateContent"},
+					},
+				},
+			)
 			_, _, err := ask(t, t.Context(), m, request(stream))
 			var coded *model.Error
 			require.ErrorAs(t, err, &coded)

@@ -22,7 +22,14 @@ const canary = "AIzaCANARYcanaryCANARY"
 
 // config is a Config for a server, which retries at once and twice.
 func config(srv *geminitest.Server) gemini.Config {
-	return gemini.Config{Model: "m", APIKey: canary, Backend: genai.BackendGeminiAPI, BaseURL: srv.URL, Attempts: 3, Backoff: time.Nanosecond}
+	return gemini.Config{
+		Model:    "m",
+		APIKey:   canary,
+		Backend:  genai.BackendGeminiAPI,
+		BaseURL:  srv.URL,
+		Attempts: 3,
+		Backoff:  time.Nanosecond,
+	}
 }
 
 // start returns a model whose server answers so.
@@ -45,7 +52,12 @@ func request(stream bool, contents ...*genai.Content) *model.Request {
 
 // ask returns what the model yields, and holds it to the contract: partial responses only of a stream,
 // then one whole response or one error, and no key in it.
-func ask(t *testing.T, ctx context.Context, m model.Model, req *model.Request) (partials []*model.Response, whole *model.Response, failure error) {
+func ask(
+	t *testing.T,
+	ctx context.Context,
+	m model.Model,
+	req *model.Request,
+) (partials []*model.Response, whole *model.Response, failure error) {
 	t.Helper()
 	for r, err := range m.Generate(ctx, req) {
 		require.Nil(t, whole, "something after the whole response")

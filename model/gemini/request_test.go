@@ -25,8 +25,17 @@ func TestARequestIsSent(t *testing.T) {
 		req.Config = &genai.GenerateContentConfig{
 			SystemInstruction: genai.Text("be brief")[0],
 			Temperature:       genai.Ptr[float32](0.5),
-			Tools:             []*genai.Tool{{FunctionDeclarations: []*genai.FunctionDeclaration{{Name: "f", ParametersJsonSchema: map[string]any{"type": "object"}}}}},
-			HTTPOptions:       &genai.HTTPOptions{Headers: http.Header{"X-Team": {"a"}}, ExtraBody: map[string]any{"labels": map[string]any{"k": "v"}}},
+			Tools: []*genai.Tool{
+				{
+					FunctionDeclarations: []*genai.FunctionDeclaration{
+						{Name: "f", ParametersJsonSchema: map[string]any{"type": "object"}},
+					},
+				},
+			},
+			HTTPOptions: &genai.HTTPOptions{
+				Headers:   http.Header{"X-Team": {"a"}},
+				ExtraBody: map[string]any{"labels": map[string]any{"k": "v"}},
+			},
 		}
 		before := req.Clone()
 		_, _, err := ask(t, t.Context(), m, req)
@@ -35,13 +44,21 @@ func TestARequestIsSent(t *testing.T) {
 
 		r := srv.Requests()[0]
 		require.Equal(t, "another", r.Model)
-		require.Equal(t, map[bool]string{false: "generateContent", true: "streamGenerateContent"}[stream], r.Method)
+		require.Equal(
+			t,
+			map[bool]string{false: "generateContent", true: "streamGenerateContent"}[stream],
+			r.Method,
+		)
 		require.Equal(t, canary, r.Header.Get("X-Goog-Api-Key"))
 		require.Equal(t, "a", r.Header.Get("X-Team"))
 		body, err := json.Marshal(r.Body)
 		require.NoError(t, err)
-		require.JSONEq(t, `{"contents":[{"role":"user","parts":[{"text":"hello"}]}],"generationConfig":{"temperature":0.5},"labels":{"k":"v"},
-			"systemInstruction":{"role":"user","parts":[{"text":"be brief"}]},"tools":[{"functionDeclarations":[{"name":"f","parametersJsonSchema":{"type":"object"}}]}]}`, string(body))
+		require.JSONEq(
+			t,
+			`{"contents":[{"role":"user","parts":[{"text":"hello"}]}],"generationConfig":{"temperature":0.5},"labels":{"k":"v"},
+			"systemInstruction":{"role":"user","parts":[{"text":"be brief"}]},"tools":[{"functionDeclarations":[{"name":"f","parametersJsonSchema":{"type":"object"}}]}]}`,
+			string(body),
+		)
 	})
 }
 
@@ -49,8 +66,26 @@ func TestARequestIsSent(t *testing.T) {
 // log has the same contents.
 func TestIDsOfTheAgentAreNotSent(t *testing.T) {
 	turn := []*genai.Content{genai.Text("go")[0],
-		{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: &genai.FunctionCall{ID: "plughook-1", Name: "f"}}, {FunctionCall: &genai.FunctionCall{ID: "own-2", Name: "f"}}}},
-		{Role: genai.RoleUser, Parts: []*genai.Part{{FunctionResponse: &genai.FunctionResponse{ID: "plughook-1", Name: "f", Response: map[string]any{"a": 1}}}, {FunctionResponse: &genai.FunctionResponse{ID: "own-2", Name: "f"}}}}}
+		{
+			Role: genai.RoleModel,
+			Parts: []*genai.Part{
+				{FunctionCall: &genai.FunctionCall{ID: "plughook-1", Name: "f"}},
+				{FunctionCall: &genai.FunctionCall{ID: "own-2", Name: "f"}},
+			},
+		},
+		{
+			Role: genai.RoleUser,
+			Parts: []*genai.Part{
+				{
+					FunctionResponse: &genai.FunctionResponse{
+						ID:       "plughook-1",
+						Name:     "f",
+						Response: map[string]any{"a": 1},
+					},
+				},
+				{FunctionResponse: &genai.FunctionResponse{ID: "own-2", Name: "f"}},
+			},
+		}}
 	m, srv := start(t, geminitest.Text("ok"))
 	req := request(false, turn...)
 	before := req.Clone()
@@ -58,19 +93,60 @@ func TestIDsOfTheAgentAreNotSent(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, before, req)
 	sent := srv.Requests()[0].Contents
-	require.Equal(t, []geminitest.Part{{"functionCall": map[string]any{"name": "f"}}, {"functionCall": map[string]any{"name": "f", "id": "own-2"}}}, sent[1].Parts)
-	require.Equal(t, []geminitest.Part{{"functionResponse": map[string]any{"name": "f", "response": map[string]any{"a": json.Number("1")}}},
-		{"functionResponse": map[string]any{"name": "f", "id": "own-2", "response": map[string]any{}}}}, sent[2].Parts)
+	require.Equal(
+		t,
+		[]geminitest.Part{
+			{"functionCall": map[string]any{"name": "f"}},
+			{"functionCall": map[string]any{"name": "f", "id": "own-2"}},
+		},
+		sent[1].Parts,
+	)
+	require.Equal(
+		t,
+		[]geminitest.Part{
+			{
+				"functionResponse": map[string]any{
+					"name":     "f",
+					"response": map[string]any{"a": json.Number("1")},
+				},
+			},
+			{
+				"functionResponse": map[string]any{
+					"name":     "f",
+					"id":       "own-2",
+					"response": map[string]any{},
+				},
+			},
+		},
+		sent[2].Parts,
+	)
 }
 
 func TestOtherParts(t *testing.T) {
 	m, srv := start(t, geminitest.Text("ok"))
-	_, _, err := ask(t, t.Context(), m, request(false, &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{
-		{InlineData: &genai.Blob{MIMEType: "image/png", Data: []byte("png")}}, {FileData: &genai.FileData{FileURI: "gs://b/o"}}, {ExecutableCode: &genai.ExecutableCode{Code: "1"}}, {CodeExecutionResult: &genai.CodeExecutionResult{Output: "1"}},
-	}}))
+	_, _, err := ask(
+		t,
+		t.Context(),
+		m,
+		request(false, &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{
+			{
+				InlineData: &genai.Blob{MIMEType: "image/png", Data: []byte("png")},
+			}, {FileData: &genai.FileData{FileURI: "gs://b/o"}}, {ExecutableCode: &genai.ExecutableCode{Code: "1"}}, {CodeExecutionResult: &genai.CodeExecutionResult{Output: "1"}},
+		}}),
+	)
 	require.NoError(t, err)
-	require.Equal(t, []geminitest.Part{{"inlineData": map[string]any{"mimeType": "image/png", "data": "cG5n"}}, {"fileData": map[string]any{"fileUri": "gs://b/o"}},
-		{"executableCode": map[string]any{"code": "1"}}, {"codeExecutionResult": map[string]any{"output": "1"}}}, srv.Requests()[0].Contents[0].Parts)
+	require.Equal(
+		t,
+		[]geminitest.Part{
+			{"inlineData": map[string]any{"mimeType": "image/png", "data": "cG5n"}},
+			{"fileData": map[string]any{"fileUri": "gs://b/o"}},
+			{
+				"executableCode": map[string]any{"code": "1"},
+			},
+			{"codeExecutionResult": map[string]any{"output": "1"}},
+		},
+		srv.Requests()[0].Contents[0].Parts,
+	)
 }
 
 func TestRequestsThatCannotBeSent(t *testing.T) {
@@ -102,9 +178,16 @@ func TestRequestsThatCannotBeSent(t *testing.T) {
 			})
 		})
 	}
-	m, err := gemini.New(t.Context(), gemini.Config{APIKey: canary, Backend: genai.BackendGeminiAPI})
+	m, err := gemini.New(
+		t.Context(),
+		gemini.Config{APIKey: canary, Backend: genai.BackendGeminiAPI},
+	)
 	require.NoError(t, err)
-	require.ErrorContains(t, fails(t, m, request(false), "INVALID_ARGUMENT"), "set gemini.Config.Model")
+	require.ErrorContains(
+		t,
+		fails(t, m, request(false), "INVALID_ARGUMENT"),
+		"set gemini.Config.Model",
+	)
 }
 
 // clearEnvironment leaves the environment without anything that the SDK reads.
@@ -165,11 +248,19 @@ func at(srv *geminitest.Server, url string) string {
 func TestWithoutCredentials(t *testing.T) {
 	clearEnvironment(t)
 	_, err := gemini.New(t.Context(), gemini.Config{})
-	require.ErrorContains(t, err, "api key is required for Google AI backend (a key is Config.APIKey, or GEMINI_API_KEY in the environment")
+	require.ErrorContains(
+		t,
+		err,
+		"api key is required for Google AI backend (a key is Config.APIKey, or GEMINI_API_KEY in the environment",
+	)
 	_, err = gemini.New(t.Context(), gemini.Config{Backend: genai.BackendVertexAI})
 	require.ErrorContains(t, err, "project/location or API key must be set")
 	_, err = gemini.New(t.Context(), gemini.Config{KeyFrom: "the variable MYKEY"})
-	require.ErrorContains(t, err, "api key is required for Google AI backend (a key is the variable MYKEY; ")
+	require.ErrorContains(
+		t,
+		err,
+		"api key is required for Google AI backend (a key is the variable MYKEY; ",
+	)
 }
 
 // A key that is not valid is an error that says what to check, whatever its status; another refusal is not about it.
@@ -187,7 +278,11 @@ func TestTheKeyIsNotValid(t *testing.T) {
 		"not permitted": {"", 403, `{"error":{"code":403,"message":"no","status":"PERMISSION_DENIED"}}`, "no"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, _ := over(t, gemini.Config{KeyFrom: c.from}, func(*http.Request) (*http.Response, error) { return respond(c.status, c.body), nil })
+			m, _ := over(
+				t,
+				gemini.Config{KeyFrom: c.from},
+				func(*http.Request) (*http.Response, error) { return respond(c.status, c.body), nil },
+			)
 			_, _, err := ask(t, t.Context(), m, request(false))
 			var failed *model.Error
 			require.ErrorAs(t, err, &failed)
@@ -208,9 +303,12 @@ func TestTheHTTPClientIsCopied(t *testing.T) {
 }
 
 func TestManyAtOnce(t *testing.T) {
-	m, _ := start(t, geminitest.Forever(geminitest.Func(func(r *geminitest.Request) geminitest.Answer {
-		return geminitest.Stream(geminitest.Text("echo "), geminitest.Text(r.Text()))
-	})))
+	m, _ := start(
+		t,
+		geminitest.Forever(geminitest.Func(func(r *geminitest.Request) geminitest.Answer {
+			return geminitest.Stream(geminitest.Text("echo "), geminitest.Text(r.Text()))
+		})),
+	)
 	req := request(true, genai.Text("hi")[0])
 	req.Config = &genai.GenerateContentConfig{HTTPOptions: &genai.HTTPOptions{}}
 	var all sync.WaitGroup

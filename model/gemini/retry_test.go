@@ -24,7 +24,11 @@ type network func(*http.Request) (*http.Response, error)
 func (n network) RoundTrip(r *http.Request) (*http.Response, error) { return n(r) }
 
 func respond(status int, body string, header ...string) *http.Response {
-	r := &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}
+	r := &http.Response{
+		StatusCode: status,
+		Header:     http.Header{},
+		Body:       io.NopCloser(strings.NewReader(body)),
+	}
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
@@ -48,9 +52,13 @@ func over(t *testing.T, c gemini.Config, n network) (model.Model, *[]time.Time) 
 
 func TestWaitsGrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, asked := over(t, gemini.Config{Attempts: 10}, func(*http.Request) (*http.Response, error) {
-			return nil, syscall.ECONNREFUSED
-		})
+		m, asked := over(
+			t,
+			gemini.Config{Attempts: 10},
+			func(*http.Request) (*http.Response, error) {
+				return nil, syscall.ECONNREFUSED
+			},
+		)
 		e := fails(t, m, request(false), "UNAVAILABLE")
 		require.ErrorContains(t, e, "generativelanguage.googleapis.com: connection refused")
 		require.Len(t, *asked, 10)
@@ -125,8 +133,16 @@ func TestWhatIsAskedAgainAndWhen(t *testing.T) {
 func TestAttemptsAreLimited(t *testing.T) {
 	for attempts, want := range map[int]int{0: 4, 1: 1, 2: 2} {
 		synctest.Test(t, func(t *testing.T) {
-			m, asked := over(t, gemini.Config{Attempts: attempts}, func(*http.Request) (*http.Response, error) { return respond(503, ""), nil })
-			require.ErrorContains(t, fails(t, m, request(false), "UNAVAILABLE"), "Service Unavailable")
+			m, asked := over(
+				t,
+				gemini.Config{Attempts: attempts},
+				func(*http.Request) (*http.Response, error) { return respond(503, ""), nil },
+			)
+			require.ErrorContains(
+				t,
+				fails(t, m, request(false), "UNAVAILABLE"),
+				"Service Unavailable",
+			)
 			require.Len(t, *asked, want)
 		})
 	}
@@ -136,7 +152,11 @@ func TestAWaitEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		left := errors.New("the user has left")
-		m, asked := over(t, gemini.Config{}, func(*http.Request) (*http.Response, error) { return respond(429, "", "Retry-After", "50"), nil })
+		m, asked := over(
+			t,
+			gemini.Config{},
+			func(*http.Request) (*http.Response, error) { return respond(429, "", "Retry-After", "50"), nil },
+		)
 		began := time.Now()
 		time.AfterFunc(20*time.Second, func() { cancel(left) })
 		_, _, err := ask(t, ctx, m, request(false))
@@ -151,7 +171,11 @@ func TestNoWaitBeyondTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		m, _ := over(t, gemini.Config{}, func(*http.Request) (*http.Response, error) { return respond(429, "", "Retry-After", "10"), nil })
+		m, _ := over(
+			t,
+			gemini.Config{},
+			func(*http.Request) (*http.Response, error) { return respond(429, "", "Retry-After", "10"), nil },
+		)
 		began := time.Now()
 		_, _, err := ask(t, ctx, m, request(false))
 		var coded *model.Error
@@ -165,17 +189,31 @@ func TestNoWaitBeyondTheDeadline(t *testing.T) {
 func TestAClientsTimeoutInTheMiddle(t *testing.T) {
 	for _, stream := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			m, err := gemini.New(t.Context(), gemini.Config{Model: "m", APIKey: canary, Backend: genai.BackendGeminiAPI, HTTPClient: &http.Client{
-				Timeout: 5 * time.Second,
-				Transport: network(func(r *http.Request) (*http.Response, error) {
-					answer := respond(200, "")
-					answer.Body = io.NopCloser(io.MultiReader(strings.NewReader("data: "), stuck{r.Context()}))
-					return answer, nil
-				}),
-			}})
+			m, err := gemini.New(
+				t.Context(),
+				gemini.Config{
+					Model:   "m",
+					APIKey:  canary,
+					Backend: genai.BackendGeminiAPI,
+					HTTPClient: &http.Client{
+						Timeout: 5 * time.Second,
+						Transport: network(func(r *http.Request) (*http.Response, error) {
+							answer := respond(200, "")
+							answer.Body = io.NopCloser(
+								io.MultiReader(strings.NewReader("data: "), stuck{r.Context()}),
+							)
+							return answer, nil
+						}),
+					},
+				},
+			)
 			require.NoError(t, err)
 			began := time.Now()
-			require.ErrorContains(t, fails(t, m, request(stream), "DEADLINE_EXCEEDED"), "request canceled")
+			require.ErrorContains(
+				t,
+				fails(t, m, request(stream), "DEADLINE_EXCEEDED"),
+				"request canceled",
+			)
 			require.Equal(t, 5*time.Second, time.Since(began))
 		})
 	}

@@ -68,7 +68,16 @@ func TestTrapCommentsEndTheStream(t *testing.T) {
 // The SDK asks again for as long as the server offers to continue an answer.
 func TestTrapTheSDKContinuesForEver(t *testing.T) {
 	both(t, func(t *testing.T, stream bool) {
-		m, srv := start(t, geminitest.Forever(geminitest.Reply{Chunks: [][]geminitest.Part{{geminitest.Text("a")}}, FinishReason: "CONTINUATION", Candidate: map[string]any{"continuationToken": "eA=="}}))
+		m, srv := start(
+			t,
+			geminitest.Forever(
+				geminitest.Reply{
+					Chunks:       [][]geminitest.Part{{geminitest.Text("a")}},
+					FinishReason: "CONTINUATION",
+					Candidate:    map[string]any{"continuationToken": "eA=="},
+				},
+			),
+		)
 		_, whole, err := ask(t, t.Context(), m, request(stream))
 		require.NoError(t, err)
 		require.Equal(t, "CONTINUATION", whole.ErrorCode)
@@ -80,7 +89,12 @@ func TestTrapTheSDKContinuesForEver(t *testing.T) {
 // The SDK does not retry unless it is asked to.
 func TestTrapNoRetries(t *testing.T) {
 	both(t, func(t *testing.T, stream bool) {
-		m, srv := start(t, geminitest.Status(429, "quota"), geminitest.Status(503, "overloaded"), geminitest.Text("third"))
+		m, srv := start(
+			t,
+			geminitest.Status(429, "quota"),
+			geminitest.Status(503, "overloaded"),
+			geminitest.Text("third"),
+		)
 		_, whole, err := ask(t, t.Context(), m, request(stream))
 		require.NoError(t, err)
 		require.Equal(t, "third", text(whole))
@@ -92,38 +106,102 @@ func TestTrapNoRetries(t *testing.T) {
 func TestTrapNumbersAreRounded(t *testing.T) {
 	const odd = json.Number("9007199254740993")
 	both(t, func(t *testing.T, stream bool) {
-		args := map[string]any{"id": odd, "list": []any{json.Number("-" + odd), json.Number("123456789012345678901234567890")}, "half": 0.5, "big": json.Number("1e300"), "small": 7}
-		m, srv := start(t, geminitest.Stream(geminitest.Call("first", map[string]any{"n": 1}), geminitest.Call("f", args)), geminitest.Text("ok"))
+		args := map[string]any{
+			"id":    odd,
+			"list":  []any{json.Number("-" + odd), json.Number("123456789012345678901234567890")},
+			"half":  0.5,
+			"big":   json.Number("1e300"),
+			"small": 7,
+		}
+		m, srv := start(
+			t,
+			geminitest.Stream(
+				geminitest.Call("first", map[string]any{"n": 1}),
+				geminitest.Call("f", args),
+			),
+			geminitest.Text("ok"),
+		)
 		_, whole, err := ask(t, t.Context(), m, request(stream))
 		require.NoError(t, err)
 		require.Equal(t, map[string]any{"n": 1.0}, whole.Content.Parts[0].FunctionCall.Args)
 		call := whole.Content.Parts[1].FunctionCall
-		require.Equal(t, map[string]any{"id": odd, "list": []any{"-" + odd, json.Number("123456789012345678901234567890")}, "half": 0.5, "big": 1e300, "small": 7.0}, call.Args)
+		require.Equal(
+			t,
+			map[string]any{
+				"id":    odd,
+				"list":  []any{"-" + odd, json.Number("123456789012345678901234567890")},
+				"half":  0.5,
+				"big":   1e300,
+				"small": 7.0,
+			},
+			call.Args,
+		)
 
 		respond := func(name string, v any) *genai.Part {
-			return &genai.Part{FunctionResponse: &genai.FunctionResponse{Name: name, Response: map[string]any{"id": v}}}
+			return &genai.Part{
+				FunctionResponse: &genai.FunctionResponse{
+					Name:     name,
+					Response: map[string]any{"id": v},
+				},
+			}
 		}
-		_, _, err = ask(t, t.Context(), m, request(stream, genai.Text("go")[0], whole.Content,
-			&genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{respond("first", odd), respond("f", int64(math.MaxInt64))}}))
+		_, _, err = ask(t, t.Context(), m, request(
+			stream,
+			genai.Text("go")[0],
+			whole.Content,
+			&genai.Content{
+				Role:  genai.RoleUser,
+				Parts: []*genai.Part{respond("first", odd), respond("f", int64(math.MaxInt64))},
+			},
+		))
 		require.NoError(t, err)
 		sent := srv.Requests()[1].Contents
-		require.Equal(t, odd, sent[1].Parts[1]["functionCall"].(map[string]any)["args"].(map[string]any)["id"])
-		require.Equal(t, odd, sent[2].Parts[0]["functionResponse"].(map[string]any)["response"].(map[string]any)["id"])
-		require.Equal(t, json.Number("9223372036854775807"), sent[2].Parts[1]["functionResponse"].(map[string]any)["response"].(map[string]any)["id"])
+		require.Equal(
+			t,
+			odd,
+			sent[1].Parts[1]["functionCall"].(map[string]any)["args"].(map[string]any)["id"],
+		)
+		require.Equal(
+			t,
+			odd,
+			sent[2].Parts[0]["functionResponse"].(map[string]any)["response"].(map[string]any)["id"],
+		)
+		require.Equal(
+			t,
+			json.Number("9223372036854775807"),
+			sent[2].Parts[1]["functionResponse"].(map[string]any)["response"].(map[string]any)["id"],
+		)
 	})
 }
 
 // The SDK leaves an empty text out, and the API refuses a part with nothing in it.
 func TestTrapEmptyTextsAreLeftOut(t *testing.T) {
 	m, srv := start(t, geminitest.Text("ok"))
-	_, _, err := ask(t, t.Context(), m, request(false, genai.Text("go")[0],
-		&genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{Text: "done"}, {ThoughtSignature: []byte("sig")}, {}, nil, {Thought: true}}},
-		&genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{}}}, nil,
-		genai.Text("more")[0]))
+	_, _, err := ask(t, t.Context(), m, request(
+		false,
+		genai.Text("go")[0],
+		&genai.Content{
+			Role: genai.RoleModel,
+			Parts: []*genai.Part{
+				{Text: "done"},
+				{ThoughtSignature: []byte("sig")},
+				{},
+				nil,
+				{Thought: true},
+			},
+		},
+		&genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{}}},
+		nil,
+		genai.Text("more")[0],
+	))
 	require.NoError(t, err)
 	sent := srv.Requests()[0].Contents
 	require.Len(t, sent, 3, "a content that says nothing is not sent")
-	require.Equal(t, []geminitest.Part{{"text": "done"}, {"text": "", "thoughtSignature": "c2ln"}}, sent[1].Parts)
+	require.Equal(
+		t,
+		[]geminitest.Part{{"text": "done"}, {"text": "", "thoughtSignature": "c2ln"}},
+		sent[1].Parts,
+	)
 }
 
 // The SDK writes errors of a stream to the standard logger.
@@ -132,7 +210,13 @@ func TestTrapTheSDKLogs(t *testing.T) {
 	log.SetOutput(&logged)
 	defer log.SetOutput(os.Stderr)
 	both(t, func(t *testing.T, stream bool) {
-		m, _ := start(t, geminitest.Reply{Chunks: [][]geminitest.Part{{geminitest.Text("half")}}, Cut: true}, geminitest.Status(400, "key "+canary), geminitest.Raw("<html>"), geminitest.Text("ok"))
+		m, _ := start(
+			t,
+			geminitest.Reply{Chunks: [][]geminitest.Part{{geminitest.Text("half")}}, Cut: true},
+			geminitest.Status(400, "key "+canary),
+			geminitest.Raw("<html>"),
+			geminitest.Text("ok"),
+		)
 		for range 3 {
 			_, _, err := ask(t, t.Context(), m, request(stream))
 			require.Error(t, err)
@@ -152,7 +236,13 @@ func TestTrapTheSDKLogs(t *testing.T) {
 
 // What fails in the middle of a stream comes as the last pair.
 func TestTrapTheErrorComesLast(t *testing.T) {
-	m, srv := start(t, geminitest.Reply{Chunks: [][]geminitest.Part{{geminitest.Text("a")}, {geminitest.Text("b")}}, Error: &geminitest.Error{Code: 503, Message: "overloaded " + canary}})
+	m, srv := start(
+		t,
+		geminitest.Reply{
+			Chunks: [][]geminitest.Part{{geminitest.Text("a")}, {geminitest.Text("b")}},
+			Error:  &geminitest.Error{Code: 503, Message: "overloaded " + canary},
+		},
+	)
 	partials, whole, err := ask(t, t.Context(), m, request(true))
 	require.Len(t, partials, 2)
 	require.Nil(t, whole)
@@ -165,7 +255,12 @@ func TestTrapTheErrorComesLast(t *testing.T) {
 
 // An error that is no event, as a proxy sends it, is one.
 func TestTrapAnErrorThatIsNoEvent(t *testing.T) {
-	m, _ := start(t, geminitest.Raw("{\n  \"error\": {\n    \"code\": 429,\n    \"message\": \"quota\",\n    \"status\": \"RESOURCE_EXHAUSTED\"\n  }\n}\n"))
+	m, _ := start(
+		t,
+		geminitest.Raw(
+			"{\n  \"error\": {\n    \"code\": 429,\n    \"message\": \"quota\",\n    \"status\": \"RESOURCE_EXHAUSTED\"\n  }\n}\n",
+		),
+	)
 	require.Equal(t, 429, fails(t, m, request(true), "RESOURCE_EXHAUSTED").Status)
 }
 
@@ -177,22 +272,49 @@ func TestTrapThoughtSignatures(t *testing.T) {
 		signature[i] = byte(i)
 	}
 	both(t, func(t *testing.T, stream bool) {
-		m, srv := start(t,
-			geminitest.Stream(geminitest.Thought("hm").Signed([]byte("t")), geminitest.Text("I "), geminitest.Text("look").Signed([]byte("x")), geminitest.Text(" on"),
-				geminitest.Call("f", map[string]any{"n": 1}).Signed(signature), geminitest.Call("f", map[string]any{"n": 2}), geminitest.Text("").Signed([]byte("end"))),
-			geminitest.Text("ok"))
+		m, srv := start(
+			t,
+			geminitest.Stream(
+				geminitest.Thought("hm").Signed([]byte("t")),
+				geminitest.Text("I "),
+				geminitest.Text("look").Signed([]byte("x")),
+				geminitest.Text(" on"),
+				geminitest.Call("f", map[string]any{"n": 1}).
+					Signed(signature),
+				geminitest.Call("f", map[string]any{"n": 2}),
+				geminitest.Text("").Signed([]byte("end")),
+			),
+			geminitest.Text("ok"),
+		)
 		_, whole, err := ask(t, t.Context(), m, request(stream))
 		require.NoError(t, err)
 		call := func(n float64) *genai.FunctionCall {
 			return &genai.FunctionCall{Name: "f", Args: map[string]any{"n": n}}
 		}
 		require.Equal(t, []*genai.Part{
-			{Text: "hm", Thought: true, ThoughtSignature: []byte("t")}, {Text: "I "}, {Text: "look", ThoughtSignature: []byte("x")}, {Text: " on"},
-			{FunctionCall: call(1), ThoughtSignature: signature}, {FunctionCall: call(2)}, {ThoughtSignature: []byte("end")},
+			{
+				Text:             "hm",
+				Thought:          true,
+				ThoughtSignature: []byte("t"),
+			}, {Text: "I "}, {Text: "look", ThoughtSignature: []byte("x")}, {Text: " on"},
+			{
+				FunctionCall:     call(1),
+				ThoughtSignature: signature,
+			}, {FunctionCall: call(2)}, {ThoughtSignature: []byte("end")},
 		}, whole.Content.Parts)
 
 		done := &genai.Part{FunctionResponse: &genai.FunctionResponse{Name: "f"}}
-		_, _, err = ask(t, t.Context(), m, request(stream, genai.Text("go")[0], whole.Content, &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{done, done}}))
+		_, _, err = ask(
+			t,
+			t.Context(),
+			m,
+			request(
+				stream,
+				genai.Text("go")[0],
+				whole.Content,
+				&genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{done, done}},
+			),
+		)
 		require.NoError(t, err)
 		sent := srv.Requests()[1].Contents[1].Parts
 		require.Equal(t, base64.StdEncoding.EncodeToString(signature), sent[4]["thoughtSignature"])
@@ -204,7 +326,10 @@ func TestTrapThoughtSignatures(t *testing.T) {
 // Every way to print a Config, or what has one, leaves the key out.
 func TestAConfigDoesNotPrintItsKey(t *testing.T) {
 	c := gemini.Config{Model: "m", APIKey: canary}
-	m, err := gemini.New(t.Context(), gemini.Config{Model: "m", APIKey: canary, Backend: genai.BackendGeminiAPI})
+	m, err := gemini.New(
+		t.Context(),
+		gemini.Config{Model: "m", APIKey: canary, Backend: genai.BackendGeminiAPI},
+	)
 	require.NoError(t, err)
 	encoded, err := json.Marshal(c)
 	require.NoError(t, err)

@@ -18,9 +18,12 @@ func Example() {
 		`{"model":"qwen3:4b","choices":[{"index":0,"delta":{"role":"assistant","content":"sunny."},"finish_reason":null}]}`,
 		`{"model":"qwen3:4b","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":"stop"}]}`,
 		`{"model":"qwen3:4b","choices":[],"usage":{"prompt_tokens":12,"completion_tokens":5,"total_tokens":17}}`,
-		`[DONE]`))
+		`[DONE]`,
+	))
 	defer ollama.Close()
-	m, err := openai.New(openai.Config{Model: "qwen3:4b", BaseURL: ollama.URL + "/v1", HTTPClient: ollama.Client()})
+	m, err := openai.New(
+		openai.Config{Model: "qwen3:4b", BaseURL: ollama.URL + "/v1", HTTPClient: ollama.Client()},
+	)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -33,7 +36,12 @@ func Example() {
 		case r.Partial:
 			fmt.Printf("+ %q\n", r.Content.Parts[0].Text)
 		default:
-			fmt.Printf("%q %s, %d tokens\n", r.Content.Parts[0].Text, r.FinishReason, r.UsageMetadata.TotalTokenCount)
+			fmt.Printf(
+				"%q %s, %d tokens\n",
+				r.Content.Parts[0].Text,
+				r.FinishReason,
+				r.UsageMetadata.TotalTokenCount,
+			)
 		}
 	}
 	// Output:

@@ -31,9 +31,22 @@ func FuzzAnswer(f *testing.F) {
 			return // no server can
 		}
 		client := &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+			return &http.Response{
+				StatusCode: status,
+				Header:     http.Header{"Content-Type": {kind}},
+				Body:       io.NopCloser(strings.NewReader(body)),
+				Request:    r,
+			}, nil
 		})}
-		m, err := openai.New(openai.Config{Model: "tiny", BaseURL: "http://localhost/v1", APIKey: key, Attempts: 1, HTTPClient: client})
+		m, err := openai.New(
+			openai.Config{
+				Model:      "tiny",
+				BaseURL:    "http://localhost/v1",
+				APIKey:     key,
+				Attempts:   1,
+				HTTPClient: client,
+			},
+		)
 		require.NoError(t, err)
 		_, whole, err := ask(t, m, hello(stream))
 		if err != nil {

@@ -60,7 +60,11 @@ func TestTheKeyIsNeverShown(t *testing.T) {
 		},
 		"in an answer": echo(200, "application/json", `{"error":"%s"}`),
 		"as an answer": echo(200, "application/json", `%s`),
-		"as a reason":  echo(200, "application/json", `{"choices":[{"finish_reason":"stop","message":{"content":[{"type":"%s"}]}}]}`),
+		"as a reason": echo(
+			200,
+			"application/json",
+			`{"choices":[{"finish_reason":"stop","message":{"content":[{"type":"%s"}]}}]}`,
+		),
 		"redirected": func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Location", "http://example.invalid/?k="+key)
 			w.WriteHeader(307)
@@ -83,9 +87,11 @@ func TestTheKeyIsNeverShown(t *testing.T) {
 	}
 	t.Run("a transport that tells", func(t *testing.T) {
 		c := config
-		c.HTTPClient = &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
-			return nil, fmt.Errorf("cannot send %v", r.Header)
-		})}
+		c.HTTPClient = &http.Client{
+			Transport: transport(func(r *http.Request) (*http.Response, error) {
+				return nil, fmt.Errorf("cannot send %v", r.Header)
+			}),
+		}
 		m, err := openai.New(c)
 		require.NoError(t, err)
 		check(t, m)

@@ -17,7 +17,14 @@ import (
 func TestAttempts(t *testing.T) {
 	for attempts, want := range map[int]int{0: 3, 1: 1, 2: 2, 5: 5} {
 		srv := serve(t, fails(503, ""))
-		m, err := openai.New(openai.Config{Model: "tiny", BaseURL: srv.URL + "/v1", Attempts: attempts, HTTPClient: srv.Client()})
+		m, err := openai.New(
+			openai.Config{
+				Model:      "tiny",
+				BaseURL:    srv.URL + "/v1",
+				Attempts:   attempts,
+				HTTPClient: srv.Client(),
+			},
+		)
 		require.NoError(t, err)
 		_, _, err = ask(t, m, hello(true))
 		require.Error(t, err)
@@ -45,7 +52,9 @@ func TestAttempts(t *testing.T) {
 				}
 				streams(delta(`{"content":"hello"}`), finish("stop"))(w, r)
 			})
-			m, err := openai.New(openai.Config{Model: "tiny", BaseURL: srv.URL + "/v1", HTTPClient: srv.Client()})
+			m, err := openai.New(
+				openai.Config{Model: "tiny", BaseURL: srv.URL + "/v1", HTTPClient: srv.Client()},
+			)
 			require.NoError(t, err)
 			_, _, err = ask(t, m, hello(true))
 			require.Equal(t, c.ok, err == nil, "%v", err)
@@ -86,7 +95,9 @@ func TestContext(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			srv := serve(t, c(func() { cancel(why) }))
-			m, err := openai.New(openai.Config{Model: "tiny", BaseURL: srv.URL + "/v1", HTTPClient: srv.Client()})
+			m, err := openai.New(
+				openai.Config{Model: "tiny", BaseURL: srv.URL + "/v1", HTTPClient: srv.Client()},
+			)
 			require.NoError(t, err)
 			var last error
 			for r, err := range m.Generate(ctx, hello(true)) {
@@ -133,7 +144,14 @@ func TestClientTimeout(t *testing.T) {
 			srv := serve(t, handler)
 			client := *srv.Client()
 			client.Timeout = 50 * time.Millisecond
-			m, err := openai.New(openai.Config{Model: "tiny", BaseURL: srv.URL + "/v1", Attempts: 1, HTTPClient: &client})
+			m, err := openai.New(
+				openai.Config{
+					Model:      "tiny",
+					BaseURL:    srv.URL + "/v1",
+					Attempts:   1,
+					HTTPClient: &client,
+				},
+			)
 			require.NoError(t, err)
 			_, _, err = ask(t, m, hello(true))
 			var coded *model.Error

@@ -67,9 +67,21 @@ func TestMaxCompletionTokens(t *testing.T) {
 		client := &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
 			body, err := io.ReadAll(r.Body)
 			sent = string(body)
-			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(ok)), Request: r}, err
+			return &http.Response{
+				StatusCode: 200,
+				Header:     http.Header{"Content-Type": {"application/json"}},
+				Body:       io.NopCloser(strings.NewReader(ok)),
+				Request:    r,
+			}, err
 		})}
-		m, err := openai.New(openai.Config{Model: "tiny", BaseURL: "https://" + host + "/v1", APIKey: key, HTTPClient: client})
+		m, err := openai.New(
+			openai.Config{
+				Model:      "tiny",
+				BaseURL:    "https://" + host + "/v1",
+				APIKey:     key,
+				HTTPClient: client,
+			},
+		)
 		require.NoError(t, err)
 		_, _, err = ask(t, m, &model.Request{Contents: hello(false).Contents, Config: limit(7)})
 		require.NoError(t, err)

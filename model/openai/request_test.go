@@ -24,7 +24,9 @@ func called(id, name string, args map[string]any) *genai.Part {
 }
 
 func answered(id, name string, response map[string]any) *genai.Part {
-	return &genai.Part{FunctionResponse: &genai.FunctionResponse{ID: id, Name: name, Response: response}}
+	return &genai.Part{
+		FunctionResponse: &genai.FunctionResponse{ID: id, Name: name, Response: response},
+	}
 }
 
 func text(s string) *genai.Part { return &genai.Part{Text: s} }
@@ -34,7 +36,12 @@ func tools(d ...*genai.FunctionDeclaration) []*genai.Tool {
 }
 
 func choose(mode genai.FunctionCallingConfigMode, allowed ...string) *genai.ToolConfig {
-	return &genai.ToolConfig{FunctionCallingConfig: &genai.FunctionCallingConfig{Mode: mode, AllowedFunctionNames: allowed}}
+	return &genai.ToolConfig{
+		FunctionCallingConfig: &genai.FunctionCallingConfig{
+			Mode:                 mode,
+			AllowedFunctionNames: allowed,
+		},
+	}
 }
 
 // What is said is sent as messages.
@@ -112,9 +119,17 @@ func TestMessages(t *testing.T) {
 // What a configuration says is sent.
 func TestConfig(t *testing.T) {
 	type config = genai.GenerateContentConfig
-	weather := &genai.FunctionDeclaration{Name: "weather", Description: "the weather", ParametersJsonSchema: json.RawMessage(
-		`{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer","maximum":9007199254740993}},"required":["z"]}`)}
-	none := &genai.FunctionDeclaration{Name: "none", ResponseJsonSchema: map[string]any{"type": "string"}}
+	weather := &genai.FunctionDeclaration{
+		Name:        "weather",
+		Description: "the weather",
+		ParametersJsonSchema: json.RawMessage(
+			`{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer","maximum":9007199254740993}},"required":["z"]}`,
+		),
+	}
+	none := &genai.FunctionDeclaration{
+		Name:               "none",
+		ResponseJsonSchema: map[string]any{"type": "string"},
+	}
 	inferred, err := jsonschema.For[struct{}](nil)
 	require.NoError(t, err)
 	const weatherSent = `{"type":"function","function":{"name":"weather","description":"the weather","parameters":
@@ -161,9 +176,18 @@ func TestConfig(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			srv := serve(t, sends(ok))
 			before := inJSON(t, c.config)
-			_, _, err := ask(t, srv.model(t), &model.Request{Contents: genai.Text("hi"), Config: c.config})
+			_, _, err := ask(
+				t,
+				srv.model(t),
+				&model.Request{Contents: genai.Text("hi"), Config: c.config},
+			)
 			require.NoError(t, err)
-			want := strings.Replace(c.want, "{", `{"model":"tiny","messages":[{"role":"user","content":"hi"}],`, 1)
+			want := strings.Replace(
+				c.want,
+				"{",
+				`{"model":"tiny","messages":[{"role":"user","content":"hi"}],`,
+				1,
+			)
 			require.JSONEq(t, strings.Replace(want, ",}", "}", 1), srv.bodies[0])
 			require.Equal(t, before, inJSON(t, c.config), "the configuration is shared")
 		})
@@ -177,7 +201,14 @@ func TestOrderOfProperties(t *testing.T) {
 		{Name: "f", ParametersJsonSchema: json.RawMessage(`{"type":"object","properties":{"z":{"maximum":9007199254740993},"a":{}}}`)},
 		{Name: "f", Parameters: &genai.Schema{Type: genai.TypeObject, PropertyOrdering: []string{"z", "a"}, Properties: map[string]*genai.Schema{"a": {}, "z": {Type: genai.TypeInteger, Enum: []string{"9007199254740993"}}}}},
 	} {
-		_, _, err := ask(t, srv.model(t), &model.Request{Contents: genai.Text("hi"), Config: &genai.GenerateContentConfig{Tools: tools(d)}})
+		_, _, err := ask(
+			t,
+			srv.model(t),
+			&model.Request{
+				Contents: genai.Text("hi"),
+				Config:   &genai.GenerateContentConfig{Tools: tools(d)},
+			},
+		)
 		require.NoError(t, err)
 		sent := srv.bodies[len(srv.bodies)-1]
 		require.Less(t, strings.Index(sent, `"z"`), strings.Index(sent, `"a"`), sent)
@@ -187,11 +218,30 @@ func TestOrderOfProperties(t *testing.T) {
 
 func TestSystemInstructionAndModelName(t *testing.T) {
 	srv := serve(t, sends(ok))
-	_, _, err := ask(t, srv.model(t), &model.Request{Model: "large", Contents: genai.Text("hi"), Stream: true, Config: &genai.GenerateContentConfig{
-		SystemInstruction: content("user", text("Be brief."), nil, &genai.Part{Text: "hm", Thought: true}, text("Be kind."))}})
+	_, _, err := ask(
+		t,
+		srv.model(t),
+		&model.Request{
+			Model:    "large",
+			Contents: genai.Text("hi"),
+			Stream:   true,
+			Config: &genai.GenerateContentConfig{
+				SystemInstruction: content(
+					"user",
+					text("Be brief."),
+					nil,
+					&genai.Part{Text: "hm", Thought: true},
+					text("Be kind."),
+				)},
+		},
+	)
 	require.NoError(t, err)
-	require.JSONEq(t, `{"model":"large","stream":true,"stream_options":{"include_usage":true},"messages":[
-		{"role":"system","content":"Be brief.\n\nBe kind."},{"role":"user","content":"hi"}]}`, srv.bodies[0])
+	require.JSONEq(
+		t,
+		`{"model":"large","stream":true,"stream_options":{"include_usage":true},"messages":[
+		{"role":"system","content":"Be brief.\n\nBe kind."},{"role":"user","content":"hi"}]}`,
+		srv.bodies[0],
+	)
 	require.Equal(t, "Bearer "+key, srv.headers[0].Get("Authorization"))
 }
 

@@ -33,8 +33,13 @@ func serve(t testing.TB, handler http.HandlerFunc) *server {
 	s := &server{}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if err != nil || r.Method != http.MethodPost || r.URL.Path != "/v1/chat/completions" || r.Header.Get("Content-Type") != "application/json" {
-			http.Error(w, "not a request for a chat completion: "+r.Method+" "+r.URL.Path, http.StatusTeapot)
+		if err != nil || r.Method != http.MethodPost || r.URL.Path != "/v1/chat/completions" ||
+			r.Header.Get("Content-Type") != "application/json" {
+			http.Error(
+				w,
+				"not a request for a chat completion: "+r.Method+" "+r.URL.Path,
+				http.StatusTeapot,
+			)
 			return
 		}
 		s.mu.Lock()
@@ -48,7 +53,15 @@ func serve(t testing.TB, handler http.HandlerFunc) *server {
 
 // model returns a model of the server that tries once.
 func (s *server) model(t testing.TB) model.Model {
-	m, err := openai.New(openai.Config{Model: "tiny", BaseURL: s.URL + "/v1", APIKey: key, Attempts: 1, HTTPClient: s.Client()})
+	m, err := openai.New(
+		openai.Config{
+			Model:      "tiny",
+			BaseURL:    s.URL + "/v1",
+			APIKey:     key,
+			Attempts:   1,
+			HTTPClient: s.Client(),
+		},
+	)
 	require.NoError(t, err)
 	return m
 }
@@ -84,7 +97,11 @@ func hello(stream bool) *model.Request {
 
 // ask returns what a model yields, and checks what holds of every model: one whole response, last, or an
 // error; what the partial ones say is a beginning of what it says.
-func ask(t testing.TB, m model.Model, req *model.Request) (partial []*model.Response, whole *model.Response, failed error) {
+func ask(
+	t testing.TB,
+	m model.Model,
+	req *model.Request,
+) (partial []*model.Response, whole *model.Response, failed error) {
 	for r, err := range m.Generate(t.Context(), req) {
 		require.Nil(t, whole, "a whole response is the last")
 		require.NoError(t, failed, "an error is the last")
@@ -100,7 +117,13 @@ func ask(t testing.TB, m model.Model, req *model.Request) (partial []*model.Resp
 	}
 	require.True(t, whole != nil || failed != nil, "never silent")
 	if whole != nil {
-		require.True(t, strings.HasPrefix(texts(whole), texts(partial...)), "%q begins with %q", texts(whole), texts(partial...))
+		require.True(
+			t,
+			strings.HasPrefix(texts(whole), texts(partial...)),
+			"%q begins with %q",
+			texts(whole),
+			texts(partial...),
+		)
 		require.True(t, whole.Content != nil || whole.ErrorCode != "")
 		require.NotEmpty(t, whole.FinishReason)
 	}

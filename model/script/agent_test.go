@@ -18,7 +18,12 @@ import (
 )
 
 // talk runs texts on a session and returns what agents said, called and were answered.
-func talk(t *testing.T, root agent.Agent, cfg session.RunConfig, texts ...string) (lines, partials []string) {
+func talk(
+	t *testing.T,
+	root agent.Agent,
+	cfg session.RunConfig,
+	texts ...string,
+) (lines, partials []string) {
 	t.Helper()
 	r, err := runner.New(runner.Options{Agent: root, Sessions: memory.New()})
 	require.NoError(t, err)
@@ -80,13 +85,27 @@ func TestATeam(t *testing.T) {
 	type where struct {
 		City string `json:"city"`
 	}
-	celsius, err := tool.New("celsius", "", func(context.Context, *tool.Call, where) (float64, error) { return 21, nil })
+	celsius, err := tool.New(
+		"celsius",
+		"",
+		func(context.Context, *tool.Call, where) (float64, error) { return 21, nil },
+	)
 	require.NoError(t, err)
-	alerts, err := tool.New("alerts", "", func(context.Context, *tool.Call, where) (string, error) { return "", errors.New("no service") })
+	alerts, err := tool.New(
+		"alerts",
+		"",
+		func(context.Context, *tool.Call, where) (string, error) { return "", errors.New("no service") },
+	)
 	require.NoError(t, err)
 	weather := bot(t, "weather", m, func(c *llm.Config) { c.Tools = []*tool.Tool{celsius, alerts} })
 	front := bot(t, "front", m, func(c *llm.Config) { c.SubAgents = []agent.Agent{weather} })
-	lines, partials := talk(t, front, session.RunConfig{Streaming: session.SSE}, "Weather in Paris?", "thanks")
+	lines, partials := talk(
+		t,
+		front,
+		session.RunConfig{Streaming: session.SSE},
+		"Weather in Paris?",
+		"thanks",
+	)
 	require.Equal(t, []string{
 		"user: Weather in Paris?",
 		`front: call front-1 transfer_to_agent {"agent_name":"weather"}`,
@@ -106,7 +125,13 @@ func TestAgentsReadEachOther(t *testing.T) {
 - {agent: critic, told: 'said: (?P<draft>draft .*)', say: 'I like “{{.group.draft}}”'}
 - {agent: writer, say: 'draft of {{.user}}'}
 `)
-	lines, _ := talk(t, workflow.Sequential("both", "", bot(t, "writer", m, nil), bot(t, "critic", m, nil)), session.RunConfig{}, "a poem", "a song")
+	lines, _ := talk(
+		t,
+		workflow.Sequential("both", "", bot(t, "writer", m, nil), bot(t, "critic", m, nil)),
+		session.RunConfig{},
+		"a poem",
+		"a song",
+	)
 	require.Equal(t, []string{
 		"user: a poem", "writer: draft of a poem", "critic: I like “draft of a poem”",
 		"user: a song", "writer: draft of a song", "critic: I like “draft of a song”",
@@ -123,9 +148,23 @@ func TestLateAnswers(t *testing.T) {
 	type where struct {
 		Where string `json:"where"`
 	}
-	book, err := tool.New("book", "", func(_ context.Context, _ *tool.Call, in where) (string, error) { return in.Where, nil })
+	book, err := tool.New(
+		"book",
+		"",
+		func(_ context.Context, _ *tool.Call, in where) (string, error) { return in.Where, nil },
+	)
 	require.NoError(t, err)
-	r, err := runner.New(runner.Options{Agent: bot(t, "bot", m, func(c *llm.Config) { c.Tools = []*tool.Tool{tool.Confirm(book, "sure?")} }), Sessions: memory.New()})
+	r, err := runner.New(
+		runner.Options{
+			Agent: bot(
+				t,
+				"bot",
+				m,
+				func(c *llm.Config) { c.Tools = []*tool.Tool{tool.Confirm(book, "sure?")} },
+			),
+			Sessions: memory.New(),
+		},
+	)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.Close(t.Context())) }()
 	var last string
@@ -141,8 +180,33 @@ func TestLateAnswers(t *testing.T) {
 }
 
 func TestFailuresAreEvents(t *testing.T) {
-	m := parse(t, "- {user: crash, fail: {code: UNAVAILABLE}}\n- {user: long, say: x, finish: MAX_TOKENS}\n- {user: plain, call: {name: f}}\n- {response: f, say: ok}\n")
-	lines, _ := talk(t, bot(t, "bot", m, nil), session.RunConfig{}, "crash", "long", "what?", "plain")
-	require.Equal(t, []string{"user: crash", "bot: UNAVAILABLE", "user: long", "bot: MAX_TOKENS", "user: what?", "bot: INVALID_ARGUMENT",
-		"user: plain", `bot: call bot-1 f null`, "bot: f failed", "bot: ok"}, lines)
+	m := parse(
+		t,
+		"- {user: crash, fail: {code: UNAVAILABLE}}\n- {user: long, say: x, finish: MAX_TOKENS}\n- {user: plain, call: {name: f}}\n- {response: f, say: ok}\n",
+	)
+	lines, _ := talk(
+		t,
+		bot(t, "bot", m, nil),
+		session.RunConfig{},
+		"crash",
+		"long",
+		"what?",
+		"plain",
+	)
+	require.Equal(
+		t,
+		[]string{
+			"user: crash",
+			"bot: UNAVAILABLE",
+			"user: long",
+			"bot: MAX_TOKENS",
+			"user: what?",
+			"bot: INVALID_ARGUMENT",
+			"user: plain",
+			`bot: call bot-1 f null`,
+			"bot: f failed",
+			"bot: ok",
+		},
+		lines,
+	)
 }

@@ -25,7 +25,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func said(role genai.Role, text string) *genai.Content { return genai.NewContentFromText(text, role) }
+func said(
+	role genai.Role,
+	text string,
+) *genai.Content {
+	return genai.NewContentFromText(text, role)
+}
 
 func called(names ...string) *genai.Content {
 	c := &genai.Content{Role: genai.RoleModel}
@@ -36,12 +41,34 @@ func called(names ...string) *genai.Content {
 }
 
 func answered(name string, response map[string]any, more ...*genai.Part) *genai.Content {
-	return &genai.Content{Role: genai.RoleUser, Parts: append([]*genai.Part{{FunctionResponse: &genai.FunctionResponse{ID: "id of " + name, Name: name, Response: response}}}, more...)}
+	return &genai.Content{
+		Role: genai.RoleUser,
+		Parts: append(
+			[]*genai.Part{
+				{
+					FunctionResponse: &genai.FunctionResponse{
+						ID:       "id of " + name,
+						Name:     name,
+						Response: response,
+					},
+				},
+			},
+			more...),
+	}
 }
 
-func part(name string, response map[string]any) *genai.Part { return answered(name, response).Parts[0] }
+func part(
+	name string,
+	response map[string]any,
+) *genai.Part {
+	return answered(name, response).Parts[0]
+}
 
-func ask(t testing.TB, m model.Model, req *model.Request) (partials []*model.Response, whole *model.Response, err error) {
+func ask(
+	t testing.TB,
+	m model.Model,
+	req *model.Request,
+) (partials []*model.Response, whole *model.Response, err error) {
 	t.Helper()
 	for r, e := range m.Generate(t.Context(), req) {
 		require.True(t, whole == nil && err == nil, "nothing comes after the end")
@@ -83,7 +110,17 @@ func short(c *genai.Content) string {
 			switch {
 			case p.FunctionCall != nil:
 				args, _ := json.Marshal(p.FunctionCall.Args)
-				list = append(list, fmt.Sprint("call ", p.FunctionCall.ID, " ", p.FunctionCall.Name, " ", string(args)))
+				list = append(
+					list,
+					fmt.Sprint(
+						"call ",
+						p.FunctionCall.ID,
+						" ",
+						p.FunctionCall.Name,
+						" ",
+						string(args),
+					),
+				)
 			case p.Thought:
 				list = append(list, "("+p.Text+")")
 			default:
@@ -152,14 +189,19 @@ func TestRulesMatch(t *testing.T) {
 	hi := said("user", "hi there")
 	ok := map[string]any{"ok": true}
 	failed := map[string]any{"error": "no"}
-	told := &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{Text: "For context:"}, {Text: "[other] said: bye"}}}
+	told := &genai.Content{
+		Role:  genai.RoleUser,
+		Parts: []*genai.Part{{Text: "For context:"}, {Text: "[other] said: bye"}},
+	}
 	toldResponse := said("user", `[other] f answered: {"ok":true}`)
 	summary := said("user", "For context, a summary of the conversation so far; it is a record")
 	model1 := func(agent string, contents ...*genai.Content) *model.Request {
 		return &model.Request{Agent: agent, Contents: contents}
 	}
 	instructed := model1("a", hi)
-	instructed.Config = &genai.GenerateContentConfig{SystemInstruction: said("user", "You are kind.")}
+	instructed.Config = &genai.GenerateContentConfig{
+		SystemInstruction: said("user", "You are kind."),
+	}
 	for name, tc := range map[string]struct {
 		rule string
 		req  *model.Request
@@ -229,18 +271,33 @@ func TestRulesMatch(t *testing.T) {
 
 func TestTheFirstRuleThatMatchesAnswers(t *testing.T) {
 	hi := &model.Request{Contents: []*genai.Content{said("user", "hi")}}
-	require.Equal(t, "2", answer(t, "- {user: bye, say: '1'}\n- {user: hi, say: '2'}\n- {user: hi, say: '3'}\n", hi))
+	require.Equal(
+		t,
+		"2",
+		answer(t, "- {user: bye, say: '1'}\n- {user: hi, say: '2'}\n- {user: hi, say: '3'}\n", hi),
+	)
 }
 
 func TestNoRule(t *testing.T) {
 	m := parse(t, "- {user: bye, say: x}\n")
-	req := &model.Request{Agent: "bot", Contents: []*genai.Content{said("user", "hi"), called("f"), answered("f", nil, part("g", nil))}}
+	req := &model.Request{
+		Agent: "bot",
+		Contents: []*genai.Content{
+			said("user", "hi"),
+			called("f"),
+			answered("f", nil, part("g", nil)),
+		},
+	}
 	_, _, err := ask(t, m, req)
 	var failed *model.Error
 	require.ErrorAs(t, err, &failed)
 	require.Equal(t, "INVALID_ARGUMENT", failed.Code)
 	require.Equal(t, 400, failed.Status)
-	require.EqualError(t, err, `model: INVALID_ARGUMENT: f.yaml has no rule for responses of f, g to the user's text "hi" (agent "bot"); add one, or one without conditions at the end`)
+	require.EqualError(
+		t,
+		err,
+		`model: INVALID_ARGUMENT: f.yaml has no rule for responses of f, g to the user's text "hi" (agent "bot"); add one, or one without conditions at the end`,
+	)
 }
 
 func TestAnswers(t *testing.T) {
@@ -248,8 +305,20 @@ func TestAnswers(t *testing.T) {
 		return &model.Request{Agent: "bot", Contents: contents}
 	}
 	hi := req(said("user", "say <hi> to 3"))
-	response := req(said("user", "x"), called("f", "f"), answered("f", map[string]any{"n": 1e6, "x": 1.5, "list": []any{1.0, nil}, "a-b": "q"}, part("f", map[string]any{"n": 7.0})))
-	one := req(said("user", "x"), called("f"), answered("f", map[string]any{"n": 1e6, "x": 1.5, "list": []any{1.0, nil}, "a-b": "q"}))
+	response := req(
+		said("user", "x"),
+		called("f", "f"),
+		answered(
+			"f",
+			map[string]any{"n": 1e6, "x": 1.5, "list": []any{1.0, nil}, "a-b": "q"},
+			part("f", map[string]any{"n": 7.0}),
+		),
+	)
+	one := req(
+		said("user", "x"),
+		called("f"),
+		answered("f", map[string]any{"n": 1e6, "x": 1.5, "list": []any{1.0, nil}, "a-b": "q"}),
+	)
 	for name, tc := range map[string]struct {
 		rule string
 		req  *model.Request
@@ -293,21 +362,58 @@ func TestAnswers(t *testing.T) {
 
 func TestFinishUsageAndVersion(t *testing.T) {
 	req := &model.Request{
-		Contents: []*genai.Content{said("user", "12345678"), called("f"), answered("f", map[string]any{"a": 1.0})},
-		Config:   &genai.GenerateContentConfig{SystemInstruction: said("user", "1234")},
+		Contents: []*genai.Content{
+			said("user", "12345678"),
+			called("f"),
+			answered("f", map[string]any{"a": 1.0}),
+		},
+		Config: &genai.GenerateContentConfig{SystemInstruction: said("user", "1234")},
 	}
-	_, r, err := ask(t, parse(t, "- {response: f, think: abc d, say: abcdefghi, call: {name: fgh, args: {b: 1}}}\n"), req)
+	_, r, err := ask(
+		t,
+		parse(
+			t,
+			"- {response: f, think: abc d, say: abcdefghi, call: {name: fgh, args: {b: 1}}}\n",
+		),
+		req,
+	)
 	require.NoError(t, err)
 	require.Equal(t, genai.FinishReasonStop, r.FinishReason)
 	require.Equal(t, "script", r.ModelVersion)
 	require.Empty(t, r.ErrorCode)
 	// 8 + 4 characters of text, f and f{"a":1}; abcdefghi and fgh{"b":1}
-	require.Equal(t, &genai.GenerateContentResponseUsageMetadata{PromptTokenCount: 6, CandidatesTokenCount: 5, ThoughtsTokenCount: 2, TotalTokenCount: 13}, r.UsageMetadata)
+	require.Equal(
+		t,
+		&genai.GenerateContentResponseUsageMetadata{
+			PromptTokenCount:     6,
+			CandidatesTokenCount: 5,
+			ThoughtsTokenCount:   2,
+			TotalTokenCount:      13,
+		},
+		r.UsageMetadata,
+	)
 
-	_, r, err = ask(t, parse(t, "- {response: f, finish: SAFETY, usage: {prompt: 10, answer: 3}}\n"), req)
+	_, r, err = ask(
+		t,
+		parse(t, "- {response: f, finish: SAFETY, usage: {prompt: 10, answer: 3}}\n"),
+		req,
+	)
 	require.NoError(t, err)
-	require.Equal(t, &model.Response{FinishReason: "SAFETY", ErrorCode: "SAFETY", ErrorMessage: r.ErrorMessage, ModelVersion: "script",
-		UsageMetadata: &genai.GenerateContentResponseUsageMetadata{PromptTokenCount: 10, CandidatesTokenCount: 3, TotalTokenCount: 13}}, r)
+	require.Equal(
+		t,
+		&model.Response{
+			FinishReason: "SAFETY",
+			ErrorCode:    "SAFETY",
+			ErrorMessage: r.ErrorMessage,
+			ModelVersion: "script",
+			UsageMetadata: &genai.GenerateContentResponseUsageMetadata{
+				PromptTokenCount:     10,
+				CandidatesTokenCount: 3,
+				TotalTokenCount:      13,
+			},
+		},
+		r,
+	)
 	require.NotEmpty(t, r.ErrorMessage)
 }
 
@@ -341,8 +447,13 @@ func TestIDs(t *testing.T) {
 func TestPartialsAreTheWhole(t *testing.T) {
 	m := parse(t, "- {think: '{{.agent}}', say: '{{.user}}', stream: 3, call: {name: f}}\n")
 	rapid.Check(t, func(rt *rapid.T) {
-		req := &model.Request{Stream: true, Agent: rapid.StringOfN(rapid.Rune(), 0, 20, -1).Draw(rt, "thought"),
-			Contents: []*genai.Content{said("user", rapid.StringOfN(rapid.Rune(), 0, 50, -1).Draw(rt, "text"))}}
+		req := &model.Request{
+			Stream: true,
+			Agent:  rapid.StringOfN(rapid.Rune(), 0, 20, -1).Draw(rt, "thought"),
+			Contents: []*genai.Content{
+				said("user", rapid.StringOfN(rapid.Rune(), 0, 50, -1).Draw(rt, "text")),
+			},
+		}
 		partials, whole, err := ask(t, m, req)
 		require.NoError(rt, err)
 		var c model.Collector
@@ -396,7 +507,11 @@ func TestDelay(t *testing.T) {
 				at = append(at, time.Since(began))
 			}
 			if stream {
-				require.Equal(t, []time.Duration{time.Second, 2 * time.Second, 3 * time.Second, 3 * time.Second}, at)
+				require.Equal(
+					t,
+					[]time.Duration{time.Second, 2 * time.Second, 3 * time.Second, 3 * time.Second},
+					at,
+				)
 			} else {
 				require.Equal(t, []time.Duration{3 * time.Second}, at)
 			}
@@ -505,7 +620,11 @@ func FuzzParse(f *testing.F) {
 	example, err := os.ReadFile("testdata/weather.yaml")
 	require.NoError(f, err)
 	f.Add(example)
-	f.Add([]byte("- {user: '(', say: {a: [1, '{{.user}}']}, delay: 1s, stream: 3, usage: {prompt: 1}}\n"))
+	f.Add(
+		[]byte(
+			"- {user: '(', say: {a: [1, '{{.user}}']}, delay: 1s, stream: 3, usage: {prompt: 1}}\n",
+		),
+	)
 	f.Add([]byte("- &a {<<: *a}\n---\n- !!str 5\n"))
 	f.Add([]byte("\t: [\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {

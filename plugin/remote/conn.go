@@ -52,13 +52,13 @@ const (
 
 var decoding = semaphore.NewWeighted(maxDecoding)
 
-// answer is what a plugin has answered. Who has it decodes it, and releases it.
-type answer struct {
+// hookAnswer is what a plugin has answered. Who has it decodes it, and releases it.
+type hookAnswer struct {
 	*wire.PluginMessage
 	held int64 // what it takes of decoding
 }
 
-func (a answer) release() { decoding.Release(a.held) }
+func (a hookAnswer) release() { decoding.Release(a.held) }
 
 // conn calls the hooks of one plugin over a stream.
 type conn struct {
@@ -76,7 +76,7 @@ type conn struct {
 
 	mu      sync.Mutex
 	seq     uint64                 // of the last call
-	waiting map[uint64]chan answer // for answers, by seq
+	waiting map[uint64]chan hookAnswer // for answers, by seq
 	sent    caller.Sent
 
 	life  context.Context // done when gone is closed
@@ -95,7 +95,7 @@ func newConn(s stream, max int, log func(*wire.Log)) *conn {
 		log:     log,
 		out:     make(chan outgoing, 1024),
 		pong:    make(chan struct{}, 1),
-		waiting: map[uint64]chan answer{},
+		waiting: map[uint64]chan hookAnswer{},
 		gone:    make(chan struct{}),
 	}
 	c.prompt, _ = s.(promptStream)
@@ -140,7 +140,7 @@ func (c *conn) write() {
 func (c *conn) read() {
 	for {
 		m, err := c.stream.Recv()
-		a := answer{PluginMessage: m}
+		a := hookAnswer{PluginMessage: m}
 		if err == nil {
 			a.held, err = c.hold(proto.Size(m))
 		}
@@ -180,7 +180,7 @@ func (c *conn) hold(size int) (held int64, err error) {
 }
 
 // deliver hands an answer to the call that waits for it.
-func (c *conn) deliver(a answer) {
+func (c *conn) deliver(a hookAnswer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	waits := c.waiting[a.Seq]
@@ -193,7 +193,7 @@ func (c *conn) deliver(a answer) {
 }
 
 // leave ends the wait of a call. It returns the answer if that came before.
-func (c *conn) leave(seq uint64, answers <-chan answer) (a answer, ok bool) {
+func (c *conn) leave(seq uint64, answers <-chan hookAnswer) (a hookAnswer, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.waiting, seq)
@@ -201,7 +201,7 @@ func (c *conn) leave(seq uint64, answers <-chan answer) (a answer, ok bool) {
 	case a = <-answers:
 		return a, true
 	default:
-		return answer{}, false
+		return hookAnswer{}, false
 	}
 }
 
@@ -260,7 +260,7 @@ func (c *conn) Drain() error {
 
 // call calls a hook and waits for what it answers.
 func (c *conn) call(ctx context.Context, inv *session.Invocation, a plugin.Args) (plugin.Outcome, error) {
-	answers := make(chan answer, 1)
+	answers := make(chan hookAnswer, 1)
 	seq, err := c.send(ctx, inv, a, answers)
 	if err != nil {
 		return plugin.Outcome{}, err
@@ -288,7 +288,7 @@ func (c *conn) call(ctx context.Context, inv *session.Invocation, a plugin.Args)
 
 // take decodes an answer, releases it, and changes the request as it says. If ctx is done by then,
 // the answer is late and changes nothing.
-func (c *conn) take(ctx context.Context, m answer, a plugin.Args) (plugin.Outcome, error) {
+func (c *conn) take(ctx context.Context, m hookAnswer, a plugin.Args) (plugin.Outcome, error) {
 	defer m.release()
 	out, request, err := caller.DecodeAnswer(m.PluginMessage, a, c.secret)
 	if err != nil {
@@ -304,7 +304,7 @@ func (c *conn) take(ctx context.Context, m answer, a plugin.Args) (plugin.Outcom
 }
 
 // send encodes a call and hands it to the writer.
-func (c *conn) send(ctx context.Context, inv *session.Invocation, a plugin.Args, answers chan answer) (seq uint64, err error) {
+func (c *conn) send(ctx context.Context, inv *session.Invocation, a plugin.Args, answers chan hookAnswer) (seq uint64, err error) {
 	// Encode what does not depend on earlier calls. It is most of the work, so the lock is not
 	// held.
 	call, err := caller.NewCall(a)

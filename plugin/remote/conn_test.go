@@ -22,7 +22,7 @@ func TestAnAnswerThatIsDecodedLate(t *testing.T) {
 	defer c.all.Wait()
 	defer c.end(io.EOF)
 	defer cancel(nil)
-	answer := answer{
+	answer := hookAnswer{
 		PluginMessage: &wire.PluginMessage{
 			Message: &wire.PluginMessage_Outcome{
 				Outcome: &wire.Outcome{Request: &wire.ModelRequest{Model: "another"}},

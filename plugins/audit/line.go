@@ -50,8 +50,8 @@ type line struct {
 	// Sizes are in bytes.
 	Text          int            `json:"text,omitzero"`
 	Thoughts      int            `json:"thoughts,omitzero"`
-	Calls         []call         `json:"calls,omitzero"`
-	Responses     []call         `json:"responses,omitzero"`
+	Calls         []callRecord         `json:"calls,omitzero"`
+	Responses     []callRecord         `json:"responses,omitzero"`
 	Media         []media        `json:"media,omitzero"`
 	Others        int            `json:"others,omitzero"` // the number of other parts, such as executable code
 	State         []string       `json:"state,omitzero"`  // keys that are set, deleted or added to
@@ -78,7 +78,7 @@ type line struct {
 	Cut int64 `json:"cut,omitzero"`
 }
 
-type call struct {
+type callRecord struct {
 	Name string `json:"name"`
 	ID   string `json:"id,omitzero"`
 	Size int    `json:"size"`            // of the arguments, or of the response, as JSON
@@ -241,11 +241,11 @@ func (l *line) part(p *genai.Part) {
 	case p == nil:
 	case p.FunctionCall != nil:
 		c := p.FunctionCall
-		l.Calls = append(l.Calls, call{Name: name(c.Name), ID: name(c.ID), Size: size(c.Args)})
+		l.Calls = append(l.Calls, callRecord{Name: name(c.Name), ID: name(c.ID), Size: size(c.Args)})
 	case p.FunctionResponse != nil:
 		r := p.FunctionResponse
 		_, failed := r.Response["error"]
-		l.Responses = append(l.Responses, call{Name: name(r.Name), ID: name(r.ID), Size: size(r.Response), Fail: failed})
+		l.Responses = append(l.Responses, callRecord{Name: name(r.Name), ID: name(r.ID), Size: size(r.Response), Fail: failed})
 	case p.InlineData != nil:
 		l.Media = append(l.Media, media{Type: mimeType(p.InlineData.MIMEType), Size: len(p.InlineData.Data)})
 	case p.FileData != nil:

@@ -18,10 +18,16 @@ func ExampleOpen() {
 		A, B int
 	}
 	server := sdk.NewServer(&sdk.Implementation{Name: "calculator", Version: "1"}, nil)
-	sdk.AddTool(server, &sdk.Tool{Name: "add", Description: "Adds two numbers."}, func(_ context.Context, _ *sdk.CallToolRequest, s sum) (*sdk.CallToolResult, map[string]int, error) {
-		return nil, map[string]int{"sum": s.A + s.B}, nil
-	})
-	endpoint := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
+	sdk.AddTool(
+		server,
+		&sdk.Tool{Name: "add", Description: "Adds two numbers."},
+		func(_ context.Context, _ *sdk.CallToolRequest, s sum) (*sdk.CallToolResult, map[string]int, error) {
+			return nil, map[string]int{"sum": s.A + s.B}, nil
+		},
+	)
+	endpoint := httptest.NewServer(
+		sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil),
+	)
 	defer endpoint.Close()
 
 	ctx := context.Background()

@@ -46,7 +46,12 @@ func find(t testing.TB, client *mcp.Client, name string) *tool.Tool {
 	return tools[i]
 }
 
-func run(t testing.TB, client *mcp.Client, name string, args map[string]any) (map[string]any, error) {
+func run(
+	t testing.TB,
+	client *mcp.Client,
+	name string,
+	args map[string]any,
+) (map[string]any, error) {
 	return find(t, client, name).Run(context.Background(), &tool.Call{Name: name, Args: args})
 }
 
@@ -103,7 +108,15 @@ func TestResults(t *testing.T) {
 	require.NoError(t, err)
 	got, err := run(t, client, "media", map[string]any{"text": strings.Repeat("x", 70000)})
 	require.NoError(t, err)
-	require.Equal(t, map[string]any{"type": "image", "mimeType": "image/png", "omitted": "70003 bytes; there is no artifact service to save them"}, got["content"].([]any)[0])
+	require.Equal(
+		t,
+		map[string]any{
+			"type":     "image",
+			"mimeType": "image/png",
+			"omitted":  "70003 bytes; there is no artifact service to save them",
+		},
+		got["content"].([]any)[0],
+	)
 	_, err = run(t, client, "echo", map[string]any{"text": 5})
 	require.ErrorContains(t, err, "text", "a server checks for itself, too")
 }
@@ -115,7 +128,12 @@ type shelf struct {
 	err   error
 }
 
-func (s *shelf) Save(_ context.Context, _ session.Key, name string, data *genai.Part) (int64, error) {
+func (s *shelf) Save(
+	_ context.Context,
+	_ session.Key,
+	name string,
+	data *genai.Part,
+) (int64, error) {
 	s.saved[name] = data
 	return 5, s.err
 }
@@ -127,11 +145,32 @@ func TestMediaIsSaved(t *testing.T) {
 	call := &tool.Call{Name: "media", Invocation: &session.Invocation{}, Artifacts: s}
 	got, err := find(t, client, "media").Run(context.Background(), call)
 	require.NoError(t, err)
-	require.Equal(t, map[string]any{"type": "image", "mimeType": "image/png", "artifact": "mcp/media-1.png", "version": int64(5)}, got["content"].([]any)[0])
-	require.Equal(t, map[string]int64{"mcp/media-1.png": 5, "mcp/media-2": 5, "mcp/media-5.pdf": 5}, call.Actions.ArtifactDelta)
-	require.Equal(t, genai.NewPartFromBytes([]byte("PDF"), "application/pdf"), s.saved["mcp/media-5.pdf"])
+	require.Equal(
+		t,
+		map[string]any{
+			"type":     "image",
+			"mimeType": "image/png",
+			"artifact": "mcp/media-1.png",
+			"version":  int64(5),
+		},
+		got["content"].([]any)[0],
+	)
+	require.Equal(
+		t,
+		map[string]int64{"mcp/media-1.png": 5, "mcp/media-2": 5, "mcp/media-5.pdf": 5},
+		call.Actions.ArtifactDelta,
+	)
+	require.Equal(
+		t,
+		genai.NewPartFromBytes([]byte("PDF"), "application/pdf"),
+		s.saved["mcp/media-5.pdf"],
+	)
 	s.err = errors.New("disk full")
-	_, err = find(t, client, "media").Run(context.Background(), &tool.Call{Name: "media", Invocation: &session.Invocation{}, Artifacts: s})
+	_, err = find(
+		t,
+		client,
+		"media",
+	).Run(context.Background(), &tool.Call{Name: "media", Invocation: &session.Invocation{}, Artifacts: s})
 	require.ErrorIs(t, err, s.err)
 }
 
@@ -147,10 +186,22 @@ func TestDeclarations(t *testing.T) {
 	require.ElementsMatch(t, []string{"t_echo", "t_a_b_c", "t_fail"}, names)
 	echo := find(t, client, "t_echo")
 	require.Equal(t, "does echo", echo.Declaration.Description)
-	require.Equal(t, map[string]any{"type": "object", "properties": map[string]any{"text": map[string]any{"type": "string"}}, "additionalProperties": false}, echo.Declaration.ParametersJsonSchema)
+	require.Equal(
+		t,
+		map[string]any{
+			"type":                 "object",
+			"properties":           map[string]any{"text": map[string]any{"type": "string"}},
+			"additionalProperties": false,
+		},
+		echo.Declaration.ParametersJsonSchema,
+	)
 	check, err := echo.Check()
 	require.NoError(t, err)
-	require.ErrorContains(t, check(t.Context(), map[string]any{"text": 5}), "/text: is of type integer")
+	require.ErrorContains(
+		t,
+		check(t.Context(), map[string]any{"text": 5}),
+		"/text: is of type integer",
+	)
 	require.False(t, echo.Serial, "it only reads")
 	require.True(t, find(t, client, "t_fail").Serial)
 
@@ -158,7 +209,11 @@ func TestDeclarations(t *testing.T) {
 	_, err = run(t, client, "t_fail", nil)
 	require.ErrorAs(t, err, &ask)
 	require.Contains(t, ask.Hint, "fail")
-	_, err = find(t, client, "t_fail").Run(context.Background(), &tool.Call{Confirmation: &session.Confirmation{Confirmed: true}})
+	_, err = find(
+		t,
+		client,
+		"t_fail",
+	).Run(context.Background(), &tool.Call{Confirmation: &session.Confirmation{Confirmed: true}})
 	require.EqualError(t, err, "no: ")
 	_, err = run(t, client, "t_echo", nil)
 	require.NoError(t, err)
@@ -243,7 +298,13 @@ func TestCloseLeavesNothing(t *testing.T) {
 		require.False(t, gone(t, child))
 		require.NoError(t, client.Close())
 		require.True(t, gone(t, pid), how)
-		require.Eventually(t, func() bool { return gone(t, child) }, time.Minute, time.Millisecond, how)
+		require.Eventually(
+			t,
+			func() bool { return gone(t, child) },
+			time.Minute,
+			time.Millisecond,
+			how,
+		)
 		_, err = run(t, client, "echo", nil)
 		require.ErrorContains(t, err, "the client was closed")
 		require.NoError(t, client.Close())
@@ -260,10 +321,18 @@ func TestAServerThatDies(t *testing.T) {
 	_, err := run(t, client, "child", nil)
 	require.NoError(t, err)
 	_, err = run(t, client, "die", nil)
-	require.ErrorContains(t, err, "MCP server mcp.test: it ended, and it is not known whether the tool was executed")
+	require.ErrorContains(
+		t,
+		err,
+		"MCP server mcp.test: it ended, and it is not known whether the tool was executed",
+	)
 	require.ErrorContains(t, err, "exit status 7")
 	require.ErrorContains(t, err, "dying")
-	require.True(t, strings.HasPrefix(stderr.String(), "dying\n"), stderr.String()) // a binary that measures coverage adds to it
+	require.True(
+		t,
+		strings.HasPrefix(stderr.String(), "dying\n"),
+		stderr.String(),
+	) // a binary that measures coverage adds to it
 	second := result(t, client, "pid")
 	require.NotEqual(t, first, second)
 
@@ -349,7 +418,11 @@ func TestACallThatTakesTooLong(t *testing.T) {
 		// The server is told of a call that it got. Where the time was over before the call was sent, there is nothing
 		// to tell, and the next one may get there.
 		for began := time.Now(); ; {
-			require.EqualError(t, err, "MCP server mcp.test: it did not answer within 20ms, and was told to stop")
+			require.EqualError(
+				t,
+				err,
+				"MCP server mcp.test: it did not answer within 20ms, and was told to stop",
+			)
 			if data, _ := os.ReadFile(file); string(data) == "cancelled" {
 				break
 			}

@@ -49,10 +49,23 @@ func TestMain(m *testing.M) {
 	case "deep":
 		fmt.Println(strings.Repeat("[", 4<<20))
 		_, _ = bufio.NewReader(os.Stdin).ReadString(0)
-	case "deaf", "odd", "pages", "same page", "crowd", "mute", "fan-out", "wordy", "much", "asks", "asks and reads":
+	case "deaf",
+		"odd",
+		"pages",
+		"same page",
+		"crowd",
+		"mute",
+		"fan-out",
+		"wordy",
+		"much",
+		"asks",
+		"asks and reads":
 		handmade()
 	case "host": // of a server, until it is killed
-		client, err := mcp.Open(context.Background(), mcp.Config{Command: os.Args[:1], Env: []string{mode + "=stubborn"}})
+		client, err := mcp.Open(
+			context.Background(),
+			mcp.Config{Command: os.Args[:1], Env: []string{mode + "=stubborn"}},
+		)
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -89,9 +102,16 @@ func handmade() {
 		answer := map[string]any{"jsonrpc": "2.0", "id": req.ID}
 		switch req.Method {
 		case "initialize":
-			answer["result"] = map[string]any{"protocolVersion": "2025-06-18", "capabilities": map[string]any{"tools": map[string]any{}}, "serverInfo": map[string]any{"name": "deaf", "version": "1"}}
+			answer["result"] = map[string]any{
+				"protocolVersion": "2025-06-18",
+				"capabilities":    map[string]any{"tools": map[string]any{}},
+				"serverInfo":      map[string]any{"name": "deaf", "version": "1"},
+			}
 		case "tools/list":
-			write := map[string]any{"name": "write", "inputSchema": map[string]any{"type": "object"}}
+			write := map[string]any{
+				"name":        "write",
+				"inputSchema": map[string]any{"type": "object"},
+			}
 			list := map[string]any{"tools": []any{write}}
 			switch os.Getenv(mode) {
 			case "pages":
@@ -106,12 +126,22 @@ func handmade() {
 					next := map[string]any{"$ref": fmt.Sprintf("#/$defs/a%d", i+1)}
 					definitions[fmt.Sprintf("a%d", i)] = map[string]any{"allOf": []any{next, next}}
 				}
-				write["inputSchema"] = map[string]any{"type": "object", "allOf": []any{map[string]any{"$ref": "#/$defs/a0"}}, "$defs": definitions}
+				write["inputSchema"] = map[string]any{
+					"type":  "object",
+					"allOf": []any{map[string]any{"$ref": "#/$defs/a0"}},
+					"$defs": definitions,
+				}
 			case "wordy":
 				write["description"] = strings.Repeat("Writes. ", 1<<20)
 			case "much":
-				many := map[string]any{"type": "object", "enum": slices.Repeat([]any{[]any{}}, 20_000)}
-				list["tools"] = slices.Repeat([]any{map[string]any{"name": "write", "inputSchema": many}}, 10)
+				many := map[string]any{
+					"type": "object",
+					"enum": slices.Repeat([]any{[]any{}}, 20_000),
+				}
+				list["tools"] = slices.Repeat(
+					[]any{map[string]any{"name": "write", "inputSchema": many}},
+					10,
+				)
 			case "mute":
 				select {}
 			}
@@ -126,8 +156,13 @@ func handmade() {
 			case "asks and reads":
 				var heard []any
 				for _, method := range []string{"ping", "sampling/createMessage"} {
-					fmt.Printf("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{}}\n")
-					fmt.Printf("{\"jsonrpc\":\"2.0\",\"id\":\"s\",\"method\":%q,\"params\":{}}\n", method)
+					fmt.Printf(
+						"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{}}\n",
+					)
+					fmt.Printf(
+						"{\"jsonrpc\":\"2.0\",\"id\":\"s\",\"method\":%q,\"params\":{}}\n",
+						method,
+					)
 					in.Scan()
 					heard = append(heard, map[string]any{"type": "text", "text": in.Text()})
 				}
@@ -152,18 +187,30 @@ type in struct {
 func server() *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	add := func(name string, f func(context.Context, in) (*sdk.CallToolResult, error)) {
-		sdk.AddTool(s, &sdk.Tool{Name: name, Description: "does " + name, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: name == "echo"}},
+		sdk.AddTool(
+			s,
+			&sdk.Tool{
+				Name:        name,
+				Description: "does " + name,
+				Annotations: &sdk.ToolAnnotations{ReadOnlyHint: name == "echo"},
+			},
 			func(ctx context.Context, _ *sdk.CallToolRequest, i in) (*sdk.CallToolResult, any, error) {
 				r, err := f(ctx, i)
 				return r, nil, err
-			})
+			},
+		)
 	}
 	text := func(t string) *sdk.CallToolResult {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: t}}}
 	}
-	add("echo", func(_ context.Context, i in) (*sdk.CallToolResult, error) { return text(i.Text), nil })
+	add(
+		"echo",
+		func(_ context.Context, i in) (*sdk.CallToolResult, error) { return text(i.Text), nil },
+	)
 	add("lines", func(context.Context, in) (*sdk.CallToolResult, error) {
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "a"}, &sdk.TextContent{Text: "b"}}}, nil
+		return &sdk.CallToolResult{
+			Content: []sdk.Content{&sdk.TextContent{Text: "a"}, &sdk.TextContent{Text: "b"}},
+		}, nil
 	})
 	add("nothing", func(context.Context, in) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{}}, nil
@@ -171,25 +218,49 @@ func server() *sdk.Server {
 	add("env", func(context.Context, in) (*sdk.CallToolResult, error) {
 		return text(strings.Join(os.Environ(), "\n")), nil
 	})
-	add("pid", func(context.Context, in) (*sdk.CallToolResult, error) { return text(fmt.Sprint(os.Getpid())), nil })
-	add("fail", func(_ context.Context, i in) (*sdk.CallToolResult, error) { return nil, errors.New("no: " + i.Text) })
+	add(
+		"pid",
+		func(context.Context, in) (*sdk.CallToolResult, error) { return text(fmt.Sprint(os.Getpid())), nil },
+	)
+	add(
+		"fail",
+		func(_ context.Context, i in) (*sdk.CallToolResult, error) { return nil, errors.New("no: " + i.Text) },
+	)
 	add("speechless", func(context.Context, in) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{}}, nil
 	})
 	add("object", func(context.Context, in) (*sdk.CallToolResult, error) {
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: `{"sky":"blue"}`}}, StructuredContent: map[string]any{"sky": "blue"}}, nil
+		return &sdk.CallToolResult{
+			Content:           []sdk.Content{&sdk.TextContent{Text: `{"sky":"blue"}`}},
+			StructuredContent: map[string]any{"sky": "blue"},
+		}, nil
 	})
 	add("list", func(context.Context, in) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{}, StructuredContent: []any{1, "x"}}, nil
 	})
 	add("media", func(_ context.Context, i in) (*sdk.CallToolResult, error) {
-		return &sdk.CallToolResult{StructuredContent: map[string]any{"n": 4}, Content: []sdk.Content{
-			&sdk.ImageContent{MIMEType: "image/png", Data: []byte("PNG" + i.Text)},
-			&sdk.AudioContent{MIMEType: "audio/x-odd", Data: []byte("odd")},
-			&sdk.ResourceLink{URI: "file:///a", Name: "a", MIMEType: "text/plain"},
-			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "file:///b", MIMEType: "text/plain", Text: "bee"}},
-			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "file:///c", MIMEType: "application/pdf", Blob: []byte("PDF")}},
-		}}, nil
+		return &sdk.CallToolResult{
+			StructuredContent: map[string]any{"n": 4},
+			Content: []sdk.Content{
+				&sdk.ImageContent{MIMEType: "image/png", Data: []byte("PNG" + i.Text)},
+				&sdk.AudioContent{MIMEType: "audio/x-odd", Data: []byte("odd")},
+				&sdk.ResourceLink{URI: "file:///a", Name: "a", MIMEType: "text/plain"},
+				&sdk.EmbeddedResource{
+					Resource: &sdk.ResourceContents{
+						URI:      "file:///b",
+						MIMEType: "text/plain",
+						Text:     "bee",
+					},
+				},
+				&sdk.EmbeddedResource{
+					Resource: &sdk.ResourceContents{
+						URI:      "file:///c",
+						MIMEType: "application/pdf",
+						Blob:     []byte("PDF"),
+					},
+				},
+			},
+		}, nil
 	})
 	add("log", func(_ context.Context, i in) (*sdk.CallToolResult, error) {
 		fmt.Fprint(os.Stderr, i.Text)
@@ -200,13 +271,16 @@ func server() *sdk.Server {
 		os.Exit(7)
 		return nil, nil
 	})
-	add("child", func(_ context.Context, i in) (*sdk.CallToolResult, error) { // with standard output open
-		cmd := exec.Command("sleep", "1000")
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: i.Text == "away"} // from the group
-		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-		err := cmd.Start()
-		return text(fmt.Sprint(cmd.Process.Pid)), err
-	})
+	add(
+		"child",
+		func(_ context.Context, i in) (*sdk.CallToolResult, error) { // with standard output open
+			cmd := exec.Command("sleep", "1000")
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: i.Text == "away"} // from the group
+			cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+			err := cmd.Start()
+			return text(fmt.Sprint(cmd.Process.Pid)), err
+		},
+	)
 	add("hang", func(ctx context.Context, i in) (*sdk.CallToolResult, error) {
 		<-ctx.Done()
 		return nil, os.WriteFile(i.Text, []byte("cancelled"), 0o600)

@@ -33,7 +33,14 @@ func TestAServerThatIsNotReady(t *testing.T) {
 func TestSecretsAreHidden(t *testing.T) {
 	t.Parallel()
 	var stderr lockedBuffer
-	c := command(t, "serve", "KEY=sesame", "LONGER=sesame-street", "HEADER=Bearer 123456789", "SHORT=Paris")
+	c := command(
+		t,
+		"serve",
+		"KEY=sesame",
+		"LONGER=sesame-street",
+		"HEADER=Bearer 123456789",
+		"SHORT=Paris",
+	)
 	c.Stderr = &stderr
 	client, err := mcp.Open(context.Background(), c)
 	require.NoError(t, err)
@@ -48,7 +55,8 @@ func TestSecretsAreHidden(t *testing.T) {
 	_, err = run(t, client, "die", nil)
 	require.ErrorContains(t, err, "end: […]dying")
 	require.NoError(t, client.Close())
-	want := strings.NewReplacer("sesame-street", "[…]", "sesame", "[…]", "123456789", "[…]").Replace(written)
+	want := strings.NewReplacer("sesame-street", "[…]", "sesame", "[…]", "123456789", "[…]").
+		Replace(written)
 	require.True(t, strings.HasPrefix(stderr.String(), want+"dying\n"), "%.100s", stderr.String())
 }
 

@@ -27,7 +27,11 @@ func TestResult(t *testing.T) {
 		return plugin.Notes{Changed: changed}.With(&session.Event{Author: author, ErrorCode: code})
 	}
 	node := func(path, code string, ended bool) *session.Event {
-		return &session.Event{Author: "desk", ErrorCode: code, NodeInfo: &session.NodeInfo{Path: path, Ended: ended}}
+		return &session.Event{
+			Author:    "desk",
+			ErrorCode: code,
+			NodeInfo:  &session.NodeInfo{Path: path, Ended: ended},
+		}
 	}
 	for name, tc := range map[string]struct {
 		events []*session.Event

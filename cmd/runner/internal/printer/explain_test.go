@@ -21,7 +21,12 @@ func TestExplainQuotesNothing(t *testing.T) {
 	e.ErrorMessage = "secret message"
 	e.Content = &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{
 		genai.NewPartFromText("secret text"),
-		{FunctionCall: &genai.FunctionCall{Name: "secret_tool", Args: map[string]any{"secret": "secret"}}},
+		{
+			FunctionCall: &genai.FunctionCall{
+				Name: "secret_tool",
+				Args: map[string]any{"secret": "secret"},
+			},
+		},
 		{FunctionResponse: &genai.FunctionResponse{Name: "secret_answer"}},
 	}}
 	var out strings.Builder
@@ -32,6 +37,9 @@ func TestExplainQuotesNothing(t *testing.T) {
 		Event:   e,
 		Outcome: plugin.Outcome{Withhold: true, Reason: "rule names"},
 	})
-	require.Equal(t, "explain: event e (bot: text, call of a tool, response of a tool, error): guardrail: withheld: rule names\n",
-		out.String())
+	require.Equal(
+		t,
+		"explain: event e (bot: text, call of a tool, response of a tool, error): guardrail: withheld: rule names\n",
+		out.String(),
+	)
 }

@@ -15,7 +15,11 @@ import (
 // What a workflow does reads as a story: nodes, attempts, questions and results, and nothing twice.
 func TestTheStoryOfAWorkflow(t *testing.T) {
 	of := func(path string, change func(*session.Event)) *session.Event {
-		e := &session.Event{ID: session.NewID(), Author: "desk", NodeInfo: &session.NodeInfo{Path: path}}
+		e := &session.Event{
+			ID:       session.NewID(),
+			Author:   "desk",
+			NodeInfo: &session.NodeInfo{Path: path},
+		}
 		change(e)
 		return e
 	}
@@ -33,8 +37,15 @@ func TestTheStoryOfAWorkflow(t *testing.T) {
 	}
 	calls := func(path, name string) *session.Event {
 		return of(path, func(e *session.Event) {
-			call := &genai.FunctionCall{ID: path, Name: name, Args: map[string]any{"message": "Send\nthis?"}}
-			e.Content = &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: call}}}
+			call := &genai.FunctionCall{
+				ID:   path,
+				Name: name,
+				Args: map[string]any{"message": "Send\nthis?"},
+			}
+			e.Content = &genai.Content{
+				Role:  genai.RoleModel,
+				Parts: []*genai.Part{{FunctionCall: call}},
+			}
 		})
 	}
 	says := func(path, author, role, text string) *session.Event {
@@ -49,9 +60,16 @@ func TestTheStoryOfAWorkflow(t *testing.T) {
 	agents.Branch = "prices@desk@i/prices@1/prices@1"
 	routed := ends("desk@i/sort@2", nil)
 	routed.Actions.Route = "left"
-	answer := &session.Event{Author: session.User, Content: &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{
-		FunctionResponse: &genai.FunctionResponse{ID: "q", Name: session.AskTool, Response: map[string]any{"result": "yes"}},
-	}}}}
+	answer := &session.Event{
+		Author: session.User,
+		Content: &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{
+			FunctionResponse: &genai.FunctionResponse{
+				ID:       "q",
+				Name:     session.AskTool,
+				Response: map[string]any{"result": "yes"},
+			},
+		}}},
+	}
 	events := []*session.Event{
 		says("desk@i/write@1", "desk", genai.RoleUser, "the input"),
 		says("desk@i/write@1", "write", genai.RoleModel, "Dear customer"),
@@ -86,7 +104,10 @@ desk is done
 `
 	var story strings.Builder
 	var out bytes.Buffer
-	p := &Printer{Out: terminal.NewOutput(&out, func(error) {}), Node: func(line string) { story.WriteString(line + "\n") }}
+	p := &Printer{
+		Out:  terminal.NewOutput(&out, func(error) {}),
+		Node: func(line string) { story.WriteString(line + "\n") },
+	}
 	for _, e := range events {
 		require.NoError(t, p.Event(e))
 	}

@@ -13,16 +13,35 @@ import (
 
 // said is an event of an agent; part of one if it is partial.
 func said(id, author, text string, partial bool) *session.Event {
-	return &session.Event{ID: id, Author: author, Partial: partial, Content: genai.NewContentFromText(text, genai.RoleModel)}
+	return &session.Event{
+		ID:      id,
+		Author:  author,
+		Partial: partial,
+		Content: genai.NewContentFromText(text, genai.RoleModel),
+	}
 }
 
 // What is printed of a stream is what is printed of the whole, wherever its pieces begin and end.
 func TestPrinter(t *testing.T) {
 	whole := func(id, author, text string) *session.Event { return said(id, author, text, false) }
 	part := func(id, author, text string) *session.Event { return said(id, author, text, true) }
-	call := &session.Event{ID: "c", Author: "a", Content: &genai.Content{Parts: []*genai.Part{{Text: "Wait."}, {FunctionCall: &genai.FunctionCall{ID: "1", Name: "f"}}}}}
+	call := &session.Event{
+		ID:     "c",
+		Author: "a",
+		Content: &genai.Content{
+			Parts: []*genai.Part{
+				{Text: "Wait."},
+				{FunctionCall: &genai.FunctionCall{ID: "1", Name: "f"}},
+			},
+		},
+	}
 	ends := func(path string, output any) *session.Event {
-		return &session.Event{ID: path, Author: "desk", Output: output, NodeInfo: &session.NodeInfo{Path: path, Ended: true}}
+		return &session.Event{
+			ID:       path,
+			Author:   "desk",
+			Output:   output,
+			NodeInfo: &session.NodeInfo{Path: path, Ended: true},
+		}
 	}
 	for name, tc := range map[string]struct {
 		events     []*session.Event
