@@ -36,7 +36,8 @@
 // kits range over that list), its number in plugin/remote/wire/plugin.proto, and the place in package runner
 // where a run calls it. If it is called with something new, that is a field of Args, and of Call in plugin.proto
 // with its encoding in plugin/internal/caller and plugin/internal/callee. A new field of Plugin goes into
-// plugin/internal/message Subscription, too.
+// plugin/internal/message Subscription, too. A hook around a model call also passes agent.Host, and the library for Node.js has
+// a list of its own (plugin/remote/node/library/conversation.mjs).
 package plugin
 
 import (

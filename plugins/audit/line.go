@@ -50,8 +50,8 @@ type line struct {
 	// Sizes are in bytes.
 	Text          int            `json:"text,omitzero"`
 	Thoughts      int            `json:"thoughts,omitzero"`
-	Calls         []callRecord         `json:"calls,omitzero"`
-	Responses     []callRecord         `json:"responses,omitzero"`
+	Calls         []callRecord   `json:"calls,omitzero"`
+	Responses     []callRecord   `json:"responses,omitzero"`
 	Media         []media        `json:"media,omitzero"`
 	Others        int            `json:"others,omitzero"` // the number of other parts, such as executable code
 	State         []string       `json:"state,omitzero"`  // keys that are set, deleted or added to

@@ -90,7 +90,7 @@ var endCases = []testCase{{
 // all is reaching with operations that are not about one session.
 func (t *tester) all(ctx context.Context, key session.Key) []error {
 	_, err := t.Create(ctx, t.Key("ann", "new"), map[string]any{"app:a": 1})
-	return append(t.reaching(ctx, key), fmt.Errorf("Create: %w", err),
-		fmt.Errorf("List: %w", firstError(t, t.List(ctx, t.App, ""))),
-		fmt.Errorf("Search: %w", firstError(t, t.Search(ctx, session.Query{App: t.App}))))
+	return append(t.reaching(ctx, key), fmt.Errorf("create: %w", err),
+		fmt.Errorf("list: %w", firstError(t, t.List(ctx, t.App, ""))),
+		fmt.Errorf("search: %w", firstError(t, t.Search(ctx, session.Query{App: t.App}))))
 }

@@ -1,6 +1,6 @@
 // Package show shows, offline, what plugins do to conversations. The program in the directory above and "runner demo" run it.
 //
-// A customer talks to an agent under three plugins: one answers by rule, one enforces a policy, one observes. Then a longer
+// A customer talks to an agent under four plugins: one answers by rule, one enforces a policy, one is a budget, one observes. Then a longer
 // conversation is compacted, and rewound across its summary. The agent is real, and its model is a script, so the text is
 // the same each time. The files of this package are meant to be read: parts.go makes the agent and the plugins, talk.go
 // runs the first conversation, long.go the second; store.go says where they are kept. A new scene of the first one: a row in

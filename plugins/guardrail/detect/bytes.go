@@ -44,7 +44,6 @@ var (
 	digitSet  = pattern.MustSet("0-9")
 	letterSet = pattern.MustSet("A-Za-z")
 	hexSet    = pattern.MustSet("A-Fa-f0-9")
-	wordSet   = pattern.MustSet("A-Za-z0-9_")
 )
 
 func isDigit(c byte) bool  { return '0' <= c && c <= '9' }

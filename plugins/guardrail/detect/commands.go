@@ -158,9 +158,9 @@ func (s *scan) given(rule string, start, end int, strict bool) bool {
 
 // curlUser looks for the password in curl's --user name:password, where curl is named before in
 // the command.
-func (s *scan) curlUser(start, end int) {
+func (s *scan) curlUser(_, end int) {
 	text := s.text
-	start = equalSet.Run(text, end, 8)
+	start := equalSet.Run(text, end, 8)
 	quote, i := openQuote(text, start)
 	colon := userSet.Run(text, i, 128)
 	if start == end || colon < len(text) && text[colon] != ':' || !s.isInCurl(end) {

@@ -57,7 +57,7 @@
 //
 // A new kind of rule: its keys stand in form.go, rule.go reads them, and evaluate.go decides by them
 // ([Active.Whole]). A rule that looks for something else in texts needs a detector instead: its key stands in
-// form.go, and detectors.go makes the detector. A new action: action.go names it, and edit.go carries it out.
+// form.go, schema.go has its values for editors, and detectors.go makes the detector. A new action: action.go names it, and edit.go carries it out.
 package policy
 
 //go:generate go run ../internal/reference -o ../../../docs/guardrail-reference.md

@@ -3,7 +3,7 @@
 // The document openapi.json has every route, with its parameters. Register makes the routes from it, and a
 // request's parameters are checked against it before the route's handler sees them.
 //
-// A new route takes two files: write its operation in openapi.json, with an operationId, and its handler in
+// A new route takes two files and a row in openapi_test.go: write its operation in openapi.json, with an operationId, and its handler in
 // the file of its noun, with a line in the handlers at the file's beginning. What the route does to a session
 // is an operation of package sessions. TestTheDocumentSaysWhatTheRoutesDo fails until it has asked the route.
 package v1
