@@ -75,7 +75,7 @@ type conn struct {
 	waits atomic.Bool
 
 	mu      sync.Mutex
-	seq     uint64                 // of the last call
+	seq     uint64                     // of the last call
 	waiting map[uint64]chan hookAnswer // for answers, by seq
 	sent    caller.Sent
 
