@@ -168,8 +168,8 @@ func TestSettingsThatAreNot(t *testing.T) {
 	needNode(t)
 	for settings, says := range map[string]string{
 		`{}`: "rules",
-		`{"rules": [{"tool": "a", "else": "maybe"}]}`:                "/rules/0/else",
-		`{"rules": [{"tool": "a", "require": {"n": {"max": "9"}}}]}`: "/rules/0/require/n/max",
+		`{"rules": [{"tool": "a", "else": "maybe"}]}`:                "/rules/*/else",
+		`{"rules": [{"tool": "a", "require": {"n": {"max": "9"}}}]}`: "/rules/*/require/",
 	} {
 		_, err := start(t, settings)
 		require.ErrorIs(t, err, remote.ErrSettings, settings)
