@@ -4,6 +4,10 @@ package wire
 
 import _ "embed"
 
+// The generated files have the versions of these programs in their first lines.
+//
+//go:generate protoc --proto_path=.. --go_out=.. --go_opt=paths=source_relative --go-grpc_out=.. --go-grpc_opt=paths=source_relative wire/plugin.proto
+
 // Proto is the text of plugin.proto.
 //
 //go:embed plugin.proto
