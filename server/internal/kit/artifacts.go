@@ -39,57 +39,55 @@ func describe(name string, version int64, p *genai.Part) artifactBody {
 var noArtifact = web.NewProblem(http.StatusNotFound, "not_found", "Artifact not found")
 
 // listArtifacts lists the names of a session's artifacts and of its user's.
-func (x *routes) listArtifacts(w http.ResponseWriter, r *sessionRequest) error {
+func (x *routes) listArtifacts(_ http.ResponseWriter, r *request) (any, error) {
 	names := []string{}
 	if r.app.Artifacts != nil {
 		list, err := r.app.Artifacts.List(r.Context(), r.key)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		names = append(names, list...)
 	}
-	web.WriteJSON(w, http.StatusOK, names)
-	return nil
+	return names, nil
 }
 
 // saveArtifact saves a version of an artifact. The session's log does not say so: no run has made it.
-func (x *routes) saveArtifact(w http.ResponseWriter, r *sessionRequest) error {
+func (x *routes) saveArtifact(w http.ResponseWriter, r *request) (any, error) {
 	b, err := readBody(w, r.Request, x.Limits.Upload)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if r.app.Artifacts == nil {
-		return web.Bad("the app keeps no artifacts")
+		return nil, web.Bad("the app keeps no artifacts")
 	}
 	if _, err := r.app.Sessions().Get(r.Context(), r.key); err != nil {
-		return err
+		return nil, err
 	}
 	name := ""
 	if err := b.read("filename", &name); err != nil {
-		return err
+		return nil, err
 	}
 	metadata, err := b.object("customMetadata")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(metadata) > 0 {
-		return web.Bad("customMetadata of artifacts is not kept: leave it out")
+		return nil, web.Bad("customMetadata of artifacts is not kept: leave it out")
 	}
 	part, err := readPart(b.keys["artifact"])
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if part.FileData != nil {
-		return web.Bad("an artifact cannot refer to another file: send its contents, as inlineData")
+		return nil, web.Bad("an artifact cannot refer to another file: send its contents, as inlineData")
 	}
 	version, err := r.app.Artifacts.Save(r.Context(), r.key, name, part)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	answer := describe(name, version, part)
 	answer.Created = seconds(time.Now())
-	web.WriteJSON(w, http.StatusOK, answer)
-	return nil
+	return answer, nil
 }
 
 // getArtifact answers with an artifact, or with what the end of the path asks of it:
@@ -101,18 +99,17 @@ func (x *routes) saveArtifact(w http.ResponseWriter, r *sessionRequest) error {
 //	…/artifacts/{name}/versions/metadata      the same of every version
 //
 // A name may have slashes.
-func (x *routes) getArtifact(w http.ResponseWriter, r *sessionRequest) error {
+func (x *routes) getArtifact(w http.ResponseWriter, r *request) (any, error) {
 	if r.app.Artifacts == nil {
-		return noArtifact
+		return nil, noArtifact
 	}
 	name := r.PathValue("name")
 	if of, ok := strings.CutSuffix(name, "/versions"); ok {
 		versions, err := r.app.Artifacts.Versions(r.Context(), r.key, of)
 		if err != nil {
-			return known(err)
+			return nil, known(err)
 		}
-		web.WriteJSON(w, http.StatusOK, versions)
-		return nil
+		return versions, nil
 	}
 	if of, ok := strings.CutSuffix(name, "/versions/metadata"); ok {
 		return x.describeAll(w, r, of)
@@ -129,47 +126,44 @@ func (x *routes) getArtifact(w http.ResponseWriter, r *sessionRequest) error {
 	}
 	version, err := versionOf(number)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	part, err := r.app.Artifacts.Load(r.Context(), r.key, of, version)
 	if err != nil {
-		return known(err)
+		return nil, known(err)
 	}
 	if metadata {
 		if version == artifact.Latest {
 			versions, err := r.app.Artifacts.Versions(r.Context(), r.key, of)
 			if err != nil || len(versions) == 0 {
-				return known(err)
+				return nil, known(err)
 			}
 			version = versions[len(versions)-1]
 		}
-		web.WriteJSON(w, http.StatusOK, describe(of, version, part))
-		return nil
+		return describe(of, version, part), nil
 	}
 	data, err := partOf(inline(part))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	web.WriteJSON(w, http.StatusOK, data)
-	return nil
+	return data, nil
 }
 
 // describeAll answers with what is known of every version of an artifact.
-func (x *routes) describeAll(w http.ResponseWriter, r *sessionRequest, name string) error {
+func (x *routes) describeAll(w http.ResponseWriter, r *request, name string) (any, error) {
 	versions, err := r.app.Artifacts.Versions(r.Context(), r.key, name)
 	if err != nil {
-		return known(err)
+		return nil, known(err)
 	}
 	list := []artifactBody{}
 	for _, version := range versions {
 		part, err := r.app.Artifacts.Load(r.Context(), r.key, name, version)
 		if err != nil {
-			return known(err)
+			return nil, known(err)
 		}
 		list = append(list, describe(name, version, part))
 	}
-	web.WriteJSON(w, http.StatusOK, list)
-	return nil
+	return list, nil
 }
 
 // versionOf reads the number of a version; "" and "latest" are the latest.
@@ -179,11 +173,8 @@ func versionOf(text string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
-		return 0, web.NewProblem(
-			http.StatusUnprocessableEntity,
-			"bad_request",
-			"a version is a whole number from 0, or latest",
-		)
+		return 0, web.NewProblem(http.StatusUnprocessableEntity, "bad_request",
+			"a version is a whole number from 0, or latest")
 	}
 	return n, nil
 }
@@ -206,13 +197,9 @@ func inline(p *genai.Part) *genai.Part {
 }
 
 // deleteArtifact deletes an artifact with all its versions.
-func (x *routes) deleteArtifact(w http.ResponseWriter, r *sessionRequest) error {
+func (x *routes) deleteArtifact(_ http.ResponseWriter, r *request) (any, error) {
 	if r.app.Artifacts == nil {
-		return noArtifact
+		return nil, noArtifact
 	}
-	if err := r.app.Artifacts.Delete(r.Context(), r.key, r.PathValue("name")); err != nil {
-		return err
-	}
-	web.WriteJSON(w, http.StatusOK, nil)
-	return nil
+	return null, r.app.Artifacts.Delete(r.Context(), r.key, r.PathValue("name"))
 }

@@ -2,7 +2,6 @@ package kit
 
 import (
 	"errors"
-	"math"
 	"net/http"
 	"slices"
 	"sync"
@@ -15,13 +14,7 @@ import (
 // registerDev adds the routes for developers. Newer pages ask for them below /dev, older ones do not.
 func (x *routes) registerDev(handle func(string, handler)) {
 	answer := func(v any) handler {
-		return func(w http.ResponseWriter, r *http.Request) error {
-			if _, err := x.App(r, r.PathValue("app")); err != nil {
-				return err
-			}
-			web.WriteJSON(w, http.StatusOK, v)
-			return nil
-		}
+		return func(http.ResponseWriter, *request) (any, error) { return v, nil }
 	}
 	none := []string{}
 	for _, dev := range []string{"", "/dev"} {
@@ -30,7 +23,7 @@ func (x *routes) registerDev(handle func(string, handler)) {
 		handle("GET "+dev+"/debug/trace/session/{session}", x.sessionTrace)
 		handle("GET "+app+"/debug/trace/{event}", x.eventTrace)
 		handle("GET "+app+"/debug/trace/session/{session}", x.sessionTrace)
-		handle("GET "+app+"/users/{user}/sessions/{session}/events/{event}/graph", x.ofSession(x.eventGraph))
+		handle("GET "+app+"/users/{user}/sessions/{session}/events/{event}/graph", x.eventGraph)
 		handle("GET "+app+"/build_graph", x.buildGraph)
 		handle("GET "+app+"/build_graph_image", x.graphImages)
 		handle("GET "+app+"/graph", x.graphImages)
@@ -49,10 +42,10 @@ func (x *routes) registerDev(handle func(string, handler)) {
 }
 
 // noBuilder answers with an empty text: there is nothing that the page could edit.
-func noBuilder(w http.ResponseWriter, _ *http.Request) error {
+func noBuilder(w http.ResponseWriter, _ *request) (any, error) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(http.StatusOK)
-	return nil
+	return nil, nil
 }
 
 // recent are the sessions that requests have named last. Some routes name a session without its app and user,
@@ -72,16 +65,12 @@ func (r *recent) add(key session.Key) {
 }
 
 // candidates returns the sessions that a request may mean, the likeliest first. An empty id is any session.
-func (x *routes) candidates(r *http.Request, id string) ([]session.Key, error) {
-	served := x.Reachable(r)
-	if name := r.PathValue("app"); name != "" {
-		app, err := x.App(r, name)
-		if err != nil {
-			return nil, err
-		}
-		served = []*apps.App{app}
+func (x *routes) candidates(r *request, id string) ([]session.Key, error) {
+	served := x.Reachable(r.Request)
+	if r.app != nil {
+		served = []*apps.App{r.app}
 	}
-	who := web.CallerOf(r).User
+	who := web.CallerOf(r.Request).User
 	x.recent.mu.Lock()
 	list := slices.Clone(x.recent.list)
 	x.recent.mu.Unlock()
@@ -90,7 +79,7 @@ func (x *routes) candidates(r *http.Request, id string) ([]session.Key, error) {
 		return !isServed || who != "" && key.User != who || id != "" && key.ID != id
 	})
 	if id != "" {
-		user, err := x.User(r, "")
+		user, err := x.User(r.Request, "")
 		if err != nil {
 			return nil, err
 		}
@@ -102,12 +91,12 @@ func (x *routes) candidates(r *http.Request, id string) ([]session.Key, error) {
 }
 
 // readLog returns a session's events, nil if there is no such session.
-func (x *routes) readLog(r *http.Request, key session.Key) ([]*session.Event, error) {
-	app, err := x.App(r, key.App)
+func (x *routes) readLog(r *request, key session.Key) ([]*session.Event, error) {
+	app, err := x.App(r.Request, key.App)
 	if err != nil || key.Check(false) != nil {
 		return nil, err
 	}
-	log, err := logOf(app, key)(r.Context(), math.MaxInt64)
+	log, err := session.ReadAll(r.Context(), app.Sessions(), key, session.Selection{})
 	if errors.Is(err, session.ErrNotFound) {
 		return nil, nil
 	}
@@ -115,37 +104,31 @@ func (x *routes) readLog(r *http.Request, key session.Key) ([]*session.Event, er
 }
 
 // sessionTrace answers with the traces of a session, an empty list if there are none.
-func (x *routes) sessionTrace(w http.ResponseWriter, r *http.Request) error {
+func (x *routes) sessionTrace(_ http.ResponseWriter, r *request) (any, error) {
 	candidates, err := x.candidates(r, r.PathValue("session"))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	spans := []span{}
 	for _, key := range candidates {
 		log, err := x.readLog(r, key)
-		if err != nil {
-			return err
-		}
-		if len(log) > 0 {
-			spans = spansOf(key, log)
-			break
+		if err != nil || len(log) > 0 {
+			return spansOf(key, log), err
 		}
 	}
-	web.WriteJSON(w, http.StatusOK, spans)
-	return nil
+	return []span{}, nil
 }
 
 // eventTrace answers with the attributes of the span that ended with an event.
-func (x *routes) eventTrace(w http.ResponseWriter, r *http.Request) error {
+func (x *routes) eventTrace(_ http.ResponseWriter, r *request) (any, error) {
 	candidates, err := x.candidates(r, "")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	id := r.PathValue("event")
 	for _, key := range candidates {
 		log, err := x.readLog(r, key)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !slices.ContainsFunc(log, func(e *session.Event) bool { return e.ID == id }) {
 			continue
@@ -154,10 +137,9 @@ func (x *routes) eventTrace(w http.ResponseWriter, r *http.Request) error {
 			if s.Attributes[attrEvent] == id {
 				s.Attributes["trace_id"] = s.Trace
 				s.Attributes["span_id"] = s.ID
-				web.WriteJSON(w, http.StatusOK, s.Attributes)
-				return nil
+				return s.Attributes, nil
 			}
 		}
 	}
-	return web.NewProblem(http.StatusNotFound, "not_found", "Trace not found")
+	return nil, web.NewProblem(http.StatusNotFound, "not_found", "Trace not found")
 }

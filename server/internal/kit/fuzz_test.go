@@ -52,7 +52,7 @@ func FuzzBody(f *testing.F) {
 		}
 		h := newHistory(nil)
 		h.add(input)
-		data, err := h.encode(t.Context(), input)
+		data, err := h.encode(input)
 		require.NoError(t, err)
 		require.True(t, json.Valid(data), string(data))
 		require.NotContains(t, string(data), "\n", "an event is one line of a stream")

@@ -8,7 +8,6 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
-	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
 )
 
@@ -61,12 +60,8 @@ type toolBody struct {
 }
 
 // buildGraph answers with the tree of an app's agents.
-func (x *routes) buildGraph(w http.ResponseWriter, r *http.Request) error {
-	app, err := x.App(r, r.PathValue("app"))
-	if err != nil {
-		return err
-	}
-	nodes := nodesOf(app.Runner.Agent())
+func (x *routes) buildGraph(_ http.ResponseWriter, r *request) (any, error) {
+	nodes := nodesOf(r.app.Runner.Agent())
 	var tree func(a agent.Agent, above []string) treeBody
 	tree = func(a agent.Agent, above []string) treeBody {
 		n := nodes[slices.IndexFunc(nodes, func(n node) bool { return n.agent.Name() == a.Name() })]
@@ -87,43 +82,27 @@ func (x *routes) buildGraph(w http.ResponseWriter, r *http.Request) error {
 		}
 		return body
 	}
-	web.WriteJSON(
-		w,
-		http.StatusOK,
-		map[string]any{"name": app.Name, "root_agent": tree(app.Runner.Agent(), nil)},
-	)
-	return nil
+	return map[string]any{"name": r.app.Name, "root_agent": tree(r.app.Runner.Agent(), nil)}, nil
 }
 
 // graphImages answers with a picture of an app's agents. Its key is the path of an agent; the root's is
 // empty.
-func (x *routes) graphImages(w http.ResponseWriter, r *http.Request) error {
-	app, err := x.App(r, r.PathValue("app"))
-	if err != nil {
-		return err
-	}
+func (x *routes) graphImages(_ http.ResponseWriter, r *request) (any, error) {
 	dark := r.URL.Query().Get("dark_mode") == "true"
-	web.WriteJSON(
-		w,
-		http.StatusOK,
-		map[string]any{"": map[string]string{"dotSrc": dot(app.Runner.Agent(), nil, dark)}},
-	)
-	return nil
+	return map[string]any{"": map[string]string{"dotSrc": dot(r.app.Runner.Agent(), nil, dark)}}, nil
 }
 
 // eventGraph answers with a picture of an app's agents in which what an event is of stands out.
-func (x *routes) eventGraph(w http.ResponseWriter, r *sessionRequest) error {
-	log, err := logOf(r.app, r.key)(r.Context(), 1<<62)
+func (x *routes) eventGraph(_ http.ResponseWriter, r *request) (any, error) {
+	log, err := session.ReadAll(r.Context(), r.app.Sessions(), r.key, session.Selection{})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	i := slices.IndexFunc(log, func(e *session.Event) bool { return e.ID == r.PathValue("event") })
 	if i < 0 || agent.Find(r.app.Runner.Agent(), agent.Owner(log[i])) == nil {
-		web.WriteJSON(w, http.StatusOK, map[string]string{})
-		return nil
+		return map[string]string{}, nil
 	}
-	web.WriteJSON(w, http.StatusOK, map[string]string{"dotSrc": dot(r.app.Runner.Agent(), log[i], true)})
-	return nil
+	return map[string]string{"dotSrc": dot(r.app.Runner.Agent(), log[i], true)}, nil
 }
 
 // dot returns a picture of an agent, what it calls and all that is below it, in the language of Graphviz.

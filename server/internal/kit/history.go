@@ -2,7 +2,7 @@ package kit
 
 import (
 	"cmp"
-	"context"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -11,7 +11,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/genai"
 
-	"github.com/plughook/plughook/server/internal/apps"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
 )
@@ -33,8 +32,8 @@ const requestConfirmation = "adk_request_confirmation"
 // message as text. The event with the output of a workflow that has ended gets the output as text, unless an
 // agent in the workflow has just said the same.
 type history struct {
-	// log reads the session's events up to a position. It is nil for a history that has taken in all of them.
-	log func(ctx context.Context, upTo int64) ([]*session.Event, error)
+	// log reads the session's events. It is nil for a history that has taken in all of them.
+	log iter.Seq2[*session.Event, error]
 
 	calls     session.CallTracker
 	callsByID map[string][]*session.Call // the calls by their IDs, in the order of the log
@@ -43,25 +42,8 @@ type history struct {
 }
 
 // newHistory returns a history that begins with a session's first event, or, with a log, somewhere in it.
-func newHistory(log func(ctx context.Context, upTo int64) ([]*session.Event, error)) *history {
+func newHistory(log iter.Seq2[*session.Event, error]) *history {
 	return &history{log: log, callsByID: map[string][]*session.Call{}}
-}
-
-// logOf returns what reads a session's events for a history.
-func logOf(app *apps.App, key session.Key) func(context.Context, int64) ([]*session.Event, error) {
-	return func(ctx context.Context, upTo int64) ([]*session.Event, error) {
-		var list []*session.Event
-		for e, err := range app.Sessions().Read(ctx, key, session.Selection{}) {
-			if err != nil {
-				return nil, err
-			}
-			if e.Seq > upTo {
-				break
-			}
-			list = append(list, e)
-		}
-		return list, nil
-	}
 }
 
 // add takes in an event. Partial events need not be added.
@@ -98,23 +80,23 @@ func (h *history) call(id string, e *session.Event) *session.Call {
 // complete reads the session's earlier events, once, before an event is written that refers to them: an event
 // that asks a human about a call, or a compaction, which the kit knows by the times of the events that it
 // covers.
-func (h *history) complete(ctx context.Context, e *session.Event) error {
+func (h *history) complete(e *session.Event) error {
 	needs := len(e.LongRunningToolIDs) > 0 || len(e.Actions.RequestedToolConfirmations) > 0 ||
 		e.Actions.Compaction != nil
 	if h.log == nil || !needs || e.Partial {
 		return nil
 	}
-	log, err := h.log(ctx, e.Seq)
-	if err != nil {
-		return err
+	whole := newHistory(nil)
+	for earlier, err := range h.log {
+		if err != nil {
+			return err
+		}
+		if earlier.Seq > e.Seq {
+			break
+		}
+		whole.add(earlier)
 	}
-	h.log = nil
-	h.calls = session.CallTracker{}
-	h.callsByID = map[string][]*session.Call{}
-	h.times = nil
-	for _, e := range log {
-		h.add(e)
-	}
+	*h = *whole
 	return nil
 }
 
@@ -133,8 +115,8 @@ func parseConfirmationID(id string) (heldAt int64, call string, ok bool) {
 }
 
 // encode returns an event as the kit knows it, in JSON. The event was added, or is a partial one.
-func (h *history) encode(ctx context.Context, e *session.Event) (jsontext.Value, error) {
-	if err := h.complete(ctx, e); err != nil {
+func (h *history) encode(e *session.Event) (jsontext.Value, error) {
+	if err := h.complete(e); err != nil {
 		return nil, err
 	}
 	wire, err := newWireEvent(e)

@@ -1,7 +1,6 @@
 package kit
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -39,13 +38,17 @@ func asked(t *testing.T, log ...*session.Event) string {
 		whole.add(e)
 	}
 	last := log[len(log)-1]
-	want, err := whole.encode(t.Context(), last)
+	want, err := whole.encode(last)
 	require.NoError(t, err)
-	late := newHistory(
-		func(_ context.Context, upTo int64) ([]*session.Event, error) { return log[:upTo], nil },
-	)
+	late := newHistory(func(yield func(*session.Event, error) bool) {
+		for _, e := range log {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	})
 	late.add(last)
-	got, err := late.encode(t.Context(), last)
+	got, err := late.encode(last)
 	require.NoError(t, err)
 	require.Equal(t, string(want), string(got))
 	return string(want)

@@ -34,17 +34,34 @@ type routes struct {
 	recent  recent
 }
 
-// handler answers a request, or returns the error to answer with.
-type handler func(w http.ResponseWriter, r *http.Request) error
+// A request is one to a route.
+type request struct {
+	*http.Request
+	app *apps.App   // that the path names, nil if it names none
+	key session.Key // of the session that the path names; without its ID if it names an app and a user only
+}
+
+// A handler returns what to answer a request with: a value as JSON, or an error. It returns neither if it has
+// answered itself.
+type handler func(w http.ResponseWriter, r *request) (any, error)
 
 // Register adds the routes to a mux. The kit's routes /health and /version are the server's own.
 func Register(mux *http.ServeMux, core *web.Core, options Options) {
 	x := &routes{Service: sessions.Service{Core: core}, options: options}
 	handle := func(pattern string, h handler) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			if err := h(w, r); err != nil {
-				x.fail(w, r, err)
+			var value any
+			q, err := x.request(r)
+			if err == nil {
+				value, err = h(w, q)
 			}
+			if err != nil {
+				p := x.Noted(r, err)
+				// The kit's Python server says "detail", its JavaScript server "error".
+				web.WriteProblem(w, p, map[string]string{"detail": p.Message, "error": p.Message})
+				return
+			}
+			x.Answer(w, r, value, nil)
 		})
 	}
 	const all = "/apps/{app}/users/{user}/sessions"
@@ -55,16 +72,16 @@ func Register(mux *http.ServeMux, core *web.Core, options Options) {
 
 	handle("GET "+all, x.listSessions)
 	handle("POST "+all, x.createSession)
-	handle("GET "+session, x.ofSession(x.getSession))
+	handle("GET "+session, x.getSession)
 	handle("POST "+session, x.createNamedSession)
-	handle("PATCH "+session, x.ofSession(x.patchSession))
-	handle("DELETE "+session, x.ofSession(x.deleteSession))
-	handle("POST "+session+"/rewind", x.ofSession(x.rewind))
+	handle("PATCH "+session, x.patchSession)
+	handle("DELETE "+session, x.deleteSession)
+	handle("POST "+session+"/rewind", x.rewind)
 
-	handle("GET "+session+"/artifacts", x.ofSession(x.listArtifacts))
-	handle("POST "+session+"/artifacts", x.ofSession(x.saveArtifact))
-	handle("GET "+session+"/artifacts/{name...}", x.ofSession(x.getArtifact))
-	handle("DELETE "+session+"/artifacts/{name...}", x.ofSession(x.deleteArtifact))
+	handle("GET "+session+"/artifacts", x.listArtifacts)
+	handle("POST "+session+"/artifacts", x.saveArtifact)
+	handle("GET "+session+"/artifacts/{name...}", x.getArtifact)
+	handle("DELETE "+session+"/artifacts/{name...}", x.deleteArtifact)
 
 	handle("PATCH /apps/{app}/users/{user}/memory", x.patchMemory)
 
@@ -80,46 +97,26 @@ func Register(mux *http.ServeMux, core *web.Core, options Options) {
 	}
 }
 
-// fail answers with an error in a form that every client of the kit reads: its Python server says "detail",
-// its JavaScript server "error".
-func (x *routes) fail(w http.ResponseWriter, r *http.Request, err error) {
-	p := x.Noted(r, err)
-	web.WriteProblem(w, p, map[string]string{"detail": p.Message, "error": p.Message})
-}
-
-// A sessionRequest is a request whose path names a session. The session need not exist.
-type sessionRequest struct {
-	*http.Request
-	app *apps.App
-	key session.Key
-}
-
-// ofSession returns the handler of a route whose path names a session.
-func (x *routes) ofSession(h func(http.ResponseWriter, *sessionRequest) error) handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		app, err := x.App(r, r.PathValue("app"))
-		if err != nil {
-			return err
+// request finds what the path of a request names. The session need not exist.
+func (x *routes) request(r *http.Request) (q *request, err error) {
+	q = &request{Request: r}
+	if name := r.PathValue("app"); name != "" {
+		if q.app, err = x.App(r, name); err != nil {
+			return nil, err
 		}
-		key, err := x.Key(r, app, r.PathValue("user"), r.PathValue("session"), false)
-		if err != nil {
-			return err
-		}
-		x.recent.add(key)
-		return h(w, &sessionRequest{Request: r, app: app, key: key})
 	}
+	if user := r.PathValue("user"); user != "" {
+		q.key, err = x.Key(r, q.app, user, r.PathValue("session"), true)
+	}
+	if err == nil && q.key.ID != "" {
+		x.recent.add(q.key)
+	}
+	return q, err
 }
 
 // patchMemory says that there is no memory: the kit keeps there what it remembers of sessions.
-func (x *routes) patchMemory(_ http.ResponseWriter, r *http.Request) error {
-	app, err := x.App(r, r.PathValue("app"))
-	if err != nil {
-		return err
-	}
-	if _, err := x.Key(r, app, r.PathValue("user"), "", true); err != nil {
-		return err
-	}
-	return web.NewProblem(http.StatusNotImplemented, "no_memory", "the app keeps no memory beside "+
+func (x *routes) patchMemory(http.ResponseWriter, *request) (any, error) {
+	return nil, web.NewProblem(http.StatusNotImplemented, "no_memory", "the app keeps no memory beside "+
 		"its sessions")
 }
 
@@ -148,38 +145,30 @@ func bodyOf(app *apps.App) appBody {
 }
 
 // listApps answers with the names of the apps, or with more of them: ?detailed=true.
-func (x *routes) listApps(w http.ResponseWriter, r *http.Request) error {
+func (x *routes) listApps(_ http.ResponseWriter, r *request) (any, error) {
 	names := []string{}
 	list := []appBody{}
-	for _, app := range x.Reachable(r) {
+	for _, app := range x.Reachable(r.Request) {
 		names = append(names, app.Name)
 		list = append(list, bodyOf(app))
 	}
 	if r.URL.Query().Get("detailed") == "true" {
-		web.WriteJSON(w, http.StatusOK, map[string]any{"apps": list})
-		return nil
+		return map[string]any{"apps": list}, nil
 	}
-	web.WriteJSON(w, http.StatusOK, names)
-	return nil
+	return names, nil
 }
 
 // appInfo answers with an app and all its agents.
-func (x *routes) appInfo(w http.ResponseWriter, r *http.Request) error {
-	app, err := x.App(r, r.PathValue("app"))
-	if err != nil {
-		return err
-	}
-	body := bodyOf(app)
-	for _, n := range nodesOf(app.Runner.Agent()) {
+func (x *routes) appInfo(_ http.ResponseWriter, r *request) (any, error) {
+	body := bodyOf(r.app)
+	for _, n := range nodesOf(r.app.Runner.Agent()) {
 		body.Agents = append(body.Agents, agentBody{Name: n.agent.Name(), Description: n.agent.Description()})
 	}
-	web.WriteJSON(w, http.StatusOK, body)
-	return nil
+	return body, nil
 }
 
 // telemetry says that the page must not report its use to its makers. Without this answer newer pages ask the
 // user in a dialog that covers them.
-func (x *routes) telemetry(w http.ResponseWriter, _ *http.Request) error {
-	web.WriteJSON(w, http.StatusOK, map[string]bool{"telemetry": false})
-	return nil
+func (x *routes) telemetry(http.ResponseWriter, *request) (any, error) {
+	return map[string]bool{"telemetry": false}, nil
 }

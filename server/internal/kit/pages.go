@@ -14,26 +14,23 @@ const prefix = "/dev-ui/"
 
 // registerPages adds the kit's web page.
 func (x *routes) registerPages(handle func(string, handler)) {
-	handle("GET /{$}", func(w http.ResponseWriter, r *http.Request) error {
+	handle("GET /{$}", func(w http.ResponseWriter, r *request) (any, error) {
 		// It is relative, so that it holds under a path of another server too.
 		to := url.URL{Path: strings.TrimPrefix(prefix, "/"), RawQuery: r.URL.RawQuery}
 		w.Header().Set("Location", to.String())
 		w.WriteHeader(http.StatusTemporaryRedirect)
-		return nil
+		return nil, nil
 	})
-	handle(
-		"GET "+prefix+"assets/config/runtime-config.json",
-		func(w http.ResponseWriter, _ *http.Request) error {
+	handle("GET "+prefix+"assets/config/runtime-config.json",
+		func(http.ResponseWriter, *request) (any, error) {
 			// An empty address is that of the page.
-			web.WriteJSON(w, http.StatusOK, map[string]any{"backendUrl": "", "telemetry": false})
-			return nil
-		},
-	)
+			return map[string]any{"backendUrl": "", "telemetry": false}, nil
+		})
 	handle("GET "+prefix, x.page)
 }
 
 // page answers with a file of the page. Directories are not listed.
-func (x *routes) page(w http.ResponseWriter, r *http.Request) error {
+func (x *routes) page(w http.ResponseWriter, r *request) (any, error) {
 	missing := web.NewProblem(http.StatusNotFound, "not_found", "the page has no such file")
 	name := path.Clean("/" + strings.TrimPrefix(r.URL.Path, prefix))
 	if name == "/" {
@@ -41,14 +38,14 @@ func (x *routes) page(w http.ResponseWriter, r *http.Request) error {
 	}
 	f, err := x.options.Pages.Open(name)
 	if err != nil {
-		return missing
+		return nil, missing
 	}
 	defer f.Close() // it was only read
 	info, err := f.Stat()
 	if err != nil || info.IsDir() {
-		return missing
+		return nil, missing
 	}
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	http.ServeContent(w, r, name, info.ModTime(), f)
-	return nil
+	http.ServeContent(w, r.Request, name, info.ModTime(), f)
+	return nil, nil
 }

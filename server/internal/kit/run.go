@@ -8,7 +8,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/genai"
 
-	"github.com/plughook/plughook/server/internal/apps"
 	"github.com/plughook/plughook/server/internal/runs"
 	"github.com/plughook/plughook/server/internal/sessions"
 	"github.com/plughook/plughook/server/internal/sse"
@@ -17,31 +16,30 @@ import (
 )
 
 // run answers with the events of a run when it has ended.
-func (x *routes) run(w http.ResponseWriter, r *http.Request) error {
-	app, q, err := x.request(w, r)
+func (x *routes) run(w http.ResponseWriter, r *request) (any, error) {
+	q, err := x.toRun(w, r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	q.Config.Streaming = ""
 	run, err := x.Run(r.Context(), q)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	h := newHistory(logOf(app, q.Key))
+	h := newHistory(r.app.Sessions().Read(r.Context(), r.key, session.Selection{}))
 	events := []jsontext.Value{}
 	for _, e := range run.Events() {
 		if !isReply(e) {
 			continue
 		}
 		h.add(e)
-		data, err := h.encode(r.Context(), e)
+		data, err := h.encode(e)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		events = append(events, data)
 	}
-	web.WriteJSON(w, http.StatusOK, events)
-	return nil
+	return events, nil
 }
 
 // isReply reports whether an event of a run is sent to who started it: the kit does not send the input back.
@@ -52,28 +50,23 @@ func isReply(e *session.Event) bool { return e.Author != session.User }
 // it if the run has failed. The status is 200 for every request that is well-formed, of a session that
 // exists: the kit's page shows no other status to its user. The run is cancelled when its client leaves,
 // unless ?onDisconnect=continue says otherwise: the page has no other way to stop a run.
-func (x *routes) runSSE(w http.ResponseWriter, r *http.Request) error {
-	app, q, err := x.request(w, r)
+func (x *routes) runSSE(w http.ResponseWriter, r *request) (any, error) {
+	q, err := x.toRun(w, r)
 	if err != nil && web.ProblemOf(err).Status != http.StatusConflict {
-		return err
+		return nil, err
 	}
 	var run *runs.Run
-	var follower *runs.RunFollower
-	defer func() {
-		if follower != nil {
-			follower.Close()
-		}
-	}()
-	return x.Stream(w, r, func(ctx context.Context, out *sse.Stream) web.Frames {
+	var from runs.Follower = runs.Nothing{}
+	defer func() { from.Close() }()
+	return nil, x.Stream(w, r.Request, func(ctx context.Context, out *sse.Stream) web.Frames {
 		// Only a request that gets a stream starts a run.
 		if err == nil {
-			run, follower, err = x.Runs.Start(ctx, q, 0)
+			run, from, err = x.Runs.Start(ctx, q, 0)
 		}
-		var from runs.Follower = follower
 		if err != nil {
 			from = runs.Nothing{Err: err}
 		}
-		h := newHistory(logOf(app, q.Key))
+		h := newHistory(r.app.Sessions().Read(ctx, r.key, session.Selection{}))
 		return web.Frames{
 			From: from,
 			Event: func(e *session.Event) error {
@@ -83,7 +76,7 @@ func (x *routes) runSSE(w http.ResponseWriter, r *http.Request) error {
 				if !e.Partial {
 					h.add(e)
 				}
-				data, err := h.encode(ctx, e)
+				data, err := h.encode(e)
 				if err != nil {
 					return err
 				}
@@ -91,7 +84,7 @@ func (x *routes) runSSE(w http.ResponseWriter, r *http.Request) error {
 			},
 			End: func() error { return run.End().Err },
 			Broken: func(err error) {
-				data, err := encoded(map[string]string{"error": x.Noted(r, err).Message})
+				data, err := encoded(map[string]string{"error": x.Noted(r.Request, err).Message})
 				if err == nil {
 					_ = out.Send("", 0, data) // whoever has left is not told
 				}
@@ -102,21 +95,20 @@ func (x *routes) runSSE(w http.ResponseWriter, r *http.Request) error {
 
 // runLive refuses a live session in the way that the kit's page shows: by the reason with which the
 // connection is closed.
-func (x *routes) runLive(w http.ResponseWriter, r *http.Request) error {
+func (x *routes) runLive(w http.ResponseWriter, r *request) (any, error) {
 	// The origin was checked with every other request's.
-	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
-	if err != nil {
-		return nil // it has answered
+	c, err := websocket.Accept(w, r.Request, &websocket.AcceptOptions{InsecureSkipVerify: true})
+	if err == nil { // else it has answered
+		_ = c.Close(websocket.StatusInternalError, "live is not served") // whoever has left is not told
 	}
-	_ = c.Close(websocket.StatusInternalError, "live is not served") // whoever has left is not told
-	return nil
+	return nil, nil
 }
 
-// request reads what to run. The session must exist.
-func (x *routes) request(w http.ResponseWriter, r *http.Request) (app *apps.App, q runs.Request, err error) {
-	b, err := readBody(w, r, x.Limits.Upload)
+// toRun reads what to run, and on which session, which must exist.
+func (x *routes) toRun(w http.ResponseWriter, r *request) (q runs.Request, err error) {
+	b, err := readBody(w, r.Request, x.Limits.Upload)
 	if err != nil {
-		return nil, q, err
+		return q, err
 	}
 	var name, user, id string
 	streaming := false
@@ -127,26 +119,25 @@ func (x *routes) request(w http.ResponseWriter, r *http.Request) (app *apps.App,
 		"streaming": &streaming,
 	} {
 		if err := b.read(key, to); err != nil {
-			return nil, q, err
+			return q, err
 		}
 	}
-	if app, err = x.App(r, name); err != nil {
-		return nil, q, err
+	if r.app, err = x.App(r.Request, name); err != nil {
+		return q, err
 	}
-	key, err := x.Key(r, app, user, id, false)
-	if err != nil {
-		return nil, q, err
+	if r.key, err = x.Key(r.Request, r.app, user, id, false); err != nil {
+		return q, err
 	}
-	if _, err := app.Sessions().Get(r.Context(), key); err != nil {
-		return nil, q, err
+	if _, err := r.app.Sessions().Get(r.Context(), r.key); err != nil {
+		return q, err
 	}
-	x.recent.add(key)
+	x.recent.add(r.key)
 
-	input, err := x.input(r.Context(), app, key, b)
+	input, err := x.input(r, b)
 	if err != nil {
-		return app, q, err
+		return q, err
 	}
-	q = sessions.Request(app, key, input)
+	q = sessions.Request(r.app, r.key, input)
 	q.LeaveCancels = true
 	if streaming {
 		q.Config.Streaming = session.SSE
@@ -156,14 +147,14 @@ func (x *routes) request(w http.ResponseWriter, r *http.Request) (app *apps.App,
 	case "continue":
 		q.LeaveCancels = false
 	default:
-		return nil, q, web.Bad("onDisconnect is cancel or continue")
+		return q, web.Bad("onDisconnect is cancel or continue")
 	}
-	return app, q, nil
+	return q, nil
 }
 
 // input returns the input that a request for a run has, nil if it has none: then the agent goes on with what
 // is in the log.
-func (x *routes) input(ctx context.Context, app *apps.App, key session.Key, b *body) (*session.Event, error) {
+func (x *routes) input(r *request, b *body) (*session.Event, error) {
 	content, err := readContent(b.keys[folded("newMessage")])
 	if err != nil {
 		return nil, err
@@ -183,7 +174,7 @@ func (x *routes) input(ctx context.Context, app *apps.App, key session.Key, b *b
 	}
 
 	// It answers calls.
-	live, err := sessions.Live(ctx, app, key)
+	live, err := sessions.Live(r.Context(), r.app, r.key)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package kit
 
 import (
-	"context"
 	"errors"
 	"maps"
 	"net/http"
@@ -11,7 +10,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/plughook/plughook/plugin"
-	"github.com/plughook/plughook/server/internal/apps"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
 )
@@ -53,19 +51,11 @@ func bodyOfSession(s *session.Session) (sessionBody, error) {
 const withState = 100
 
 // listSessions lists a user's sessions, without their events.
-func (x *routes) listSessions(w http.ResponseWriter, r *http.Request) error {
-	app, err := x.App(r, r.PathValue("app"))
-	if err != nil {
-		return err
-	}
-	user, err := x.User(r, r.PathValue("user"))
-	if err != nil {
-		return err
-	}
+func (x *routes) listSessions(_ http.ResponseWriter, r *request) (any, error) {
 	var found []*session.Session
-	for s, err := range app.Sessions().List(r.Context(), app.Name, user) {
+	for s, err := range r.app.Sessions().List(r.Context(), r.key.App, r.key.User) {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		found = append(found, s)
 	}
@@ -75,7 +65,7 @@ func (x *routes) listSessions(w http.ResponseWriter, r *http.Request) error {
 		return b.Updated.Compare(a.Updated)
 	})
 	for _, s := range latest[:min(len(latest), withState)] {
-		whole, err := app.Sessions().Get(r.Context(), s.Key)
+		whole, err := r.app.Sessions().Get(r.Context(), s.Key)
 		if err == nil { // it may have been deleted meanwhile
 			s.State = whole.State
 		}
@@ -84,37 +74,38 @@ func (x *routes) listSessions(w http.ResponseWriter, r *http.Request) error {
 	for _, s := range found {
 		body, err := bodyOfSession(s)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		list = append(list, body)
 	}
-	web.WriteJSON(w, http.StatusOK, list)
-	return nil
+	return list, nil
 }
 
 // createSession makes a session, of an id that the body may say.
-func (x *routes) createSession(w http.ResponseWriter, r *http.Request) error {
-	b, err := readBody(w, r, x.Limits.Body)
+func (x *routes) createSession(w http.ResponseWriter, r *request) (any, error) {
+	b, err := readBody(w, r.Request, x.Limits.Body)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	id := ""
-	if err := b.read("sessionId", &id); err != nil {
-		return err
+	if err := b.read("sessionId", &r.key.ID); err != nil {
+		return nil, err
+	}
+	if err := r.key.Check(true); err != nil {
+		return nil, err
 	}
 	state, err := b.wrappedState()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return x.create(w, r, id, state)
+	return x.create(r, state)
 }
 
 // createNamedSession makes a session of the id in the path. The body is the state, as the kit's Python server
 // has it, or {"state": …, "events": …}, as its Go server has it.
-func (x *routes) createNamedSession(w http.ResponseWriter, r *http.Request) error {
-	b, err := readBody(w, r, x.Limits.Body)
+func (x *routes) createNamedSession(w http.ResponseWriter, r *request) (any, error) {
+	b, err := readBody(w, r.Request, x.Limits.Body)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// A body whose only keys are those two is taken for the latter.
 	wrapped := len(b.keys) > 0
@@ -130,9 +121,9 @@ func (x *routes) createNamedSession(w http.ResponseWriter, r *http.Request) erro
 		state, err = readObject("the body", b.raw)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return x.create(w, r, r.PathValue("session"), state)
+	return x.create(r, state)
 }
 
 // wrappedState returns the state of a session that a body wants made. Events are refused: whoever makes a
@@ -149,45 +140,31 @@ func (b *body) wrappedState() (map[string]any, error) {
 }
 
 // create makes a session.
-func (x *routes) create(w http.ResponseWriter, r *http.Request, id string, state map[string]any) error {
-	app, err := x.App(r, r.PathValue("app"))
-	if err != nil {
-		return err
-	}
-	key, err := x.Key(r, app, r.PathValue("user"), id, true)
-	if err != nil {
-		return err
-	}
+func (x *routes) create(r *request, state map[string]any) (any, error) {
 	maps.DeleteFunc(state, func(_ string, v any) bool { return v == nil })
-	s, err := x.Create(r.Context(), app, key, state)
+	s, err := x.Create(r.Context(), r.app, r.key, state)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	x.recent.add(s.Key)
-	return x.answerSession(r.Context(), w, app, s.Key)
+	r.key = s.Key
+	x.recent.add(r.key)
+	return x.getSession(nil, r)
 }
 
-// getSession answers with a session and its events.
-func (x *routes) getSession(w http.ResponseWriter, r *sessionRequest) error {
-	return x.answerSession(r.Context(), w, r.app, r.key)
-}
-
-// answerSession answers with a session and its events: all that were appended, also those that a summary
-// stands for, but none that a rewind has taken back, and not the rewinds themselves.
-func (x *routes) answerSession(
-	ctx context.Context, w http.ResponseWriter, app *apps.App, key session.Key,
-) error {
-	s, err := app.Sessions().Get(ctx, key)
+// getSession answers with a session and its events: all that were appended, also those that a summary stands
+// for, but none that a rewind has taken back, and not the rewinds themselves.
+func (x *routes) getSession(_ http.ResponseWriter, r *request) (any, error) {
+	s, err := r.app.Sessions().Get(r.Context(), r.key)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	answer, err := bodyOfSession(s)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	log, err := session.ReadAll(ctx, app.Sessions(), key, session.Selection{})
+	log, err := session.ReadAll(r.Context(), r.app.Sessions(), r.key, session.Selection{})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var statuses session.EventStatuses
 	for _, e := range log {
@@ -199,63 +176,59 @@ func (x *routes) answerSession(
 			continue
 		}
 		h.add(e)
-		event, err := h.encode(ctx, e)
+		event, err := h.encode(e)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		answer.Events = append(answer.Events, event)
 	}
-	web.WriteJSON(w, http.StatusOK, answer)
-	return nil
+	return answer, nil
 }
 
 // patchSession changes a session's state.
-func (x *routes) patchSession(w http.ResponseWriter, r *sessionRequest) error {
+func (x *routes) patchSession(w http.ResponseWriter, r *request) (any, error) {
 	b, err := readBody(w, r.Request, x.Limits.Body)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	delta, err := b.object("stateDelta")
+	if err == nil && len(delta) > 0 {
+		_, err = x.PatchState(r.Context(), r.app, r.key, "", delta)
+	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if len(delta) > 0 {
-		if _, err := x.PatchState(r.Context(), r.app, r.key, "", delta); err != nil {
-			return err
-		}
-	}
-	return x.answerSession(r.Context(), w, r.app, r.key)
+	return x.getSession(w, r)
 }
 
 // rewind takes back an invocation and everything after it.
-func (x *routes) rewind(w http.ResponseWriter, r *sessionRequest) error {
+func (x *routes) rewind(w http.ResponseWriter, r *request) (any, error) {
 	b, err := readBody(w, r.Request, x.Limits.Body)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	invocation := ""
 	if err := b.read("rewindBeforeInvocationId", &invocation); err != nil {
-		return err
+		return nil, err
 	}
 	if invocation == "" {
-		return web.Bad("rewindBeforeInvocationId is missing: the first invocation to take back")
+		return nil, web.Bad("rewindBeforeInvocationId is missing: the first invocation to take back")
 	}
 	_, err = x.Command(r.Context(), r.app, r.key, plugin.Rewind, map[string]any{"before": invocation}, "")
 	var p *web.Problem
 	if errors.As(err, &p) && p.Code == web.CodeNotPossible {
-		return web.Bad(p.Message) // the kit knows no status 409 here
+		return nil, web.Bad(p.Message) // the kit knows no status 409 here
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return x.answerSession(r.Context(), w, r.app, r.key)
+	return x.getSession(w, r)
 }
 
 // deleteSession deletes a session and its files.
-func (x *routes) deleteSession(w http.ResponseWriter, r *sessionRequest) error {
-	if err := x.Delete(r.Context(), r.app, r.key); err != nil {
-		return err
-	}
-	web.WriteJSON(w, http.StatusOK, nil)
-	return nil
+func (x *routes) deleteSession(_ http.ResponseWriter, r *request) (any, error) {
+	return null, x.Delete(r.Context(), r.app, r.key)
 }
+
+// null is the answer that says nothing.
+var null = jsontext.Value("null")

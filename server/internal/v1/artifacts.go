@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"cmp"
 	"mime"
 	"net/http"
 	"path"
@@ -25,11 +26,7 @@ func (x *routes) files(r *request) (artifact.Service, string, error) {
 		return nil, "", err
 	}
 	if r.app.Artifacts == nil {
-		return nil, "", web.NewProblem(
-			http.StatusNotImplemented,
-			"no_artifacts",
-			"the app keeps no artifacts",
-		)
+		return nil, "", web.NewProblem(http.StatusNotImplemented, "no_artifacts", "the app keeps no artifacts")
 	}
 	name := r.PathValue("name")
 	if name != "" {
@@ -40,14 +37,14 @@ func (x *routes) files(r *request) (artifact.Service, string, error) {
 	return r.app.Artifacts, name, nil
 }
 
-func (x *routes) listArtifacts(w http.ResponseWriter, r *request) error {
+func (x *routes) listArtifacts(_ http.ResponseWriter, r *request) (any, error) {
 	files, _, err := x.files(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	names, err := files.List(r.Context(), r.key)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	type line struct {
 		Name     string  `json:"name"`
@@ -57,21 +54,20 @@ func (x *routes) listArtifacts(w http.ResponseWriter, r *request) error {
 	for _, name := range names {
 		versions, err := files.Versions(r.Context(), r.key, name)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		list = append(list, line{Name: name, Versions: versions})
 	}
-	web.WriteJSON(w, http.StatusOK, map[string]any{"artifacts": list})
-	return nil
+	return map[string]any{"artifacts": list}, nil
 }
 
 // getArtifact answers with the bytes of an artifact: of its latest version, or of ?version=. A browser
 // downloads them and never shows them as a page of this server: a model or a user has made them, and a script
 // in them could act as the user.
-func (x *routes) getArtifact(w http.ResponseWriter, r *request) error {
+func (x *routes) getArtifact(w http.ResponseWriter, r *request) (any, error) {
 	files, name, err := x.files(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	version := artifact.Latest
 	if r.query.Get("version") != "" {
@@ -79,17 +75,12 @@ func (x *routes) getArtifact(w http.ResponseWriter, r *request) error {
 	}
 	part, err := files.Load(r.Context(), r.key, name, version)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	data, kind := []byte(part.Text), "text/plain; charset=utf-8"
 	switch {
 	case part.FileData != nil:
-		web.WriteJSON(
-			w,
-			http.StatusOK,
-			map[string]any{"fileUri": part.FileData.FileURI, "mimeType": part.FileData.MIMEType},
-		)
-		return nil
+		return map[string]any{"fileUri": part.FileData.FileURI, "mimeType": part.FileData.MIMEType}, nil
 	case part.InlineData != nil:
 		data, kind = part.InlineData.Data, part.InlineData.MIMEType
 	}
@@ -101,47 +92,41 @@ func (x *routes) getArtifact(w http.ResponseWriter, r *request) error {
 	h.Set("Content-Length", strconv.Itoa(len(data)))
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	h.Set(
-		"Content-Disposition",
-		mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(name)}),
-	)
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(name)}))
 	_, _ = w.Write(data) // a client that has left is told nothing
-	return nil
+	return nil, nil
 }
 
 // putArtifact saves the body as an artifact's next version.
-func (x *routes) putArtifact(w http.ResponseWriter, r *request) error {
+func (x *routes) putArtifact(w http.ResponseWriter, r *request) (any, error) {
 	files, name, err := x.files(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	data, err := web.Body(w, r.Request, x.Limits.Upload)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	kind := r.Header.Get("Content-Type")
-	if kind == "" {
-		kind = "application/octet-stream"
-	}
+	kind := cmp.Or(r.Header.Get("Content-Type"), "application/octet-stream")
 	if _, _, err := mime.ParseMediaType(kind); err != nil {
-		return web.Bad("the header Content-Type is not a media type")
+		return nil, web.Bad("the header Content-Type is not a media type")
 	}
 	version, err := files.Save(r.Context(), r.key, name, genai.NewPartFromBytes(data, kind))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	web.WriteJSON(w, http.StatusCreated, map[string]any{"name": name, "version": version})
-	return nil
+	return nil, nil
 }
 
-func (x *routes) deleteArtifact(w http.ResponseWriter, r *request) error {
+func (x *routes) deleteArtifact(w http.ResponseWriter, r *request) (any, error) {
 	files, name, err := x.files(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := files.Delete(r.Context(), r.key, name); err != nil {
-		return err
+		return nil, err
 	}
 	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return nil, nil
 }

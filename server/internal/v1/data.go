@@ -16,20 +16,16 @@ var dataHandlers = handlers{
 
 // deleteUser deletes all that belongs to a user: sessions, artifacts and state. It is the caller's own, or an
 // admin's to ask for.
-func (x *routes) deleteUser(w http.ResponseWriter, r *request) error {
+func (x *routes) deleteUser(_ http.ResponseWriter, r *request) (any, error) {
 	user := r.PathValue("user")
 	if !web.CallerOf(r.Request).Admin {
 		var err error
 		if user, err = x.User(r.Request, user); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	report, err := x.DeleteUser(r.Context(), r.app, user, r.flag("dryRun"))
-	if err != nil {
-		return err
-	}
-	web.WriteJSON(w, http.StatusOK, map[string]any{"deleted": deletedOf(report)})
-	return nil
+	return deletedOf(report, err)
 }
 
 // maxDays is the most that retain takes. A number of days with which the arithmetic of times overflows would
@@ -37,9 +33,9 @@ func (x *routes) deleteUser(w http.ResponseWriter, r *request) error {
 const maxDays = 100_000
 
 // retain deletes an app's sessions that had no event for a number of days.
-func (x *routes) retain(w http.ResponseWriter, r *request) error {
+func (x *routes) retain(w http.ResponseWriter, r *request) (any, error) {
 	if !web.CallerOf(r.Request).Admin {
-		return web.NewProblem(http.StatusForbidden, "forbidden", "only an admin's token may delete "+
+		return nil, web.NewProblem(http.StatusForbidden, "forbidden", "only an admin's token may delete "+
 			"the sessions of all users")
 	}
 	var body struct {
@@ -47,19 +43,15 @@ func (x *routes) retain(w http.ResponseWriter, r *request) error {
 		DryRun bool `json:"dryRun"`
 	}
 	if err := x.Decode(w, r.Request, &body); err != nil {
-		return err
+		return nil, err
 	}
 	if body.Days < 1 || body.Days > maxDays {
-		return web.Bad("days is after how many days without an event a session is deleted: 1 to " +
-			"" + strconv.Itoa(maxDays))
+		return nil, web.Bad("days is after how many days without an event a session is deleted: 1 to " +
+			strconv.Itoa(maxDays))
 	}
 	report, err := r.app.Stores(body.DryRun).
 		Before(r.Context(), r.app.Name, time.Now().AddDate(0, 0, -body.Days))
-	if err != nil {
-		return err
-	}
-	web.WriteJSON(w, http.StatusOK, map[string]any{"deleted": deletedOf(report)})
-	return nil
+	return deletedOf(report, err)
 }
 
 // deletedBody says what was deleted.
@@ -75,7 +67,10 @@ type deletedSession struct {
 	ID   string `json:"id"`
 }
 
-func deletedOf(r *retention.Report) deletedBody {
+func deletedOf(r *retention.Report, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
 	body := deletedBody{
 		Sessions:  []deletedSession{},
 		Artifacts: r.Artifacts,
@@ -84,5 +79,5 @@ func deletedOf(r *retention.Report) deletedBody {
 	for _, key := range r.Sessions {
 		body.Sessions = append(body.Sessions, deletedSession{App: key.App, User: key.User, ID: key.ID})
 	}
-	return body
+	return map[string]any{"deleted": body}, nil
 }

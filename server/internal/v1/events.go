@@ -2,8 +2,8 @@ package v1
 
 import (
 	"context"
+	"fmt"
 	"net/http"
-	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -18,46 +18,35 @@ var eventHandlers = handlers{"events": (*routes).events}
 
 // events answers with a page of a session's events, or with a stream that stays open: ?follow=1, or a
 // request that accepts server-sent events.
-func (x *routes) events(w http.ResponseWriter, r *request) error {
-	s, err := r.app.Sessions().Get(r.Context(), r.key)
-	if err != nil {
-		return err
-	}
-	if err := inside(s, r.after()); err != nil {
-		return err
+func (x *routes) events(w http.ResponseWriter, r *request) (any, error) {
+	if err := inside(r); err != nil {
+		return nil, err
 	}
 	if r.flag("follow") || wantsStream(r) {
-		return x.follow(w, r)
+		return nil, x.follow(w, r)
 	}
-	return x.page(w, r)
+	return page(r)
 }
 
-// inside returns an error if a position is beyond a session's end: it is another session's, or this one was
-// made again.
-func inside(s *session.Session, after int64) error {
-	if after <= s.Position {
-		return nil
+// inside returns an error if there is no session, or the position that the client has read to is beyond its
+// end: then it is another session's, or this one was made again.
+func inside(r *request) error {
+	s, err := r.app.Sessions().Get(r.Context(), r.key)
+	if err == nil && r.after() > s.Position {
+		err = web.Bad(fmt.Sprintf("the position %d is beyond the log's end, %d", r.after(), s.Position))
 	}
-	return web.Bad(
-		"the position " + strconv.FormatInt(
-			after,
-			10,
-		) + " is beyond the log's end, " + strconv.FormatInt(
-			s.Position,
-			10,
-		),
-	)
+	return err
 }
 
-// page answers with at most "limit" events behind a position, or with the live view.
-func (x *routes) page(w http.ResponseWriter, r *request) error {
+// page returns at most "limit" events behind a position, or the live view.
+func page(r *request) (any, error) {
 	limit := int(r.number("limit"))
 	selection := session.Selection{Live: r.flag("live"), After: r.after()}
 	list := []jsontext.Value{}
 	more := false
 	for e, err := range r.app.Sessions().Read(r.Context(), r.key, selection) {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if len(list) == limit && !selection.Live {
 			more = true
@@ -65,12 +54,11 @@ func (x *routes) page(w http.ResponseWriter, r *request) error {
 		}
 		data, err := e.MarshalJSON()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		list = append(list, data)
 	}
-	web.WriteJSON(w, http.StatusOK, map[string]any{"events": list, "more": more})
-	return nil
+	return map[string]any{"events": list, "more": more}, nil
 }
 
 // runningBody says which invocation runs on a session, "" if none does, and how the one before it ended, if

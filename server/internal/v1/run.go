@@ -18,7 +18,7 @@ import (
 )
 
 var runHandlers = handlers{
-	"run":    (*routes).run,
+	"run":    with((*routes).run),
 	"cancel": (*routes).cancel,
 }
 
@@ -100,26 +100,17 @@ func (b *runBody) input() (*session.Event, error) {
 }
 
 // run runs an input, or goes on with the session without one.
-func (x *routes) run(w http.ResponseWriter, r *request) error {
-	var body runBody
-	if err := x.Decode(w, r.Request, &body); err != nil {
-		return err
-	}
-	return x.runBody(w, r, &body)
-}
-
-// runBody runs what a body asks for.
-func (x *routes) runBody(w http.ResponseWriter, r *request, body *runBody) error {
+func (x *routes) run(w http.ResponseWriter, r *request, body *runBody) (any, error) {
 	input, err := body.input()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	q, err := body.request(r, input)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := x.CheckResponses(r.Context(), r.app, r.key, input); err != nil {
-		return err
+		return nil, err
 	}
 	return x.answer(w, r, q)
 }
@@ -153,28 +144,24 @@ func wantsStream(r *request) bool {
 }
 
 // answer runs a request, and answers with the run's events: as a stream, if one is wanted, or all at its end.
-func (x *routes) answer(w http.ResponseWriter, r *request, q runs.Request) error {
+func (x *routes) answer(w http.ResponseWriter, r *request, q runs.Request) (any, error) {
 	after := r.after()
 	if after > 0 {
-		s, err := r.app.Sessions().Get(r.Context(), r.key)
-		if err != nil {
-			return err
-		}
-		if err := inside(s, after); err != nil {
-			return err
+		if err := inside(r); err != nil {
+			return nil, err
 		}
 	}
 	run, follower, err := x.Runs.Start(r.Context(), q, after)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer follower.Close()
 	if err := web.WaitForBegin(r.Context(), run); err != nil {
-		return err
+		return nil, err
 	}
 	w.Header().Set("X-Invocation-ID", run.Invocation)
 	if wantsStream(r) {
-		return x.Stream(w, r.Request, func(_ context.Context, out *sse.Stream) web.Frames {
+		return nil, x.Stream(w, r.Request, func(_ context.Context, out *sse.Stream) web.Frames {
 			frames := x.frames(r, out, follower)
 			frames.End = func() error {
 				data, err := json.Marshal(x.endOf(r, run))
@@ -187,26 +174,25 @@ func (x *routes) answer(w http.ResponseWriter, r *request, q runs.Request) error
 		})
 	}
 	if err := web.WaitForEnd(r.Context(), run); err != nil {
-		return err
+		return nil, err
 	}
 	if err := run.End().Err; err != nil && len(run.Events()) == 0 {
-		return err
+		return nil, err
 	}
-	return x.writeRun(w, r, run)
+	return x.eventsOf(r, run)
 }
 
-// writeRun answers with the events of a run that has ended, and how it ended.
-func (x *routes) writeRun(w http.ResponseWriter, r *request, run *runs.Run) error {
+// eventsOf returns the events of a run that has ended, and how it ended.
+func (x *routes) eventsOf(r *request, run *runs.Run) (any, error) {
 	list := []jsontext.Value{}
 	for _, e := range run.Events() {
 		data, err := e.MarshalJSON()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		list = append(list, data)
 	}
-	web.WriteJSON(w, http.StatusOK, map[string]any{"events": list, "end": x.endOf(r, run)})
-	return nil
+	return map[string]any{"events": list, "end": x.endOf(r, run)}, nil
 }
 
 // endBody says how a run ended.
@@ -239,21 +225,20 @@ func (x *routes) endOf(r *request, run *runs.Run) endBody {
 }
 
 // cancel ends an invocation, in whatever process it runs. Without ?wait=1 it does not wait for the end.
-func (x *routes) cancel(w http.ResponseWriter, r *request) error {
+func (x *routes) cancel(w http.ResponseWriter, r *request) (any, error) {
 	invocation := r.PathValue("invocation")
 	wait := r.flag("wait")
 	kind, run, err := x.Cancel(r.Context(), r.app, r.key, invocation, wait)
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case !wait:
 		web.WriteJSON(w, http.StatusAccepted, map[string]string{"invocationId": invocation})
-		return nil
+		return nil, nil
 	}
 	body := endBody{Kind: kind, Invocation: invocation}
 	if run != nil {
 		body = x.endOf(r, run)
 	}
-	web.WriteJSON(w, http.StatusOK, map[string]any{"end": body})
-	return nil
+	return map[string]any{"end": body}, nil
 }

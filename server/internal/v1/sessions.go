@@ -49,20 +49,20 @@ type hitBody struct {
 
 var sessionHandlers = handlers{
 	"listSessions":  (*routes).listSessions,
-	"createSession": (*routes).createSession,
+	"createSession": with((*routes).createSession),
 	"getSession":    (*routes).getSession,
-	"patchSession":  (*routes).patchSession,
+	"patchSession":  with((*routes).patchSession),
 	"deleteSession": (*routes).deleteSession,
-	"fork":          (*routes).fork,
+	"fork":          with((*routes).fork),
 	"export":        (*routes).export,
 }
 
 // listSessions lists the user's sessions, the one that was updated last first, at most "limit" of them behind
 // the position "after" in the list. The other parameters narrow the list as session.Query does.
-func (x *routes) listSessions(w http.ResponseWriter, r *request) error {
+func (x *routes) listSessions(_ http.ResponseWriter, r *request) (any, error) {
 	user, err := x.User(r.Request, r.query.Get("user"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	q := session.Query{
 		App:     r.app.Name,
@@ -78,14 +78,14 @@ func (x *routes) listSessions(w http.ResponseWriter, r *request) error {
 	}
 	switch err := q.Check(); {
 	case err != nil && q.Match != "" && (q.Until.IsZero() || q.Since.Before(q.Until)):
-		return web.Bad("the parameter match has no letter and no digit")
+		return nil, web.Bad("the parameter match has no letter and no digit")
 	case err != nil:
-		return web.Bad("the parameter until is not after since")
+		return nil, web.Bad("the parameter until is not after since")
 	}
 	limit := int(r.number("limit"))
 	after, err := parseListPosition(r.query.Get("after"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 
 	// What comes behind a position was updated at its time, or before it. Stores compare microseconds, or
@@ -98,7 +98,7 @@ func (x *routes) listSessions(w http.ResponseWriter, r *request) error {
 	next := ""
 	for hit, err := range r.app.Sessions().Search(r.Context(), q) {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !after.before(hit.Session) {
 			continue
@@ -110,7 +110,7 @@ func (x *routes) listSessions(w http.ResponseWriter, r *request) error {
 		body := hitBody{sessionBody: bodyOf(hit.Session), Live: hit.Live}
 		if hit.Event != nil {
 			if body.Event, err = hit.Event.MarshalJSON(); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		list = append(list, body)
@@ -119,8 +119,7 @@ func (x *routes) listSessions(w http.ResponseWriter, r *request) error {
 	if next != "" {
 		body["next"] = next
 	}
-	web.WriteJSON(w, http.StatusOK, body)
-	return nil
+	return body, nil
 }
 
 // A listPosition is one in the list of a user's sessions: behind the session of an ID, which was updated
@@ -161,91 +160,75 @@ func (p listPosition) before(s *session.Session) bool {
 	return s.Updated.Equal(p.updated) && s.ID > p.id
 }
 
+// stateBody is a state for a session: ID is the session's, or that of the input that changes it.
+type stateBody struct {
+	ID    string         `json:"id"`
+	State map[string]any `json:"state"`
+}
+
 // createSession makes a session.
-func (x *routes) createSession(w http.ResponseWriter, r *request) error {
-	var body struct {
-		ID    string         `json:"id"`
-		State map[string]any `json:"state"`
-	}
-	if err := x.Decode(w, r.Request, &body); err != nil {
-		return err
-	}
+func (x *routes) createSession(w http.ResponseWriter, r *request, body *stateBody) (any, error) {
 	key, err := x.Key(r.Request, r.app, r.query.Get("user"), body.ID, true)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s, err := x.Create(r.Context(), r.app, key, body.State)
-	if err != nil {
-		return err
-	}
-	answerCreated(w, s)
-	return nil
+	return created(w, s, err)
 }
 
-// answerCreated answers with a session that was made.
-func answerCreated(w http.ResponseWriter, s *session.Session) {
+// created answers with a session that was made.
+func created(w http.ResponseWriter, s *session.Session, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
 	w.Header().Set("Location", "/v1/apps/"+url.PathEscape(s.App)+"/sessions/"+url.PathEscape(s.ID))
 	web.WriteJSON(w, http.StatusCreated, bodyOf(s))
+	return nil, nil
 }
 
-func (x *routes) getSession(w http.ResponseWriter, r *request) error {
+func (x *routes) getSession(_ http.ResponseWriter, r *request) (any, error) {
 	s, err := r.app.Sessions().Get(r.Context(), r.key)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	web.WriteJSON(w, http.StatusOK, bodyOf(s))
-	return nil
+	return bodyOf(s), nil
 }
 
 // patchSession changes the session's state. A key that is null is deleted.
-func (x *routes) patchSession(w http.ResponseWriter, r *request) error {
-	var body struct {
-		ID    string         `json:"id"`
-		State map[string]any `json:"state"`
-	}
-	if err := x.Decode(w, r.Request, &body); err != nil {
-		return err
-	}
+func (x *routes) patchSession(_ http.ResponseWriter, r *request, body *stateBody) (any, error) {
 	if len(body.State) == 0 {
-		return web.Bad("state is missing: an object with the keys to set; null deletes one")
+		return nil, web.Bad("state is missing: an object with the keys to set; null deletes one")
 	}
 	s, err := x.PatchState(r.Context(), r.app, r.key, body.ID, body.State)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	web.WriteJSON(w, http.StatusOK, bodyOf(s))
-	return nil
+	return bodyOf(s), nil
 }
 
-func (x *routes) deleteSession(w http.ResponseWriter, r *request) error {
+func (x *routes) deleteSession(w http.ResponseWriter, r *request) (any, error) {
 	if err := x.Delete(r.Context(), r.app, r.key); err != nil {
-		return err
+		return nil, err
 	}
 	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return nil, nil
+}
+
+type forkBody struct {
+	At *int64 `json:"at"`
+	ID string `json:"id"`
 }
 
 // fork makes a session of the first events of another one.
-func (x *routes) fork(w http.ResponseWriter, r *request) error {
-	var body struct {
-		At *int64 `json:"at"`
-		ID string `json:"id"`
-	}
-	if err := x.Decode(w, r.Request, &body); err != nil {
-		return err
-	}
+func (x *routes) fork(w http.ResponseWriter, r *request, body *forkBody) (any, error) {
 	s, err := x.Fork(r.Context(), r.app, r.key, body.At, body.ID)
-	if err != nil {
-		return err
-	}
-	answerCreated(w, s)
-	return nil
+	return created(w, s, err)
 }
 
 // export answers with a session file, which "runner session import" reads.
-func (x *routes) export(w http.ResponseWriter, r *request) error {
+func (x *routes) export(w http.ResponseWriter, r *request) (any, error) {
 	if _, err := r.app.Sessions().Get(r.Context(), r.key); err != nil {
-		return err
+		return nil, err
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/jsonl")
@@ -255,5 +238,5 @@ func (x *routes) export(w http.ResponseWriter, r *request) error {
 		x.Noted(r.Request, err)
 		panic(http.ErrAbortHandler) // a file that ends early must not look whole
 	}
-	return nil
+	return nil, nil
 }

@@ -9,10 +9,10 @@
 package v1
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"runtime"
-	"strconv"
 	"strings"
 
 	"github.com/plughook/plughook/server/internal/apps"
@@ -42,8 +42,20 @@ type request struct {
 	key       session.Key // of the session that the path names, zero if it names none
 }
 
-// A handler answers a request, or returns the error to answer with.
-type handler func(x *routes, w http.ResponseWriter, r *request) error
+// A handler returns what to answer a request with: a value as JSON, or an error. It returns neither if it has
+// answered itself.
+type handler func(x *routes, w http.ResponseWriter, r *request) (any, error)
+
+// with returns the handler of a route whose body is a JSON object.
+func with[B any](h func(x *routes, w http.ResponseWriter, r *request, body *B) (any, error)) handler {
+	return func(x *routes, w http.ResponseWriter, r *request) (any, error) {
+		body := new(B)
+		if err := x.Decode(w, r.Request, body); err != nil {
+			return nil, err
+		}
+		return h(x, w, r, body)
+	}
+}
 
 // handlers are handlers by the operationId of their route in the document.
 type handlers map[string]handler
@@ -70,13 +82,12 @@ func Register(mux *http.ServeMux, core *web.Core, options Options) {
 		}
 		delete(byID, op.ID)
 		mux.HandleFunc(op.pattern(), func(w http.ResponseWriter, r *http.Request) {
+			var value any
 			q, err := x.request(op, r)
 			if err == nil {
-				err = handle(x, w, q)
+				value, err = handle(x, w, q)
 			}
-			if err != nil {
-				x.Fail(w, r, err)
-			}
+			x.Answer(w, r, value, err)
 		})
 	}
 	for id := range byID {
@@ -85,13 +96,8 @@ func Register(mux *http.ServeMux, core *web.Core, options Options) {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if methods := methodsOf(mux, r); len(methods) > 0 {
 			w.Header().Set("Allow", strings.Join(methods, ", "))
-			message := "this route does not take " + strconv.Quote(
-				r.Method,
-			) + "; it takes " + strings.Join(
-				methods,
-				", ",
-			)
-			x.Fail(w, r, web.NewProblem(http.StatusMethodNotAllowed, "method_not_allowed", message))
+			x.Fail(w, r, web.NewProblem(http.StatusMethodNotAllowed, "method_not_allowed",
+				fmt.Sprintf("this route does not take %q; it takes %s", r.Method, strings.Join(methods, ", "))))
 			return
 		}
 		x.Fail(w, r, web.NewProblem(http.StatusNotFound, "not_found", "there is no such route; "+
@@ -144,42 +150,39 @@ var serverHandlers = handlers{
 	"listApps": (*routes).listApps,
 }
 
-func (x *routes) health(w http.ResponseWriter, _ *request) error {
-	web.WriteJSON(w, http.StatusOK, map[string]string{"status": "ok"})
-	return nil
+func (x *routes) health(http.ResponseWriter, *request) (any, error) {
+	return map[string]string{"status": "ok"}, nil
 }
 
 // ready says whether the server takes runs: it is not shut down, and its stores can be reached.
-func (x *routes) ready(w http.ResponseWriter, r *request) error {
+func (x *routes) ready(_ http.ResponseWriter, r *request) (any, error) {
 	if err := x.Closing(); err != nil {
-		return err
+		return nil, err
 	}
 	for _, app := range x.Apps {
 		const nobody = "\uFFFD" // no user has this name, so the list is empty
 		for _, err := range app.Sessions().List(r.Context(), app.Name, nobody) {
 			if err != nil {
-				return err
+				return nil, err
 			}
 			break
 		}
 	}
-	web.WriteJSON(w, http.StatusOK, map[string]string{"status": "ready"})
-	return nil
+	return map[string]string{"status": "ready"}, nil
 }
 
-func (x *routes) version(w http.ResponseWriter, _ *request) error {
-	web.WriteJSON(w, http.StatusOK, map[string]string{
+func (x *routes) version(http.ResponseWriter, *request) (any, error) {
+	return map[string]string{
 		"version":          x.options.Version,
 		"language":         "go",
 		"language_version": runtime.Version(),
-	})
-	return nil
+	}, nil
 }
 
-func (x *routes) openAPI(w http.ResponseWriter, _ *request) error {
+func (x *routes) openAPI(w http.ResponseWriter, _ *request) (any, error) {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(document) // a client that has left is told nothing
-	return nil
+	return nil, nil
 }
 
 // appBody is what the routes say of an app.
@@ -189,12 +192,11 @@ type appBody struct {
 	Description string `json:"description,omitzero"`
 }
 
-func (x *routes) listApps(w http.ResponseWriter, r *request) error {
+func (x *routes) listApps(_ http.ResponseWriter, r *request) (any, error) {
 	list := []appBody{}
 	for _, app := range x.Reachable(r.Request) {
 		agent := app.Runner.Agent()
 		list = append(list, appBody{Name: app.Name, Agent: agent.Name(), Description: agent.Description()})
 	}
-	web.WriteJSON(w, http.StatusOK, map[string][]appBody{"apps": list})
-	return nil
+	return map[string][]appBody{"apps": list}, nil
 }

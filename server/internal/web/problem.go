@@ -109,6 +109,17 @@ func ProblemOf(err error) *Problem {
 		"server; the server's log says why")
 }
 
+// Answer answers a request with what its handler has returned: an error, or a value as JSON, or neither if the
+// handler has answered itself.
+func (c *Core) Answer(w http.ResponseWriter, r *http.Request, value any, err error) {
+	switch {
+	case err != nil:
+		c.Fail(w, r, err)
+	case value != nil:
+		WriteJSON(w, http.StatusOK, value)
+	}
+}
+
 // Fail answers a request with an error, as {"error": {"code": …, "message": …}}.
 func (c *Core) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := c.Noted(r, err)
