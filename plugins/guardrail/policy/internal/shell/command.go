@@ -2,6 +2,7 @@ package shell
 
 import (
 	"cmp"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -19,10 +20,17 @@ func (l *reading) run(words []string) {
 		l.unresolved("the commands have too many words, or run one another too often, to be checked")
 		return
 	}
+	if l.depth > 0 {
+		words = slices.Clone(words)
+		for i, w := range words { // where xargs and find put a word
+			words[i] = strings.ReplaceAll(w, "{}", oneWord)
+		}
+	}
 	name := path.Base(words[0])
 	dir := strings.TrimSuffix(words[0], name)
 	l.commands = append(l.commands, command{name: shown(name), words: words})
-	if known(name) != name || name[0] == '-' || strings.ContainsAny(name, " \t\n") || strings.Contains(dir, anything) {
+	if known(name) != name || name[0] == '-' || strings.ContainsAny(name, " \t\n") ||
+		strings.Contains(dir, anything) {
 		l.unresolved("the command %s is not known before it runs", shown(words[0]))
 	}
 	if dir != "" {
@@ -34,71 +42,39 @@ func (l *reading) run(words []string) {
 	l.depth--
 }
 
-// lookup returns what the table says about a program. Python3.11 is python.
-func lookup(name string) *program {
-	name = strings.ToLower(name)
-	if m := versioned.FindStringSubmatch(name); m != nil {
-		name = m[1]
-	}
-	if strings.HasPrefix(name, "ld-") && strings.Contains(name, ".so") {
-		name = "ld.so"
-	}
-	row := table()[name]
-	if row == nil {
-		row = table()["*"]
-	}
-	named := *row
-	named.name = name
-	return &named
-}
-
-var versioned = regexp.MustCompile(`^(python|pypy|perl|ruby|php|lua|node|tclsh)[0-9][0-9.]*$`)
-
 // arguments reads the arguments of a command as the table says.
-func (l *reading) arguments(p *program, args []string) {
-	first := state{uses: len(l.uses), dirs: len(l.dirs)}
-
-	// What any argument may do.
+func (l *reading) arguments(p program, args []string) {
 	joined := strings.Join(args, "\n") + "\n"
-	only := p.conditions["only"]
-	if p.holds("holds", joined) || only != nil && (known(joined) != joined || !only.MatchString(joined)) {
+	only := p.conditions["only"] != nil && (known(joined) != joined || !p.holds("only", joined))
+	if only || p.holds("holds", joined) {
 		l.unresolved("an argument of %s may run a command, or change what it does", p.name)
-	}
-	for _, a := range args {
-		if p.lists["words "+a] {
-			l.unresolved("%s %s runs or removes what it is given", p.name, a)
-			break
-		}
 	}
 
 	// What the options do.
+	uses := len(l.uses)
+	dirs := len(l.dirs)
 	found, operands, problem := p.scan(args)
-	if problem != "" {
+	hasRun := problem != ""
+	if hasRun {
 		l.unresolved("%s", problem)
 	}
-	roles := p.operands
 	into := ""
-	hasRun := problem != ""
 	edits := false
 	for _, o := range found {
-		edits = edits || p.lists["edits "+o.name]
-		if p.lists["instead "+o.name] && len(roles) > 1 {
-			roles = p.operands[1:]
+		edits = edits || p.holds("edits", o.name)
+		if p.holds("instead", o.name) && len(p.operands) == 2 {
+			p.operands = p.operands[1:]
 		}
 		switch o.does {
 		case prints:
-			if !slices.Contains(roles, script) || len(args) == 1 {
+			if !slices.Contains(p.operands, script) || len(args) == 1 {
 				return
-			}
-		case asks:
-			if o.value == "" || !p.holds("fine", o.value) {
-				l.unresolved("%s of %s may run what it names", o.name, p.name)
 			}
 		case runs:
 			if slices.ContainsFunc(o.words, unsure) { // it may be the ; that ends the command
 				l.unresolved("where the command that %s runs ends is not known", p.name)
 			}
-			l.run(p.appended(o.words))
+			l.run(o.words)
 		case line:
 			l.nested(p.name, o.value)
 			hasRun = true
@@ -111,62 +87,47 @@ func (l *reading) arguments(p *program, args []string) {
 	}
 
 	// What the operands are.
-	if p.subcommands && len(operands) > 0 {
+	if p.traits["subcommands"] && len(operands) > 0 {
 		l.subcommand(p, operands, args)
 		return
 	}
 	var files []string
 	for i, word := range operands {
-		does := file
-		if len(roles) > 0 {
-			does = roles[min(i, len(roles)-1)]
-		}
-		if edits && does == reads {
+		does := p.role(i)
+		switch {
+		case edits && does == reads:
 			does = writes
-		}
-		if p.last != "" && into == "" && i > 0 && i == len(operands)-1 {
+		case p.last != "" && into == "" && i > 0 && i == len(operands)-1:
 			does = p.last
 			into = word
 		}
-		switch does {
-		case runs:
-			l.run(p.appended(l.assignments(operands[i:])))
-			hasRun = true
-		case line:
-			l.nested(p.name, strings.Join(operands[i:], " "))
-			hasRun = true
-		case script:
-			if !hasRun {
-				l.script(p.name, word)
-				hasRun = true
-			}
-			does = file
-		}
 		if does == runs || does == line {
+			hasRun = true
+			if does == line {
+				l.nested(p.name, strings.Join(operands[i:], " "))
+			} else if words := l.assignments(operands[i:]); p.traits["appends"] {
+				l.run(append(words[:len(words):len(words)], anything))
+			} else {
+				l.run(words)
+			}
 			break
+		}
+		if does == script && !hasRun {
+			l.script(p.name, word)
+			hasRun = true
 		}
 		if does != text && does != asks && does != remote {
 			files = append(files, word)
 		}
 		l.word(p, does, word)
 	}
-	if !hasRun && (slices.Contains(roles, script) || slices.Contains(roles, line)) {
+	if !hasRun && (slices.Contains(p.operands, script) || slices.Contains(p.operands, line)) {
 		l.unresolved("what %s runs is its input", p.name)
 	}
-	l.directories(p, joined, files, into, first)
-}
 
-// A state is how much of a reading there is.
-type state struct {
-	uses int
-	dirs int
-}
-
-// directories adds what a command uses beside the files that it names: what is below a directory, and what
-// it makes in one. Its uses begin at first.
-func (l *reading) directories(p *program, joined string, files []string, into string, first state) {
+	// What it uses beside the files that it names: what is below a directory, and what it makes in one.
 	isDeep := p.holds("deep", joined)
-	for i := first.uses; i < len(l.uses) && isDeep; i++ {
+	for i := uses; i < len(l.uses) && isDeep; i++ {
 		l.uses[i].deep = true
 	}
 	if isDeep && len(files) == 0 {
@@ -184,60 +145,37 @@ func (l *reading) directories(p *program, joined string, files []string, into st
 	if !p.holds("unpacks", joined) {
 		return
 	}
-	dirs := l.dirs[first.dirs:]
-	if len(dirs) == 0 && !p.traits["elsewhere"] {
-		dirs = l.dirs[:first.dirs]
-	}
+	below := l.dirs[dirs:]
 	if p.traits["elsewhere"] {
-		dirs = append(slices.Clone(l.dirs[1:]), p.name) // a file here of any name
+		below = append(slices.Clone(l.dirs[1:]), p.name) // a file here of any name
 		for _, f := range files {
-			dirs = append(dirs, path.Base(f)) // what an address ends with, as curl -O names it
+			below = append(below, path.Base(f)) // what an address ends with, as curl -O names it
 		}
+	} else if len(below) == 0 {
+		below = l.dirs[:dirs]
 	}
-	for _, dir := range dirs {
+	for _, dir := range below {
 		l.uses = append(l.uses, use{path: cmp.Or(dir, "."), reads: perhaps, writes: perhaps, deep: true, dirs: 1})
 	}
 }
 
-// holds reports whether a condition of a program is there, and a text meets it.
-func (p *program) holds(condition, text string) bool {
-	pattern := p.conditions[condition]
-	return pattern != nil && pattern.MatchString(text)
-}
-
-// appended returns the words of a command to which the program that runs it adds arguments: in the place
-// of {}, or behind them.
-func (p *program) appended(words []string) []string {
-	words = slices.Clone(words)
-	for i, w := range words {
-		words[i] = strings.ReplaceAll(w, "{}", oneWord)
-	}
-	if p.traits["appends"] && len(words) > 0 {
-		words = append(words, anything)
-	}
-	return words
-}
-
 // subcommand reads the arguments of a subcommand.
-func (l *reading) subcommand(p *program, operands, args []string) {
+func (l *reading) subcommand(p program, operands, args []string) {
 	name := p.name + " " + operands[0]
-	row := table()[name]
 	switch {
 	case known(name) != name:
 		l.unresolved("the subcommand of %s is not known before it runs", p.name)
-	case row != nil:
-		named := *row
-		named.name = name
-		l.arguments(&named, operands[1:])
+	case table()[name] != nil:
+		l.arguments(lookup(name), operands[1:])
 	case p.role(0) == subcommand:
-		if !p.lists["also "+operands[0]] {
+		if !p.holds("also", operands[0]) {
 			l.unresolved("%s may run a command: it may be an alias, or a program", name)
 		}
 		l.arguments(lookup(name), operands[1:])
 	default:
-		whole := *p
-		whole.subcommands = false
-		l.arguments(&whole, args)
+		p.traits = maps.Clone(p.traits)
+		p.traits["subcommands"] = false
+		l.arguments(p, args)
 	}
 }
 
@@ -252,14 +190,14 @@ func (l *reading) script(name, path string) {
 }
 
 // word notes what a command does with a word.
-func (l *reading) word(p *program, does role, word string) {
+func (l *reading) word(p program, does role, word string) {
 	switch does {
 	case text, flags, maybe:
 		if strings.Contains(word, "/") && strings.ContainsAny(word, segment+single) {
 			l.use(use{path: word, reads: yes}) // the shell reads the directory
 		}
 	case asks:
-		if known(word) != word || !p.holds("fine", word) {
+		if word == "" || known(word) != word || !p.holds("fine", word) {
 			l.unresolved("%s of %s may run a command", shown(word), p.name)
 		}
 	case variable:

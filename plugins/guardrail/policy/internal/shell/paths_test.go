@@ -278,7 +278,7 @@ func TestPathsBehindOptionsOfAnyForm(t *testing.T) {
 			`kubectl -n x cp secrets/key p:/x`, `docker -H x cp secrets/key c:/x`,
 			`aws --region x ssm put-parameter --value file://secrets/key`,
 			`gh -R a/b release upload v1 secrets/key`, `rg -ne. secrets/key`, `rg --regexp=. secrets/key`,
-			`jq -e . secrets/key`,
+			`jq -e . secrets/key`, `tar --create --file=/etc/x.tar src`,
 		}},
 		{rules: write, allowed: false, lines: []string{
 			`install -m644 -t/etc a`, `cp -rt/etc a`, `cp --target=/etc a`, `cp --t /etc a`,

@@ -94,7 +94,8 @@ func spellingsOf(c command) []spelling {
 		all = append(all, short)
 	}
 	if c.name == "git" {
-		_, rest, problem := table()["git"].scan(args)
+		git := lookup("git")
+		_, rest, problem := git.scan(args)
 		if problem == "" && len(rest) < len(args) {
 			all = append(all, rest)
 		}

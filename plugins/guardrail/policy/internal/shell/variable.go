@@ -32,7 +32,7 @@ func (l *reading) variables(node syntax.Node) {
 		word, isWord := x.X.(*syntax.Word)
 		switch {
 		case x.Op == syntax.TsVarSet, x.Op == syntax.TsRefVar:
-			l.word(table()["*"], variable, textOf(word, true))
+			l.word(lookup("*"), variable, textOf(word, true))
 		case isWord && x.Op != syntax.TsEmpStr && x.Op != syntax.TsNempStr:
 			l.use(use{path: textOf(word, true), reads: yes})
 		}
