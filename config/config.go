@@ -95,7 +95,7 @@ func (c *file) check() error {
 	if c.Store != "" {
 		if _, err := schemeOf(c.Store); err != nil {
 			bad("store", "%w", err)
-		} else if err := checkOwnStore(c.Store); err != nil {
+		} else if err := checkBuiltInStore(c.Store); err != nil {
 			bad("store", "%w", err)
 		}
 	}

@@ -26,8 +26,8 @@ import (
 // It is the type of the functions in Options.Stores.
 type storeOpener = func(ctx context.Context, where string, create bool) (session.Service, error)
 
-// ownStores are the stores that every program can name, by their schemes.
-var ownStores = map[string]storeOpener{
+// builtInStores open the stores that every program can name, by their schemes.
+var builtInStores = map[string]storeOpener{
 	"memory":     openMemory,
 	"sqlite":     openSQLite,
 	"postgres":   openPostgres,
@@ -77,10 +77,10 @@ func (o Options) storeOpener(where string) (storeOpener, error) {
 	if open := o.Stores[scheme]; open != nil {
 		return open, nil
 	}
-	if open := ownStores[scheme]; open != nil {
-		return open, checkOwnStore(where)
+	if open := builtInStores[scheme]; open != nil {
+		return open, checkBuiltInStore(where)
 	}
-	known := slices.AppendSeq(slices.Collect(maps.Keys(ownStores)), maps.Keys(o.Stores))
+	known := slices.AppendSeq(slices.Collect(maps.Keys(builtInStores)), maps.Keys(o.Stores))
 	slices.Sort(known)
 	return nil, fmt.Errorf("unknown kind of store %q%s; the kinds that this program can open are: %s", scheme,
 		yamlfile.Guess(scheme, known), strings.Join(slices.Compact(known), ", "))
@@ -99,8 +99,8 @@ func schemeOf(where string) (string, error) {
 	return scheme, nil
 }
 
-// checkOwnStore returns an error if a store with one of our own schemes is not written as that scheme needs.
-func checkOwnStore(where string) error {
+// checkBuiltInStore returns an error if a store that is built in is not written as that scheme needs.
+func checkBuiltInStore(where string) error {
 	scheme, rest, _ := strings.Cut(where, ":")
 	switch {
 	case scheme == "memory" && rest != "":

@@ -17,8 +17,8 @@
 //
 // A View is for the other side: it follows a session in the memory of its one writer.
 //
-// Package session/sessiontest is the contract as tests. Package internal/sqlstore has what stores in SQL
-// databases share.
+// Package session/sessiontest is the contract as tests. Stores of this module that keep sessions in an SQL
+// database share package internal/sqlstore, too; other modules cannot import that.
 //
 // A new reason to refuse an event: checkEvent, or CheckCompaction and CheckRewind. A new condition of a
 // search: Terms and ConditionsOf, with a case in session/sessiontest/conditions.go. A new thing that an event
