@@ -388,15 +388,10 @@ func (e *Event) FromWorkflow() bool {
 			return false
 		}
 	}
-	around := e.NodeInfo.Path // without its last element, unless it is the workflow's own
-	if i := strings.LastIndexByte(around, '/'); i >= 0 {
-		around = around[:i]
-	}
-	for element := range strings.SplitSeq(around, "/") {
+	path := strings.Split(e.NodeInfo.Path, "/")
+	around := path[:max(1, len(path)-1)] // a workflow's own path has one element
+	return slices.ContainsFunc(around, func(element string) bool {
 		name, _, _ := strings.Cut(element, "@")
-		if name == e.Author {
-			return true
-		}
-	}
-	return false
+		return name == e.Author
+	})
 }
