@@ -17,14 +17,11 @@ func (m *Service) Append(ctx context.Context, at session.AppendTarget, events ..
 	if err != nil {
 		return 0, err
 	}
-	if err := m.lock(ctx); err != nil {
+	s, err := m.find(ctx, at.Key)
+	if err != nil {
 		return 0, err
 	}
 	defer m.mu.Unlock()
-	s := m.sessions[at.Key]
-	if s == nil {
-		return 0, store.NotFound(at.Key)
-	}
 
 	// Find the events that are in the log already: a repeated append appends only the others.
 	fresh := make([]*store.Record, 0, len(records))

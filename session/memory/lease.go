@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/session/store"
 )
 
 // lease is a lease that somebody holds. It is guarded by Service.mu.
@@ -30,16 +29,12 @@ func (m *Service) Lease(ctx context.Context, key session.Key, holder string) (*s
 	if err != nil {
 		return nil, err
 	}
-	if err := m.lock(ctx); err != nil {
+	s, err := m.find(ctx, key)
+	if err != nil {
 		unlock()
 		return nil, err
 	}
 	defer m.mu.Unlock()
-	s := m.sessions[key]
-	if s == nil {
-		unlock()
-		return nil, store.NotFound(key)
-	}
 	m.fence++
 	s.fence = m.fence
 	l := &lease{
@@ -68,13 +63,9 @@ func (m *Service) Cancel(ctx context.Context, key session.Key, holder string) er
 		return err
 	}
 	// Ask the holder to end.
-	if err := m.lock(ctx); err != nil {
+	s, err := m.find(ctx, key)
+	if err != nil {
 		return err
-	}
-	s := m.sessions[key]
-	if s == nil {
-		m.mu.Unlock()
-		return store.NotFound(key)
 	}
 	l := s.lease
 	if l == nil || l.holder != holder {
@@ -116,19 +107,12 @@ func (m *Service) Cancel(ctx context.Context, key session.Key, holder string) er
 
 // Watch implements session.Service.
 func (m *Service) Watch(ctx context.Context, key session.Key) (*session.Watch, error) {
-	if err := m.lock(ctx); err != nil {
+	s, err := m.find(ctx, key)
+	if err != nil {
 		return nil, err
 	}
 	defer m.mu.Unlock()
-	s := m.sessions[key]
-	if s == nil {
-		return nil, store.NotFound(key)
-	}
-	w, err := m.watchers.Add(s, s.Position)
-	if err == nil {
-		w.Read = func(ctx context.Context, sel session.Selection) iter.Seq2[*session.Event, error] {
-			return m.read(ctx, key, sel, s)
-		}
-	}
-	return w, err
+	return m.watchers.Add(s, s.Position, func(ctx context.Context, sel session.Selection) iter.Seq2[*session.Event, error] {
+		return m.read(ctx, key, sel, s)
+	})
 }

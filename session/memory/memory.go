@@ -116,6 +116,19 @@ func (m *Service) lock(ctx context.Context) error {
 	return nil
 }
 
+// find locks mu as lock does and returns a session. On an error mu is not locked.
+func (m *Service) find(ctx context.Context, key session.Key) (*storedSession, error) {
+	if err := m.lock(ctx); err != nil {
+		return nil, err
+	}
+	s := m.sessions[key]
+	if s == nil {
+		m.mu.Unlock()
+		return nil, store.NotFound(key)
+	}
+	return s, nil
+}
+
 // scope returns the map that holds a key of the session's state.
 func (m *Service) scope(s *storedSession, key string) map[string]jsontext.Value {
 	owner := store.Owner(s.Key, key)
@@ -133,14 +146,11 @@ func (m *Service) SetTimes(ctx context.Context, key session.Key, created, update
 	if err := errors.Join(session.CheckTime(created), session.CheckTime(updated)); err != nil {
 		return err
 	}
-	if err := m.lock(ctx); err != nil {
+	s, err := m.find(ctx, key)
+	if err != nil {
 		return err
 	}
 	defer m.mu.Unlock()
-	s := m.sessions[key]
-	if s == nil {
-		return store.NotFound(key)
-	}
 	if !created.IsZero() {
 		s.Created = created.UTC()
 	}
@@ -152,14 +162,11 @@ func (m *Service) SetTimes(ctx context.Context, key session.Key, created, update
 
 // Delete implements session.Service.
 func (m *Service) Delete(ctx context.Context, key session.Key) error {
-	if err := m.lock(ctx); err != nil {
+	s, err := m.find(ctx, key)
+	if err != nil {
 		return err
 	}
 	defer m.mu.Unlock()
-	s := m.sessions[key]
-	if s == nil {
-		return store.NotFound(key)
-	}
 	delete(m.sessions, key)
 	m.order = slices.DeleteFunc(m.order, func(o *storedSession) bool { return o == s })
 	m.watchers.Deleted(s)

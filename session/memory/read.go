@@ -48,43 +48,25 @@ func (m *Service) snapshot(s *storedSession, state bool) (*session.Session, erro
 
 // Get implements session.Service.
 func (m *Service) Get(ctx context.Context, key session.Key) (*session.Session, error) {
-	if err := m.lock(ctx); err != nil {
+	s, err := m.find(ctx, key)
+	if err != nil {
 		return nil, err
 	}
 	defer m.mu.Unlock()
-	s := m.sessions[key]
-	if s == nil {
-		return nil, store.NotFound(key)
-	}
 	return m.snapshot(s, true)
 }
 
 // List implements session.Service.
 func (m *Service) List(ctx context.Context, app, user string) iter.Seq2[*session.Session, error] {
 	return func(yield func(*session.Session, error) bool) {
-		if err := m.lock(ctx); err != nil {
-			yield(nil, err)
-			return
-		}
-		var list []*session.Session
-		for _, s := range m.order {
-			if (app == "" && user == "" || s.App == app) && (user == "" || s.User == user) {
-				c, err := m.snapshot(s, false)
-				if err != nil {
-					m.mu.Unlock()
-					yield(nil, err)
-					return
-				}
-				list = append(list, c)
-			}
-		}
-		m.mu.Unlock()
-		for _, s := range list {
-			if err := context.Cause(ctx); err != nil {
+		q := session.Query{App: app, User: user, Order: session.Stored}
+		for hit, err := range m.candidates(ctx, q) {
+			switch {
+			case err != nil:
 				yield(nil, err)
 				return
-			}
-			if !yield(s, nil) {
+			case app == "" && user != "": // every app, but no user of every app
+			case !yield(hit.Session, nil):
 				return
 			}
 		}
@@ -101,20 +83,19 @@ func (m *Service) read(
 	ctx context.Context, key session.Key, sel session.Selection, only *storedSession,
 ) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
-		if err := m.lock(ctx); err != nil {
+		s, err := m.find(ctx, key)
+		if err != nil {
 			yield(nil, err)
-			return
-		}
-		s := m.sessions[key]
-		if s == nil || only != nil && s != only {
-			m.mu.Unlock()
-			yield(nil, store.NotFound(key))
 			return
 		}
 		// The log only grows, so what is in it by now can be read without the lock.
 		log := s.log
 		ranges := s.spans.Select(s.Position, sel)
 		m.mu.Unlock()
+		if only != nil && s != only {
+			yield(nil, store.NotFound(key))
+			return
+		}
 		takes := func(seq int64) bool {
 			return sel.Since.IsZero() || !log[seq-1].time.Before(sel.Since)
 		}

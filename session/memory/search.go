@@ -11,22 +11,29 @@ import (
 
 // Search implements session.Service. It has no index: conditions on events cost the reading of the logs.
 func (m *Service) Search(ctx context.Context, q session.Query) iter.Seq2[*session.Hit, error] {
-	return store.Search(ctx, m, q, func(yield func(*session.Hit, error) bool) {
-		list, err := m.candidates(ctx, q)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
+	return store.Search(ctx, m, q, m.candidates(ctx, q))
+}
+
+// candidates yields the sessions that a query's app, user and times leave in, in its order.
+func (m *Service) candidates(ctx context.Context, q session.Query) iter.Seq2[*session.Hit, error] {
+	return func(yield func(*session.Hit, error) bool) {
+		list, err := m.list(ctx, q)
 		for _, s := range list {
+			if err = context.Cause(ctx); err != nil {
+				break
+			}
 			if !yield(&session.Hit{Session: s}, nil) {
 				return
 			}
 		}
-	})
+		if err != nil {
+			yield(nil, err)
+		}
+	}
 }
 
-// candidates returns the sessions that a query's app, user and times leave in, in its order.
-func (m *Service) candidates(ctx context.Context, q session.Query) ([]*session.Session, error) {
+// list returns these sessions, as they are at one moment.
+func (m *Service) list(ctx context.Context, q session.Query) ([]*session.Session, error) {
 	if err := m.lock(ctx); err != nil {
 		return nil, err
 	}

@@ -37,7 +37,9 @@ func (s *Store) Watch(ctx context.Context, key session.Key) (*session.Watch, err
 	case err != nil:
 		return nil, s.fail(ctx, "watch session "+key.String(), err)
 	}
-	w, err := s.watchers.Add(sid, head)
+	w, err := s.watchers.Add(sid, head, func(ctx context.Context, sel session.Selection) iter.Seq2[*session.Event, error] {
+		return s.read(ctx, key, sel, sid)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -46,9 +48,6 @@ func (s *Store) Watch(ctx context.Context, key session.Key) (*session.Watch, err
 	w.Stop = func() {
 		stop()
 		forget()
-	}
-	w.Read = func(ctx context.Context, sel session.Selection) iter.Seq2[*session.Event, error] {
-		return s.read(ctx, key, sel, sid)
 	}
 	return w, nil
 }

@@ -21,13 +21,9 @@ func (s *Store) Watch(ctx context.Context, key session.Key) (*session.Watch, err
 	if err != nil {
 		return nil, err
 	}
-	w, err := s.watchers.Add(r.sid, r.position)
-	if err == nil {
-		w.Read = func(ctx context.Context, sel session.Selection) iter.Seq2[*session.Event, error] {
-			return s.read(ctx, key, sel, r.sid)
-		}
-	}
-	return w, err
+	return s.watchers.Add(r.sid, r.position, func(ctx context.Context, sel session.Selection) iter.Seq2[*session.Event, error] {
+		return s.read(ctx, key, sel, r.sid)
+	})
 }
 
 // watchConn is the connection with which the watchers' goroutine looks at the file. It belongs to that

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"iter"
 	"sync"
 	"time"
 
@@ -59,8 +60,10 @@ const (
 	pollTime    = 5 * time.Second        // a poll that takes longer has failed
 )
 
-// Add makes a watch of a session whose log ends at position, or later.
-func (w *Watchers[ID]) Add(id ID, position int64) (*session.Watch, error) {
+// Add makes a watch of a session whose log ends at position, or later. read is the Watch's Read.
+func (w *Watchers[ID]) Add(
+	id ID, position int64, read func(context.Context, session.Selection) iter.Seq2[*session.Event, error],
+) (*session.Watch, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
@@ -87,7 +90,8 @@ func (w *Watchers[ID]) Add(id ID, position int64) (*session.Watch, error) {
 		w.work.Go(w.pollAll)
 	}
 	return &session.Watch{
-		C: positions,
+		C:    positions,
+		Read: read,
 		Stop: func() {
 			w.mu.Lock()
 			defer w.mu.Unlock()
