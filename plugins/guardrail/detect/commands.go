@@ -3,7 +3,6 @@ package detect
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/table"
@@ -13,11 +12,12 @@ import (
 type command struct {
 	names, options  []string
 	apart, attached bool // the password is the next word, or is written against the option
+	user            bool // the word is name:password
 }
 
 // maxCommand is how far behind a command's name an option is looked for, in bytes, on the same
-// line.
-const maxCommand = 256
+// line or those that it goes on in behind a backslash.
+const maxCommand = 640
 
 // readCommands reads the commands that are given passwords.
 func readCommands() (commands []command) {
@@ -27,6 +27,7 @@ func readCommands() (commands []command) {
 			names:    table.List(row.Cells[0]),
 			apart:    slices.Contains(value, "apart"),
 			attached: slices.Contains(value, "attached"),
+			user:     slices.Contains(value, "user"),
 		}
 		for _, option := range table.List(row.Cells[1]) {
 			c.options = append(c.options, " "+option)
@@ -36,37 +37,26 @@ func readCommands() (commands []command) {
 	return commands
 }
 
-// Bytes that are seen, those that are not, and others.
+// Sets of bytes in commands.
 var (
-	visibleSet  = pattern.MustSet("!-\xff")
 	hiddenSet   = pattern.MustSet("\x00- ")
 	equalSet    = pattern.MustSet(" =")
-	userSet     = pattern.MustSet("!-9;-\xff") // without the colon that ends a user's name
 	argumentSet = pattern.MustSet("!#-&(*-:<-_a-{}-\xff")
 	quotedSet   = pattern.MustSet(" -\xff")
 )
-
-// commandLine returns the text from a place on up to the end of the line, or the part of it in which an
-// option is looked for. It is not ended if the text ends before.
-func (s *scan) commandLine(from int) (line string, ended bool) {
-	line, _, ended = strings.Cut(s.text[from:min(len(s.text), from+maxCommand)], "\n")
-	return line, ended || len(s.text)-from > maxCommand
-}
-
-// openQuote returns the quote at a place and where it ends; 0 if there is none.
-func openQuote(text string, i int) (quote byte, after int) {
-	if i < len(text) && (text[i] == '"' || text[i] == '\'') {
-		return text[i], i + 1
-	}
-	return 0, i
-}
 
 // command looks for the password that a command is given, whose name is text[start:end].
 func (s *scan) command(c *command, start, end int) {
 	if start > 0 && isWord(s.text[start-1]) {
 		return
 	}
-	line, _ := s.commandLine(end)
+	line := s.text[end:min(len(s.text), end+maxCommand)]
+	for n := range len(line) {
+		if line[n] == '\n' && (n == 0 || line[n-1] != '\\') {
+			line = line[:n]
+			break
+		}
+	}
 	for _, option := range c.options {
 		for from := 0; ; {
 			n := strings.Index(line[from:], option)
@@ -74,75 +64,69 @@ func (s *scan) command(c *command, start, end int) {
 				break
 			}
 			from += n + len(option)
-			next := end + from
-			apart := next < len(s.text) && s.text[next] == ' '
+			word := equalSet.Run(s.text, end+from, 8)
+			apart := word > end+from
 			if apart && !c.apart || !apart && !c.attached {
 				continue
 			}
-			if apart {
-				next++
+			found := false
+			if c.user {
+				found = s.userPassword(word)
+			} else {
+				found = s.argument("command-password", word, !apart)
 			}
-			if s.argument("command-password", next, !apart) {
+			if found {
 				break
 			}
 		}
 	}
 }
 
-// piped looks for the password in echo PASSWORD | command --password-stdin, behind echo and a space.
-func (s *scan) piped(start, from int) {
-	if start > 0 && isWord(s.text[start-1]) {
-		return
+// shellWord returns where a word of a command line begins and ends, without its quotes.
+func (s *scan) shellWord(pos int) (start, end int) {
+	text := s.text
+	if pos == len(text) || text[pos] != '"' && text[pos] != '\'' {
+		return pos, argumentSet.Run(text, pos, maxValue)
 	}
-	line, ended := s.commandLine(from)
-	for strings.HasPrefix(line, "-") { // an option
-		_, rest, ok := strings.Cut(line, " ")
-		if !ok {
-			break
-		}
-		from += len(line) - len(rest)
-		line = rest
+	start = pos + 1
+	end = quotedSet.Run(text, start, maxValue)
+	n := strings.IndexByte(text[start:end], text[pos])
+	if n >= 0 {
+		end = start + n
 	}
-
-	// What is written, and what reads it.
-	quote, end := openQuote(line, 0)
-	if quote != 0 {
-		closing := strings.IndexByte(line[end:], quote)
-		if closing < 0 {
-			closing = len(line) - end
-		}
-		end += closing
-	}
-	for end < len(line) && line[end] > ' ' && line[end] != '|' {
-		end++
-	}
-	behind := strings.TrimLeft(line[end:], " ")
-	switch {
-	case strings.HasPrefix(behind, "|") &&
-		(strings.Contains(behind, "--password-stdin") || strings.Contains(behind, "chpasswd")):
-		s.argument("command-password", from, false)
-	case line != "" && !ended && (behind == "" || behind[0] == '|'):
-		s.hold(from)
-	}
+	return start, end
 }
 
 // argument adds a word of a command line as a password, if it may be one. If strict is true, it
 // must look like a password: mysql -print is another option and no password.
 func (s *scan) argument(rule string, start int, strict bool) bool {
-	text := s.text
-	quote, start := openQuote(text, start)
-	end := argumentSet.Run(text, start, maxValue)
-	if quote != 0 {
-		end = quotedSet.Run(text, start, maxValue)
-		n := strings.IndexByte(text[start:end], quote)
-		if n >= 0 {
-			end = start + n
-		}
-	}
-	if end == len(text) {
+	start, end := s.shellWord(start)
+	if end == len(s.text) {
 		s.hold(start)
 	}
 	return s.given(rule, start, end, strict)
+}
+
+// userPassword adds the password in a word of a command line, name:password or name:'password'. A
+// name with nothing behind its colon may be a token.
+func (s *scan) userPassword(pos int) bool {
+	start, end := s.shellWord(pos)
+	name, _, ok := strings.Cut(s.text[start:end], ":")
+	from := min(start+len(name)+1, end)
+	to := end
+	if ok && from == end && start == pos {
+		from, to = s.shellWord(from)
+	}
+	if end == len(s.text) || to == len(s.text) {
+		s.hold(start)
+	}
+	switch {
+	case !ok || end-start >= maxValue:
+		return false
+	case from == to && len(name) >= 8 && s.isPassword(name):
+		return s.given("command-password", start, start+len(name), false)
+	}
+	return s.given("command-password", from, to, false)
 }
 
 // given adds text[start:end] as a password, if it is no placeholder.
@@ -154,68 +138,4 @@ func (s *scan) given(rule string, start, end int, strict bool) bool {
 	}
 	s.add(rule, start, end, .8)
 	return true
-}
-
-// curlUser looks for the password in curl's --user name:password, where curl is named before in
-// the command.
-func (s *scan) curlUser(_, end int) {
-	text := s.text
-	start := equalSet.Run(text, end, 8)
-	quote, i := openQuote(text, start)
-	colon := userSet.Run(text, i, 128)
-	if start == end || colon < len(text) && text[colon] != ':' || !s.isInCurl(end) {
-		return
-	}
-	if colon == len(text) {
-		s.hold(i)
-		return
-	}
-
-	// The password ends at the quote that is open, or at any.
-	from := colon + 1
-	if strings.IndexByte(text[i:colon], quote) >= 0 {
-		quote = 0
-	}
-	closing := "\"'"
-	if quote == 0 {
-		quote, from = openQuote(text, from)
-	}
-	if quote != 0 {
-		closing = string(rune(quote))
-	}
-	stop := visibleSet.Run(text, from, 256)
-	n := strings.IndexAny(text[from:stop], closing)
-	if n >= 0 {
-		stop = from + n
-	}
-	if stop == len(text) {
-		s.hold(i)
-	}
-	for stop < len(text) && stop > from && !utf8.RuneStart(text[stop]) {
-		stop-- // one that is cut short divides no character
-	}
-	password := text[from:stop]
-	if len(password) >= 6 && s.isFilledIn(password) {
-		s.add("curl-user", from, stop, .8)
-		return
-	}
-
-	// A name without a password may be a token.
-	name := text[i:colon]
-	if len(password) == 0 && stop < len(text) && len(name) >= 8 && s.isPassword(name) {
-		s.add("curl-user", i, colon, .7)
-	}
-}
-
-// isInCurl tells whether the command that a place is in begins with curl, at most 640 bytes before.
-func (s *scan) isInCurl(pos int) bool {
-	for i := pos; i > 0 && pos-i < 640; i-- {
-		switch c := s.text[i-1]; {
-		case c == '\n' && (i < 2 || s.text[i-2] != '\\'):
-			return false
-		case c == 'c' && foldPrefix(s.text[i-1:pos], "curl") && (i < 2 || !isWord(s.text[i-2])):
-			return true
-		}
-	}
-	return false
 }

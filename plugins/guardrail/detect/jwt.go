@@ -9,11 +9,8 @@ import (
 // maxJWT bounds a part of a token; what is longer is cut.
 const maxJWT = 16 << 10
 
-// base64Set are the bytes of base64 in either alphabet.
-var (
-	base64Set  = pattern.MustSet("A-Za-z0-9_/+-")
-	paddingSet = pattern.MustSet("=")
-)
+// base64Set has the bytes of base64 in either alphabet.
+var base64Set = pattern.MustSet("A-Za-z0-9_/+-")
 
 // run64 returns where a run of base64 ends.
 func run64(text string, from int) int { return base64Set.Run(text, from, maxJWT) }
@@ -69,39 +66,6 @@ func isHeader(part string) bool {
 		}
 	}
 	return false
-}
-
-// jwtTwice looks for a JSON Web Token that was encoded in base64 once more, as in Kubernetes
-// secrets.
-func (s *scan) jwtTwice(start, _ int) {
-	if !s.begins(start) {
-		return
-	}
-	end := run64(s.text, start)
-	end = paddingSet.Run(s.text, end, 2)
-	s.isLong(start, end)
-	if end == len(s.text) {
-		s.hold(start)
-	}
-	if end-start < 80 {
-		return
-	}
-	var room [6 << 10]byte
-	plain := decode64(room[:0], s.text[start:min(end, start+8<<10)])
-	head, rest, ok := bytes.Cut(plain, []byte("."))
-	if ok && bytes.HasPrefix(rest, []byte("eyJ")) && isObject(head) {
-		s.add("jwt-base64", start, end, 1)
-	}
-}
-
-// isObject tells whether base64url is a JSON object, by its ends.
-func isObject(part []byte) bool {
-	if len(part) > 4<<10 {
-		return false
-	}
-	var room [3 << 10]byte
-	json := decode64(room[:0], part)
-	return len(json) > 4 && json[0] == '{' && json[1] == '"' && json[len(json)-1] == '}'
 }
 
 // decode64 appends what a text in base64 stands for, as far as it is base64. It takes either

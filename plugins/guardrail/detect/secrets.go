@@ -53,14 +53,9 @@ var fixedProbes = []struct {
 	{"MHcCAQEE", probe{look: (*scan).der, begins: true}},
 	{"MC4CAQAw", probe{look: (*scan).der, begins: true}},
 	{"b3BlbnNzaC1rZXktdjE", probe{look: (*scan).der, begins: true}},
-	{"eyJ", probe{look: (*scan).jwt, begins: true}},       // {" in base64url
-	{"ZXlK", probe{look: (*scan).jwtTwice, begins: true}}, // that in base64 again
+	{"eyJ", probe{look: (*scan).jwt, begins: true}}, // {" in base64url
 	{"://", probe{look: (*scan).url}},
 	{"identified by ", probe{look: (*scan).identifiedBy}},
-	{"-u", probe{look: (*scan).curlUser}},
-	{"--user", probe{look: (*scan).curlUser}},
-	{"echo ", probe{look: (*scan).piped}},
-	{"printf ", probe{look: (*scan).piped}},
 	{"basic ", probe{look: (*scan).scheme}},
 	{"bearer ", probe{look: (*scan).scheme}},
 	{"ssws ", probe{look: (*scan).scheme}},

@@ -149,8 +149,7 @@ func TestNoSecretsInLikePlaces(t *testing.T) {
 // A token is one at the end of a text, too, also where its form could go on.
 func TestFormsAtTheEndOfAText(t *testing.T) {
 	for _, form := range detect.Forms() {
-		if form.Rule == "gcp-api-key" || form.Rule == "anthropic-key" ||
-			form.Rule == "sentry-token" ||
+		if form.Rule == "gcp-api-key" ||
 			form.Rule == "azure-signature" ||
 			form.Rule == "vault-token" {
 			continue // with a check of their own

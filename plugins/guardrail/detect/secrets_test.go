@@ -108,10 +108,10 @@ func TestSecrets(t *testing.T) {
 			"postgres://ada:‹sw0rdfish›@db.example.org/x", "amqp://:‹a1b2c3›@host:5672",
 			"see (https://me:‹tulip-99›@git.example.org)",
 		},
-		"curl-user": {
+		"command-password": {
 			"curl -u ada:‹l0velace› https://example.org",
 			`curl https://example.org --user "ada:‹l0velace!›" -v`,
-			"curl \\\n  -u ada:'‹l0velace›'",
+			"curl \\\n  -u ada:'‹l0velace›'", "curl --user=‹x9Yk2LmQ7›: https://example.org",
 		},
 		"jwt": {"‹" + jwt + "›", "token: ‹" + jwt + "›", "(‹" + jwt + "›)"},
 		"private-key": {

@@ -1,7 +1,6 @@
 package detect
 
 import (
-	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,12 +44,10 @@ type tokenCheck func(rest string) (score float64, ok bool)
 
 // tokenChecks are the checks by the names that tokens.txt has for them.
 var tokenChecks = map[string]tokenCheck{
-	"digits":      hasDigits,
-	"random":      looksRandom,
-	"mixed":       looksMixed,
-	"ends-AA":     endsWithAA,
-	"ends-equal":  endsWithEqual,
-	"sentry-json": sentryJSON,
+	"digits":     hasDigits,
+	"random":     looksRandom,
+	"mixed":      looksMixed,
+	"ends-equal": endsWithEqual,
 }
 
 // formsOf reads the forms of a cell.
@@ -158,19 +155,9 @@ func hasDigits(rest string) (float64, bool) {
 	return .9, first >= 0 && digitSet.HasAny(rest[first+1:])
 }
 
-// endsWithAA accepts the end that all of Anthropic's keys have.
-func endsWithAA(rest string) (float64, bool) { return .95, strings.HasSuffix(rest, "AA") }
-
 // endsWithEqual accepts the end of base64 of 32 bytes in a URL.
 func endsWithEqual(rest string) (float64, bool) {
 	return .9, strings.HasSuffix(rest, "%3D") || strings.HasSuffix(rest, "%3d")
-}
-
-// sentryJSON accepts what Sentry's organisation tokens hold: where and when they were made.
-func sentryJSON(rest string) (float64, bool) {
-	var room [600]byte
-	json := decode64(room[:0], rest)
-	return 1, bytes.HasPrefix(json, []byte(`{"iat":`)) && bytes.Contains(json, []byte(`"region_url"`))
 }
 
 // A middleToken is a token that is known by its middle: a row of middle_tokens.txt.
