@@ -11,6 +11,7 @@
 //
 //   - an official number or code: a row of ids.txt, with its forms, its check, and the words that stand
 //     beside it; a check that no other has is a row of checks.txt;
+//   - a code that is known by its form alone: a row of shapes.txt;
 //   - a country's telephone numbers as a type of their own: a row of national_phones.txt;
 //   - a token that begins with a prefix of its own: a line of tokens.txt; one that has a mark of its own in
 //     its middle: a line of middle_tokens.txt;

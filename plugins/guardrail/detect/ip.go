@@ -139,35 +139,3 @@ func (f *finder) ipv6(r *reader, i int) {
 		f.add("IP_ADDRESS", "ipv6", start, i, .95)
 	}
 }
-
-// mac finds hardware addresses with hyphens, and in three groups with points. With digits only
-// they must be said to be ones.
-func (f *finder) mac(r *reader, v *numeral) {
-	groups := 6
-	size := 2
-	sep := byte('-')
-	if v.groups[0].size() == 4 {
-		groups = 3
-		size = 4
-		sep = '.'
-	}
-	if v.n < groups || v.joinedLeft() {
-		return
-	}
-	digits := 0
-	for i := range groups {
-		g := &v.groups[i]
-		if g.size() != size || i > 0 && g.sep != sep || !hexSet.HasAll(v.text[g.start:g.end]) {
-			return
-		}
-		digits += g.digits
-	}
-	end := v.groups[groups-1].end
-	if r.peek(end) == sep && isAlnum(r.peek(end+1)) {
-		return
-	}
-	_, labelled := v.labelBefore(macList)
-	if labelled || digits > 0 && digits < groups*size || f.isAsked(v, end) {
-		f.add("MAC_ADDRESS", "groups", v.start, end, .9)
-	}
-}

@@ -43,34 +43,3 @@ func contains(ranges [][2]int, n int) bool {
 	}
 	return false
 }
-
-// uuid finds universally unique identifiers (RFC 9562), but for the one that has zeros only.
-func (f *finder) uuid(v *numeral) {
-	if f.only == nil || v.groups[0].size() != 8 || v.link || v.hangs() {
-		return
-	}
-	i := v.start
-	for n, size := range [5]int{8, 4, 4, 4, 12} {
-		if n > 0 {
-			if v.peek(i) != '-' {
-				return
-			}
-			i++
-		}
-		first := lower(v.peek(i))
-		if n == 2 && (first < '1' || first > '8') ||
-			n == 3 && first != '8' && first != '9' && first != 'a' && first != 'b' {
-			return
-		}
-		for range size {
-			if !isHex(v.peek(i)) {
-				return
-			}
-			i++
-		}
-	}
-	if isAlnum(v.peek(i)) || v.peek(i) == '-' && isAlnum(v.peek(i+1)) {
-		return
-	}
-	f.add("UUID", "written", v.start, i, .9)
-}

@@ -63,6 +63,7 @@ type piiTables struct {
 	phones      [100]phonePlan // by the first two digits of an international number
 	national    []nationalPhone
 	domains     map[string]bool
+	shapes      []shape
 	months      [26][]string // the first three letters of months' names, by the first one
 }
 
@@ -77,9 +78,10 @@ func newPIITables() *piiTables {
 	t.readPhones()
 	t.readDomains()
 	t.readMonths()
+	t.readShapes()
 	t.types = append(t.types,
-		"CREDIT_CARD", "CRYPTO", "DATE_OF_BIRTH", "DATE_TIME", "EMAIL_ADDRESS", "IBAN_CODE",
-		"IP_ADDRESS", "MAC_ADDRESS", "PHONE_NUMBER", "URL", "US_DRIVER_LICENSE", "UUID")
+		"CREDIT_CARD", "DATE_OF_BIRTH", "DATE_TIME", "EMAIL_ADDRESS", "IBAN_CODE", "IP_ADDRESS",
+		"PHONE_NUMBER", "URL", "US_DRIVER_LICENSE")
 	slices.Sort(t.types)
 	t.types = slices.Compact(t.types)
 	return t

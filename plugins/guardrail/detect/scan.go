@@ -261,9 +261,7 @@ func (f *finder) number(r *reader, v *numeral) {
 		f.idNumbers(v)
 		f.date(v)
 	}
-	f.crypto(v)
-	f.uuid(v)
-	f.mac(r, v)
+	f.shaped(v)
 	f.idCodes(v)
 	f.driverLicense(v)
 }

@@ -15,13 +15,12 @@ const (
 	dateList
 	versionList
 	networkList
-	macList
 	driverList
 	firstIDList // from here on there is one for each type of ids.txt
 )
 
 var listNames = [firstIDList]string{
-	"phone", "other", "number", "card", "birth", "date", "version", "network", "mac", "driver",
+	"phone", "other", "number", "card", "birth", "date", "version", "network", "driver",
 }
 
 // maxLists is how many lists there may be.

@@ -108,5 +108,10 @@ func (f *finder) decide() {
 	}
 }
 
-// wants tells whether a type is asked for.
-func (f *finder) wants(kind string) bool { return f.only == nil || f.only[kind] }
+// wants tells whether a type is asked for. UUID must be named.
+func (f *finder) wants(kind string) bool {
+	if f.only == nil {
+		return kind != "UUID"
+	}
+	return f.only[kind]
+}
