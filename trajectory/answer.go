@@ -1,7 +1,7 @@
 package trajectory
 
 import (
-	"cmp"
+	"iter"
 	"strings"
 
 	"github.com/plughook/plughook/session"
@@ -16,10 +16,30 @@ import (
 // takes a user's last message for an answer.
 func FinalOutput(events []*session.Event) string {
 	output := ""
-	for _, e := range events {
-		output = cmp.Or(answer(e), output)
+	for text := range answers(events) {
+		output = text
 	}
 	return output
+}
+
+// JoinedOutput returns the texts of all answers (see FinalOutput), joined with nothing between them.
+func JoinedOutput(events []*session.Event) string {
+	var output strings.Builder
+	for text := range answers(events) {
+		output.WriteString(text)
+	}
+	return output.String()
+}
+
+// answers yields the texts of the answers that have one.
+func answers(events []*session.Event) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, e := range events {
+			if text := answer(e); text != "" && !yield(text) {
+				return
+			}
+		}
+	}
 }
 
 // answer returns what an event answers, "" if nothing: a text, or the output of a workflow, as JSON if that is no
@@ -62,6 +82,50 @@ func thoughtsOf(e *session.Event) string {
 		}
 	}
 	return strings.Join(thoughts, "\n")
+}
+
+// OutputFromState returns the value of a state key: a text as it is, any other value as JSON. It returns false
+// if the key is empty, not there, or nil.
+//
+// gepa-adk writes a value that is no text as Python prints it.
+func OutputFromState(state map[string]any, key string) (string, bool) {
+	v := state[key]
+	if key == "" || v == nil {
+		return "", false
+	}
+	if text, ok := v.(string); ok {
+		return text, true
+	}
+	data, err := encode(v)
+	if err != nil {
+		return "", false
+	}
+	return string(data), true
+}
+
+// ByAgent yields each agent that made one of the events, in the order of their first event, with its events in
+// their order. The events of users and plugins, and those without an author, are left out.
+//
+// gepa-adk takes a plugin for an agent.
+func ByAgent(events []*session.Event) iter.Seq2[string, []*session.Event] {
+	return func(yield func(string, []*session.Event) bool) {
+		var agents []string
+		of := map[string][]*session.Event{}
+		for _, e := range events {
+			if !isAgents(e) {
+				continue
+			}
+			if of[e.Author] == nil {
+				agents = append(agents, e.Author)
+			}
+			of[e.Author] = append(of[e.Author], e)
+		}
+		for _, agent := range agents {
+			if !yield(agent, of[agent]) {
+				return
+			}
+		}
+	}
 }
 
 // isAgents reports whether an agent made the event.

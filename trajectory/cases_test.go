@@ -21,11 +21,13 @@ func TestCases(t *testing.T) {
 	n := 0
 	for ; lines.Scan(); n++ {
 		var c struct {
-			Fn, Name   string
-			In         json.RawMessage
-			Seed, Want any
-			Keys       []string
-			Max        *int
+			Fn, Name    string
+			In          json.RawMessage
+			Seed, Want  any
+			Keys        []string
+			Max         *int
+			Key         string
+			Concatenate bool
 		}
 		require.NoError(t, json.Unmarshal(lines.Bytes(), &c))
 		var members map[string]json.RawMessage
@@ -44,26 +46,51 @@ func TestCases(t *testing.T) {
 				limit = *c.Max
 			}
 			switch c.Fn {
-			case "redact", "truncate", "redact+truncate":
-				var v any
-				require.NoError(t, json.Unmarshal(c.In, &v))
-				e := session.Reply("done")
-				e.Actions.StateDelta = map[string]any{"v": v}
-				x := extract(t, &session.Recording{Events: []*session.Event{e}},
-					trajectory.Config{SensitiveKeys: keys, MaxString: limit})
-				require.Equal(t, []any{map[string]any{"v": want}}, written(t, x)["state_deltas"])
+			case "redact":
+				v := decoded(t, c.In)
+				require.Equal(t, want, trajectory.Redact(v, keys))
 				require.Equal(t, decoded(t, c.In), v, "the input is not changed")
+			case "truncate":
+				v := decoded(t, c.In)
+				require.Equal(t, want, trajectory.Truncate(v, limit))
+				require.Equal(t, decoded(t, c.In), v, "the input is not changed")
+			case "redact+truncate":
+				require.Equal(
+					t,
+					want,
+					trajectory.Truncate(trajectory.Redact(decoded(t, c.In), keys), limit),
+				)
 			case "finalOutput":
-				require.Equal(t, want, trajectory.FinalOutput(eventsOf(t, c.In)))
+				output := trajectory.FinalOutput
+				if c.Concatenate {
+					output = trajectory.JoinedOutput
+				}
+				require.Equal(t, want, output(eventsOf(t, c.In)))
 			case "reasoning":
 				require.Equal(t, want, orNil(trajectory.Reasoning(eventsOf(t, c.In))))
+			case "outputFromState":
+				text, ok := trajectory.OutputFromState(decoded(t, c.In).(map[string]any), c.Key)
+				require.Equal(t, want != nil, ok)
+				if ok {
+					require.Equal(t, want, text)
+				}
+			case "partition":
+				got := map[string]any{}
+				for agent, events := range trajectory.ByAgent(eventsOf(t, c.In)) {
+					texts := []any{}
+					for _, e := range events {
+						texts = append(texts, e.Text())
+					}
+					got[agent] = texts
+				}
+				require.Equal(t, want, got)
 			default:
 				t.Fatalf("no function %q", c.Fn)
 			}
 		})
 	}
 	require.NoError(t, lines.Err())
-	require.Equal(t, 41, n)
+	require.Equal(t, 53, n)
 }
 
 func decoded(t *testing.T, data []byte) any {

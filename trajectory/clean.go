@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/plughook/plughook/session"
 )
 
 // Redacted is what stands in the place of a redacted value.
@@ -17,17 +19,77 @@ func SensitiveKeys() []string {
 	return []string{"api_key", "token", "secret", "password", "credential", "authorization", "bearer"}
 }
 
-// A cleaner redacts values of JSON and cuts their texts, as Config says. It keeps the order of members, and
-// numbers to the digit.
+// Redact returns a copy of a value of JSON in which the whole value of each key that is listed is Redacted,
+// whatever its type, in objects at any depth. Keys are compared as wholes, without regard to case, "_" and "-":
+// "api_key" lists "apiKey" and "API-KEY" too, and "token" does not list "token_count". Texts are not searched,
+// nor is JSON inside of a text. No keys redact nothing.
+//
+// gepa-adk compares keys to the letter, which lets the same secret through under another kit's spelling;
+// Config.ExactKeys does so.
+//
+// The copy has maps, slices and texts as session.DecodeValue makes them; that of a jsontext.Value is a
+// jsontext.Value, with its members in their order. What cannot be written as JSON becomes nil.
+func Redact(v any, keys []string) any {
+	return cleaned(v, cleaner{keys: folded(keys), limit: NoLimit})
+}
+
+// Truncate returns a copy of a JSON value in which long texts are cut. A text of more than limit characters (runes) keeps
+// its first limit characters, and "...[truncated N chars]" follows, where N is how many were cut off. Keys and numbers
+// stay. A negative limit cuts nothing. The copy has the Go types that Redact names.
+//
+// A text that is Redacted stays, so that a reader can tell it. gepa-adk cuts it, too.
+func Truncate(v any, limit int) any { return cleaned(v, cleaner{limit: limit}) }
+
+func cleaned(v any, c cleaner) any {
+	data, ordered := v.(jsontext.Value)
+	if !ordered {
+		encoded, err := encode(v)
+		if err != nil {
+			return nil
+		}
+		data = encoded
+	}
+	data, err := c.clean(data)
+	if err != nil {
+		return nil
+	}
+	if ordered {
+		return data
+	}
+	decoded, err := session.DecodeValue(data)
+	if err != nil {
+		return nil
+	}
+	return decoded
+}
+
+// A cleaner redacts values of JSON and cuts their texts. It keeps the order of members, and numbers to the
+// digit.
 type cleaner struct {
-	keys  map[string]bool // folded
-	limit int             // in runes; negative: texts are not cut
+	keys  map[string]bool // folded, unless exact
+	exact bool
+	limit int // in runes; negative: texts are not cut
+}
+
+// folded returns a set of keys in lower case, without "_" and "-", which do not count when keys are compared.
+func folded(keys []string) map[string]bool {
+	set := map[string]bool{}
+	for _, k := range keys {
+		set[fold(k)] = true
+	}
+	return set
 }
 
 var hyphens = strings.NewReplacer("_", "", "-", "")
 
-// fold returns a key in lower case, without "_" and "-", which do not count when keys are compared.
 func fold(key string) string { return hyphens.Replace(strings.ToLower(key)) }
+
+func (c cleaner) sensitive(key string) bool {
+	if c.exact {
+		return c.keys[key]
+	}
+	return len(c.keys) > 0 && c.keys[fold(key)]
+}
 
 // clean returns the value redacted and cut. It fails if the value is not JSON.
 func (c cleaner) clean(v jsontext.Value) (jsontext.Value, error) {
@@ -45,7 +107,7 @@ func (c cleaner) copyValue(to *encoder, from *decoder) error {
 	return copyValue(to, from, func(tok token, isKey bool) (token, bool) {
 		switch {
 		case isKey:
-			return tok, len(c.keys) > 0 && c.keys[fold(tok.String())]
+			return tok, c.sensitive(tok.String())
 		case tok.Kind() == '"':
 			return text(c.cut(tok.String())), false
 		}
@@ -90,8 +152,7 @@ func copyValue(to *encoder, from *decoder,
 	}
 }
 
-// cut returns a text with no more than the limit's characters and the words that say so. What is Redacted
-// stays, so that a reader can tell it.
+// cut returns a text with no more than the limit's characters and the words that say so.
 func (c cleaner) cut(s string) string {
 	if c.limit < 0 || len(s) <= c.limit || s == Redacted {
 		return s

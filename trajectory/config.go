@@ -1,7 +1,5 @@
 package trajectory
 
-import "cmp"
-
 // A View says which events of a log a trajectory is made of.
 type View string
 
@@ -30,14 +28,14 @@ const DefaultMaxString = 10_000
 // the messages, not the final output, reasoning or error. What a guardrail took out of these is not in the log
 // either.
 type Config struct {
-	NoRedaction bool
-	// SensitiveKeys has the keys whose whole values are redacted, whatever their type, in objects at any depth.
-	// Keys are compared without regard to case, "_" and "-": "api_key" lists "apiKey" and "API-KEY" too, and
-	// "token" does not list "token_count". Texts are not searched, nor is JSON inside of a text. If it is nil,
-	// the keys are those that the function SensitiveKeys returns. If it is an empty list, nothing is redacted.
+	NoToolCalls, NoStateDeltas, NoTokenUsage, NoRedaction bool
+	// SensitiveKeys has the keys whose values are redacted (see Redact). If it is nil, the keys are those that the
+	// function SensitiveKeys returns. If it is an empty list, nothing is redacted.
 	SensitiveKeys []string
+	// ExactKeys compares keys to the letter.
+	ExactKeys bool
 	// MaxString is the length in characters (runes) that texts are cut to: 0 is DefaultMaxString, and NoLimit
-	// cuts nothing. "...[truncated N chars]" follows what is left of a text, N being how many were cut off.
+	// cuts nothing.
 	MaxString int
 	// Agent limits the trajectory to what this agent did; "" is all agents.
 	Agent string
@@ -47,13 +45,23 @@ type Config struct {
 
 // cleaner returns what redacts and cuts as the Config says.
 func (c Config) cleaner() cleaner {
-	clean := cleaner{keys: map[string]bool{}, limit: cmp.Or(c.MaxString, DefaultMaxString)}
+	clean := cleaner{exact: c.ExactKeys, limit: c.MaxString}
+	if c.MaxString == 0 {
+		clean.limit = DefaultMaxString
+	}
 	keys := c.SensitiveKeys
 	if keys == nil {
 		keys = SensitiveKeys()
 	}
-	for _, k := range keys {
-		clean.keys[fold(k)] = !c.NoRedaction
+	switch {
+	case c.NoRedaction:
+	case c.ExactKeys:
+		clean.keys = map[string]bool{}
+		for _, k := range keys {
+			clean.keys[k] = true
+		}
+	default:
+		clean.keys = folded(keys)
 	}
 	return clean
 }

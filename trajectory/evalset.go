@@ -21,9 +21,9 @@ type EvalSet struct {
 }
 
 type evalInput struct {
-	App   string `json:"app_name"`
-	User  string `json:"user_id"`
-	State raw    `json:"state,omitzero"`
+	App   string         `json:"app_name"`
+	User  string         `json:"user_id"`
+	State map[string]any `json:"state,omitempty"`
 }
 
 type evalInvocation struct {
@@ -84,14 +84,8 @@ func (s *EvalSet) Add(x *Extract) (Omitted, error) {
 		id += "_" + x.agent // one of several cases of the session
 	}
 	input := evalInput{App: x.session.App, User: x.session.User}
-	if len(x.session.Initial) > 0 {
-		state, err := encode(x.session.Initial)
-		if err == nil {
-			input.State, err = x.config.cleaner().clean(state)
-		}
-		if err != nil {
-			return Omitted{}, err
-		}
+	if state, ok := cleaned(x.session.Initial, x.config.cleaner()).(map[string]any); ok {
+		input.State = state
 	}
 	exchanges, omitted := x.exchanges()
 	var created seconds

@@ -81,7 +81,7 @@ func TestReadHoldsWhatItWrites(t *testing.T) {
 	require.NoError(t, err)
 	require.Less(t, heap()-before, int64(4<<20)) // 80 MB were read
 	require.Equal(t, 1, reads)
-	require.Len(t, written(t, x)["tool_calls"], events/2)
+	require.Len(t, x.Trajectory().ToolCalls, events/2)
 }
 
 func TestReadFails(t *testing.T) {
@@ -96,26 +96,38 @@ func TestReadFails(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	rec := recordings(t)["t1"]
-	line := func(c trajectory.Config) string {
-		var out bytes.Buffer
-		require.NoError(t, trajectory.WriteTrajectory(&out, extract(t, rec, c)))
-		return out.String()
+	of := func(c trajectory.Config) *trajectory.Trajectory {
+		got, err := trajectory.Of(rec.Key, rec.Events, c)
+		require.NoError(t, err)
+		return got
 	}
-	require.Contains(t, line(trajectory.Config{NoRedaction: true}), "made-up-1")
-	require.Contains(t, line(trajectory.Config{SensitiveKeys: []string{}}), "made-up-1")
-	require.Contains(t, line(trajectory.Config{}), `"api_key":"[REDACTED]","Token":"[REDACTED]"`)
-	require.Contains(t, line(trajectory.Config{}), "paid; paid; ")
-	require.NotContains(t, line(trajectory.Config{}), "truncated")
+	require.Empty(t, of(trajectory.Config{NoToolCalls: true}).ToolCalls)
+	require.Empty(t, of(trajectory.Config{NoStateDeltas: true}).StateDeltas)
+	require.Nil(t, of(trajectory.Config{NoTokenUsage: true}).TokenUsage)
+	first := func(c trajectory.Config) string { return string(of(c).ToolCalls[0].Arguments) }
+	require.Contains(t, first(trajectory.Config{NoRedaction: true}), "made-up-1")
+	require.Contains(t, first(trajectory.Config{SensitiveKeys: []string{}}), "made-up-1")
+	require.Contains(t, first(trajectory.Config{}), `"api_key":"[REDACTED]","Token":"[REDACTED]"`)
+	require.Contains(
+		t,
+		first(trajectory.Config{ExactKeys: true}),
+		`"api_key":"[REDACTED]","Token":"made-up-2"`,
+	)
+	require.Contains(t, string(of(trajectory.Config{}).ToolCalls[0].Result), "paid; paid; ")
+	require.NotContains(t, string(of(trajectory.Config{}).ToolCalls[0].Result), "truncated")
+
+	require.Equal(t, []trajectory.AgentUsage{
+		{Agent: "clerk", Model: "script-1",
+			Usage: trajectory.Usage{Input: 450, Output: 90, Total: 552, Cached: 64, Reasoning: 12}},
+		{
+			Agent: "auditor",
+			Model: "script-2",
+			Usage: trajectory.Usage{Input: 10, Output: 2, Total: 12},
+		},
+	}, of(trajectory.Config{}).Usages)
+	require.Contains(t, rec.Events[1].Content.Parts[1].FunctionCall.Args["auth"], "api_key")
 	require.Equal(t, "made-up-1",
 		rec.Events[1].Content.Parts[1].FunctionCall.Args["auth"].(map[string]any)["api_key"])
-}
-
-// callsOf returns the calls that the trajectory of a recording has.
-func callsOf(t *testing.T, rec *session.Recording, c trajectory.Config) (calls []map[string]any) {
-	for _, call := range written(t, extract(t, rec, c))["tool_calls"].([]any) {
-		calls = append(calls, call.(map[string]any))
-	}
-	return calls
 }
 
 // Order and digits are those of the event; a text cannot steer a terminal.
@@ -141,12 +153,12 @@ func TestStatuses(t *testing.T) {
 		called("bot", "3", ""),
 		`{"author":"bot","actions":{"requestedToolConfirmations":{"3":{}}}}`,
 	)
-	calls := callsOf(t, rec, trajectory.Config{})
+	calls := extract(t, rec, trajectory.Config{}).Trajectory().ToolCalls
 	require.Len(t, calls, 3)
-	require.Equal(t, "declined", calls[0]["status"])
-	require.Equal(t, "ok", calls[1]["status"])
-	require.Equal(t, "waiting", calls[2]["status"])
-	require.Equal(t, "unknown", calls[2]["name"])
+	require.Equal(t, trajectory.Declined, calls[0].Status)
+	require.Equal(t, trajectory.OK, calls[1].Status)
+	require.Equal(t, trajectory.Waiting, calls[2].Status)
+	require.Equal(t, "unknown", calls[2].Name)
 }
 
 // In the whole log a call that stands has the response that stands.
@@ -156,10 +168,10 @@ func TestLogJoinsWhatStands(t *testing.T) {
 		`{"author":"plugin/rewind","actions":{"rewindTo":1}}`,
 		answered("bot", "i1", "1", "f", `{"result":"stands"}`),
 	)
-	calls := callsOf(t, rec, trajectory.Config{View: trajectory.Log})
+	calls := extract(t, rec, trajectory.Config{View: trajectory.Log}).Trajectory().ToolCalls
 	require.Len(t, calls, 1)
-	require.Equal(t, map[string]any{"result": "stands"}, calls[0]["result"])
-	require.NotContains(t, calls[0], "rewound")
+	require.JSONEq(t, `{"result":"stands"}`, string(calls[0].Result))
+	require.False(t, calls[0].Rewound)
 }
 
 func TestError(t *testing.T) {
@@ -176,9 +188,13 @@ func TestError(t *testing.T) {
 		{"a call was denied", []string{called("bot", "1", "f"),
 			`{"author":"plugin/policy","errorCode":"DENIED","content":{"parts":[{"functionResponse":{"id":"1","name":"f","response":{"error":"x"}}}]}}`}, ""},
 	} {
-		line := written(t, extract(t, recording(t, c.lines...), trajectory.Config{}))
-		require.Contains(t, line, "error")
-		require.Equal(t, orNil(c.want), line["error"], c.name)
+		got := extract(t, recording(t, c.lines...), trajectory.Config{}).Trajectory().Error
+		if c.want == "" {
+			require.Nil(t, got, c.name)
+			continue
+		}
+		require.NotNil(t, got, c.name)
+		require.Equal(t, c.want, *got, c.name)
 	}
 }
 

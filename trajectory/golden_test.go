@@ -35,14 +35,6 @@ func extract(t *testing.T, rec *session.Recording, c trajectory.Config) *traject
 	return x
 }
 
-// written returns the trajectory that an Extract is written as.
-func written(t *testing.T, x *trajectory.Extract) (line map[string]any) {
-	var out bytes.Buffer
-	require.NoError(t, trajectory.WriteTrajectory(&out, x))
-	require.NoError(t, json.Unmarshal(out.Bytes(), &line))
-	return line
-}
-
 func each(events []*session.Event) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		for _, e := range events {
@@ -76,11 +68,20 @@ func TestGoldenTrajectories(t *testing.T) {
 		require.JSONEq(t, line, got.String(), "%s %s %s", id, c.View, agent)
 		require.Equal(t, 1, strings.Count(got.String(), "\n"))
 
+		// The Trajectory in memory says the same.
+		whole, err := json.Marshal(extract(t, recs[id], c).Trajectory())
+		require.NoError(t, err)
+		require.JSONEq(t, line, string(whole))
+
 		// A live view that a store has chosen gives the same as the log.
 		if c.View == trajectory.Live {
 			live := *recs[id]
 			live.Events = session.Live(live.Events)
-			require.Equal(t, written(t, extract(t, recs[id], c)), written(t, extract(t, &live, c)))
+			require.Equal(
+				t,
+				extract(t, recs[id], c).Trajectory(),
+				extract(t, &live, c).Trajectory(),
+			)
 		}
 	}
 }
