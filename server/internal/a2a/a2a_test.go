@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"iter"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/server"
 	"github.com/plughook/plughook/server/internal/servertest"
+	"github.com/plughook/plughook/session"
 )
 
 // task is what these tests read of a task.
@@ -320,7 +322,7 @@ func TestA2AReturnsAtOnceIsSubscribedToAndCancelled(t *testing.T) {
 	require.Equal(t, "WORKING", s.task("GetTask", `{"id":"`+first.ID+`"}`).state())
 	require.Equal(t, "CANCELED", s.task("CancelTask", `{"id":"`+first.ID+`"}`).state())
 	got := <-list
-	require.Equal(t, "task SUBMITTED", got[0])
+	require.Equal(t, "task WORKING", got[0])
 	require.Equal(t, "CANCELED", got[len(got)-1])
 
 	// It stays so, and cancelling it again changes nothing.
@@ -545,6 +547,35 @@ func TestA2ATaskIsKnownToEveryReplica(t *testing.T) {
 	)
 	require.Equal(t, "Booked.", booked.says())
 	require.Equal(t, "COMPLETED", s.task("GetTask", `{"id":"`+held.ID+`"}`).state())
+}
+
+// Who comes later to a task that works gets the task as it is, and then only what comes after that, in the
+// process that runs it and in another one.
+func TestA2ASubscriberIsToldNothingTwice(t *testing.T) {
+	goOn := make(chan struct{})
+	s := serve(t, func(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
+		return func(yield func(*session.Event, error) bool) {
+			yield(session.Reply("19 degrees."), nil)
+			servertest.Waiting(goOn)(ctx, host)(yield)
+		}
+	}, nil)
+	other := s.replica(nil)
+	params := servertest.A2AMessage("m1", "Hello", "")
+	params = strings.TrimSuffix(params, "}") + `,"configuration":{"returnImmediately":true}}`
+	id := s.task("SendMessage", params).ID
+	lists := make(chan []string)
+	for _, replica := range []*service{s, other} {
+		require.Eventually(t, func() bool {
+			return replica.task("GetTask", `{"id":"`+id+`"}`).says() == "19 degrees."
+		}, time.Minute, 5*time.Millisecond)
+		begun := make(chan struct{})
+		go func() { lists <- replica.updates("SubscribeToTask", `{"id":"`+id+`"}`, begun) }()
+		<-begun
+	}
+	close(goOn)
+	for range 2 {
+		require.Equal(t, []string{"task WORKING", "text done.", "COMPLETED"}, <-lists)
+	}
 }
 
 // Who follows a task of another replica, and is let in no more, sees nothing more of it.

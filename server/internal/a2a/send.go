@@ -42,7 +42,8 @@ func (x *routes) sendStreaming(c *rpcRequest, params *wire.SendParams) (any, err
 		return nil, err
 	}
 	defer follower.Close()
-	return nil, x.stream(c, t, run, follower, submitted(t))
+	first := wire.Task{ID: t.String(), ContextID: t.key.ID, Status: status(wire.Submitted, nil)}
+	return nil, x.stream(c, t, run, follower, &fullTask{Task: first})
 }
 
 // start starts the run of a message, or joins the one that it has started before.

@@ -3,6 +3,7 @@ package a2a
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -76,21 +77,22 @@ func (s *stream) event(e *session.Event) error {
 	return s.send(wire.Result{ArtifactUpdate: update})
 }
 
-// submitted returns a task that has not begun.
-func submitted(t taskID) *wire.Task {
-	return &wire.Task{ID: t.String(), ContextID: t.key.ID, Status: status(wire.Submitted, nil)}
-}
-
 // stream answers with what a task does: the task as it is first, what it makes from there on, and how it
 // ends. run is nil if another process runs it.
-func (x *routes) stream(c *rpcRequest, t taskID, run *runs.Run, from runs.Follower, first *wire.Task) error {
+func (x *routes) stream(c *rpcRequest, t taskID, run *runs.Run, from runs.Follower, first *fullTask) error {
 	return x.Stream(c.w, c.r, func(_ context.Context, out *sse.Stream) web.Frames {
 		s := &stream{c: c, task: t, out: out, sent: map[string]string{}}
 		working := first.Status.State != wire.Submitted
 		return web.Frames{
 			From:  from,
-			Begin: func() error { return s.send(wire.Result{Task: first}) },
+			Begin: func() error { return s.send(wire.Result{Task: &first.Task}) },
 			Event: func(e *session.Event) error {
+				// Pieces of an event can come although the first frame has it: the log has an event before the
+				// run tells of it.
+				has := func(other *session.Event) bool { return other.ID == e.ID }
+				if slices.ContainsFunc(first.events, has) {
+					return nil
+				}
 				if !working {
 					working = true
 					if err := s.status(status(wire.Working, nil)); err != nil {
@@ -142,31 +144,29 @@ func (x *routes) broken(s *stream, err error) {
 	}
 }
 
-// subscribe answers with what a task does that works, whichever process runs it, or that waits for an answer.
+// subscribe answers with a task that works, whichever process runs it, or that waits for an answer, and with
+// what it does from there on.
 func (x *routes) subscribe(c *rpcRequest, t taskID, _ *wire.TaskParams) (any, error) {
-	if run := x.Runs.Find(t.key, t.invocation); run != nil {
-		follower := run.Follow(0)
-		defer follower.Close()
-		return nil, x.stream(c, t, run, follower, submitted(t))
-	}
-	task, err := x.task(c, t)
+	run := x.Runs.Find(t.key, t.invocation)
+	task, err := x.taskOf(c, t, run)
 	switch {
 	case err != nil:
 		return nil, err
 	case task.Status.State.Terminal():
 		return nil, wireError(wire.CodeUnsupported, "the task has ended; get it")
-	}
-	if task.Status.State.Pauses() {
-		return nil, x.stream(c, t, nil, runs.Nothing{}, &task.Task)
+	case task.Status.State.Pauses():
+		return nil, x.stream(c, t, nil, runs.Nothing{}, task)
 	}
 	var after int64
 	if len(task.events) > 0 {
 		after = task.events[len(task.events)-1].Seq
 	}
-	follower, err := x.Runs.FollowInvocation(c.r.Context(), c.app.Sessions(), t.key, t.invocation, after)
-	if err != nil {
+	var from runs.Follower
+	if run != nil {
+		from = run.Follow(after)
+	} else if from, err = x.Runs.FollowInvocation(c.r.Context(), c.app.Sessions(), t.key, t.invocation, after); err != nil {
 		return nil, err
 	}
-	defer follower.Close()
-	return nil, x.stream(c, t, nil, follower, &task.Task)
+	defer from.Close()
+	return nil, x.stream(c, t, run, from, task)
 }
