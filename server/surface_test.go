@@ -259,3 +259,20 @@ func TestAClientThatAHeaderNames(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "ann", one.User)
 }
+
+// A list is longer than what the server sends at once.
+func TestAClientListsMoreThanOnePage(t *testing.T) {
+	s := serve(t, servertest.Act, nil)
+	for range 1001 {
+		_, err := s.Sessions.Create(t.Context(), session.Key{App: "desk", User: "ann"}, nil)
+		require.NoError(t, err)
+	}
+	c, err := client.New(s.URL, client.Options{HTTP: s.Client})
+	require.NoError(t, err)
+	seen := map[string]bool{}
+	for listed, err := range c.List(t.Context(), "desk", "ann") {
+		require.NoError(t, err)
+		seen[listed.ID] = true
+	}
+	require.Len(t, seen, 1001)
+}

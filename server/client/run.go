@@ -2,6 +2,8 @@ package client
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +11,6 @@ import (
 	"iter"
 	"net"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -24,20 +25,31 @@ func (c *Client) Run(
 	ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig,
 ) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
-		r := &run{Client: c, key: key, shown: map[string]int{}}
-		if err := r.prepare(input, cfg); err != nil {
-			yield(nil, err)
-			return
-		}
-		err := r.follow(ctx, yield)
-		if errors.Is(err, errLeft) || context.Cause(ctx) != nil {
-			r.cancel(ctx)
-			if cause := context.Cause(ctx); cause != nil {
-				err = cause
+		s := &stream{Client: c, key: key, method: http.MethodPost, below: "run", isRun: true}
+		err := s.prepare(input, cfg)
+		if err == nil {
+			err = s.follow(ctx, yield)
+			if errors.Is(err, errLeft) || context.Cause(ctx) != nil {
+				s.cancel(ctx)
+				err = cmp.Or(context.Cause(ctx), err)
 			}
 		}
 		if err != nil && !errors.Is(err, errLeft) {
 			yield(nil, err)
+		}
+	}
+}
+
+// Follow yields a session's events behind a position: at first those that are in the log, then each one when
+// it was appended, by whichever process. It comes back when the connection breaks. It ends with an error: the
+// context's cause, session.ErrNotFound when the session is deleted, or that of a server that cannot be
+// reached.
+func (c *Client) Follow(ctx context.Context, key session.Key, after int64) iter.Seq2[*session.Event, error] {
+	return func(yield func(*session.Event, error) bool) {
+		s := &stream{Client: c, key: key, method: http.MethodGet, below: "events?follow=1", again: true, after: after}
+		err := s.follow(ctx, yield)
+		if !errors.Is(err, errLeft) {
+			yield(nil, cmp.Or(context.Cause(ctx), err))
 		}
 	}
 }
@@ -53,20 +65,21 @@ func (c *Client) Cancel(ctx context.Context, key session.Key, invocation string)
 // errLeft says that the caller has left the loop.
 var errLeft = errors.New("the caller has left")
 
-// run is one run, over as many connections as it takes.
-type run struct {
+// A stream is what the server tells of a run, or of a session, over as many connections as it takes.
+type stream struct {
 	*Client
-	key        session.Key
-	body       []byte // of the request
-	again      bool   // it may be sent again: the input has an ID
-	reached    bool   // somebody has answered
-	invocation string
-	after      int64          // the position of the last event
-	shown      map[string]int // by the ID of an event under way: how many bytes of its text were shown
+	key           session.Key
+	method, below string // of the request
+	body          []byte
+	again         bool // the request may be sent again: a run's input has an ID
+	isRun         bool // partial events are wanted, and it has an end
+	invocation    string
+	after         int64          // the position of the last event
+	shown         map[string]int // by the ID of an event under way: how many bytes of its text were shown
 }
 
 // prepare makes the request's body.
-func (r *run) prepare(input *session.Event, cfg session.RunConfig) error {
+func (s *stream) prepare(input *session.Event, cfg session.RunConfig) error {
 	body := map[string]any{"streaming": cfg.Streaming == session.SSE, "create": cfg.Create}
 	if input != nil {
 		in := input.Clone()
@@ -81,37 +94,30 @@ func (r *run) prepare(input *session.Event, cfg session.RunConfig) error {
 			return fmt.Errorf("client: the input: %w", err)
 		}
 		body["event"] = jsontext.Value(data)
-		r.again = true
-		r.invocation = in.InvocationID
+		s.again = true
+		s.invocation = in.InvocationID
 	}
 	data, err := json.Marshal(body)
-	r.body = data
+	s.body = data
 	return err
 }
 
-// follow yields the run's events. It comes back when the connection breaks.
-func (r *run) follow(ctx context.Context, yield func(*session.Event, error) bool) error {
+// follow yields the events. It comes back when the connection breaks.
+func (s *stream) follow(ctx context.Context, yield func(*session.Event, error) bool) error {
 	failures := 0
-	for {
-		was := r.after
-		err := r.once(ctx, yield)
-		if !later(err) || context.Cause(ctx) != nil {
+	for reached := false; ; reached = true {
+		was := s.after
+		err := s.once(ctx, yield)
+		if !later(err) || context.Cause(ctx) != nil || refused(err) && !reached {
 			return err
 		}
-		if !r.reached && refused(err) {
-			return err // nothing was begun
-		}
-		r.reached = true
-		if r.after > was {
+		if s.after > was {
 			failures = 0
 		}
-		if failures++; !r.again || failures > attempts {
+		if failures++; !s.again || failures > attempts {
 			return err
 		}
 		wait(ctx, firstPause<<failures)
-		if cause := context.Cause(ctx); cause != nil {
-			return cause
-		}
 	}
 }
 
@@ -144,49 +150,44 @@ func wait(ctx context.Context, pause time.Duration) {
 	}
 }
 
-// once yields the run's events as long as one connection holds. It returns nil at the run's end.
-func (r *run) once(ctx context.Context, yield func(*session.Event, error) bool) error {
-	resp, err := r.send(ctx, http.MethodPost, r.path(r.key, "run"), r.body, position(r.after))
+// once yields the events as long as one connection holds. It returns nil at a run's end.
+func (s *stream) once(ctx context.Context, yield func(*session.Event, error) bool) error {
+	resp, err := s.send(ctx, s.method, s.path(s.key, s.below), s.body, position(s.after))
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
-	if id := resp.Header.Get("X-Invocation-ID"); id != "" {
-		r.invocation = id
-	}
-	frames := &frameReader{lines: bufio.NewReader(resp.Body)}
+	s.invocation = cmp.Or(resp.Header.Get("X-Invocation-ID"), s.invocation)
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, MaxFrame)
 	fresh := map[string]int{} // how many bytes of their text came on this connection
 	for {
-		name, data, err := frames.next()
-		if err != nil {
-			if cause := context.Cause(ctx); cause != nil {
-				return cause
-			}
+		name, data, err := nextFrame(lines)
+		switch {
+		case err != nil:
 			return &unreachable{err}
-		}
-		switch name {
-		case "", "partial":
+		case name == "", name == "partial" && s.isRun:
 			e, err := session.DecodeEvent(data)
 			if err != nil {
 				return fmt.Errorf("client: an event of the server: %w", err)
 			}
 			if e.Partial {
-				e = r.unseen(e, fresh)
+				e = s.unseen(e, fresh)
 			} else {
-				r.after = max(r.after, e.Seq)
-				delete(r.shown, e.ID)
+				s.after = max(s.after, e.Seq)
+				delete(s.shown, e.ID)
 				delete(fresh, e.ID)
 			}
 			if e != nil && !yield(e, nil) {
 				return errLeft
 			}
-		case "error":
-			var told Error
-			if json.Unmarshal(data, &told) != nil {
+		case name == "error":
+			told := &Error{}
+			if json.Unmarshal(data, told) != nil {
 				return &Error{Code: "failed", Message: "the stream ended with an error that is not readable"}
 			}
-			return &told
-		case "end":
+			return told
+		case name == "end" && s.isRun:
 			return endOf(data)
 		}
 	}
@@ -194,9 +195,9 @@ func (r *run) once(ctx context.Context, yield func(*session.Event, error) bool) 
 
 // unseen returns a partial event without the text that the caller has got already: after a connection broke,
 // the server sends the text so far again. It returns nil if nothing is new.
-func (r *run) unseen(e *session.Event, fresh map[string]int) *session.Event {
+func (s *stream) unseen(e *session.Event, fresh map[string]int) *session.Event {
 	text := e.Text()
-	was := r.shown[e.ID]
+	was := s.shown[e.ID]
 	before := fresh[e.ID]
 	now := before + len(text)
 	fresh[e.ID] = now
@@ -206,7 +207,10 @@ func (r *run) unseen(e *session.Event, fresh map[string]int) *session.Event {
 	case now <= was:
 		return nil
 	}
-	r.shown[e.ID] = now
+	if s.shown == nil {
+		s.shown = map[string]int{}
+	}
+	s.shown[e.ID] = now
 	if before >= was {
 		return e
 	}
@@ -232,66 +236,42 @@ func endOf(data []byte) error {
 	return end.Error
 }
 
-// frameReader reads server-sent events.
-type frameReader struct{ lines *bufio.Reader }
-
-// next returns the next event with data. It returns io.ErrUnexpectedEOF at the end: a run says so itself.
-func (f *frameReader) next() (name string, data []byte, err error) {
-	for {
-		line, err := f.line()
-		if err != nil {
-			return "", nil, err
-		}
-		key, value, _ := strings.Cut(line, ":")
-		value = strings.TrimPrefix(value, " ")
+// nextFrame returns the next server-sent event with data. The error at the end is io.ErrUnexpectedEOF: a run
+// says itself that it has ended.
+func nextFrame(lines *bufio.Scanner) (name string, data []byte, err error) {
+	for lines.Scan() {
+		line := lines.Bytes()
+		key, value, _ := bytes.Cut(line, []byte(":"))
+		value = bytes.TrimPrefix(value, []byte(" "))
 		switch {
-		case line == "" && data != nil:
+		case len(line) == 0 && data != nil:
 			return name, data, nil
-		case line == "":
+		case len(line) == 0:
 			name = ""
-		case key == "event":
-			name = value
-		case key == "data":
+		case string(key) == "event":
+			name = string(value)
+		case string(key) == "data":
 			if data != nil {
 				data = append(data, '\n')
 			}
 			data = append(data, value...)
 			if len(data) > MaxFrame {
-				return "", nil, fmt.Errorf("client: an event of the stream has more than %d bytes", MaxFrame)
+				return "", nil, bufio.ErrTooLong
 			}
 		}
 	}
-}
-
-// line returns the next line, without its end.
-func (f *frameReader) line() (string, error) {
-	var line strings.Builder
-	for {
-		part, err := f.lines.ReadSlice('\n')
-		line.Write(part)
-		switch {
-		case err == nil:
-			return strings.TrimRight(line.String(), "\r\n"), nil
-		case !errors.Is(err, bufio.ErrBufferFull):
-			if err == io.EOF {
-				err = io.ErrUnexpectedEOF
-			}
-			return "", err
-		case line.Len() > MaxFrame:
-			return "", fmt.Errorf("client: a line of the stream has more than %d bytes", MaxFrame)
-		}
-	}
+	return "", nil, cmp.Or(lines.Err(), io.ErrUnexpectedEOF)
 }
 
 // cancel cancels the run, and waits for its end, so that whoever reads the session afterwards sees all of it.
-func (r *run) cancel(ctx context.Context) {
-	if r.invocation == "" {
+func (s *stream) cancel(ctx context.Context) {
+	if s.invocation == "" {
 		return
 	}
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), 2*session.CancelGrace)
 	defer done()
 	for pause := 100 * time.Millisecond; pause < time.Second && ctx.Err() == nil; pause *= 2 {
-		err := r.Cancel(ctx, r.key, r.invocation)
+		err := s.Cancel(ctx, s.key, s.invocation)
 		if !later(err) {
 			return
 		}

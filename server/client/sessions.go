@@ -72,28 +72,26 @@ func (b *sessionBody) session() (*session.Session, error) {
 // List yields a user's sessions. With a token, the user is the token's.
 func (c *Client) List(ctx context.Context, app, user string) iter.Seq2[*session.Session, error] {
 	return func(yield func(*session.Session, error) bool) {
-		after := ""
-		for more := true; more; {
+		below := "limit=1000"
+		for {
 			var page struct {
 				Sessions []*sessionBody `json:"sessions"`
-				More     bool           `json:"more"`
-			}
-			below := "limit=1000"
-			if after != "" {
-				below += "&after=" + url.QueryEscape(after)
+				Next     string         `json:"next"`
 			}
 			if err := c.get(ctx, c.sessions(session.Key{App: app, User: user}, below), &page); err != nil {
 				yield(nil, err)
 				return
 			}
 			for _, body := range page.Sessions {
-				after = body.ID
 				s, err := body.session()
 				if !yield(s, err) || err != nil {
 					return
 				}
 			}
-			more = page.More && len(page.Sessions) > 0
+			if page.Next == "" {
+				return
+			}
+			below = "limit=1000&after=" + url.QueryEscape(page.Next)
 		}
 	}
 }
