@@ -89,8 +89,8 @@ func (x *run) noteLasting(p *pending) {
 		return
 	}
 	for _, pl := range x.opt.Plugins {
-		for _, hook := range []plugin.Hook{plugin.BeforeRun, plugin.BeforeModel} {
-			note := plugin.Note{Plugin: pl.Name, Hook: hook}
+		for _, kind := range plugin.Hooks {
+			note := plugin.Note{Plugin: pl.Name, Hook: kind.Name}
 			if x.unchecked[note] {
 				p.noteUnchecked(note)
 			}
