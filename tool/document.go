@@ -266,7 +266,7 @@ func (d *document) pattern(text, place string) (known bool, err error) {
 func (d *document) find(ref string) (any, error) {
 	found := d.root
 	for _, name := range strings.Split(strings.TrimPrefix(ref, "#"), "/")[1:] {
-		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+		name = unescape.Replace(name)
 		switch in := found.(type) {
 		case map[string]any:
 			found = in[name]
@@ -304,3 +304,5 @@ func list(v any) []any {
 }
 
 func escape(name string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(name) }
+
+var unescape = strings.NewReplacer("~1", "/", "~0", "~")

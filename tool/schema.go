@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -96,7 +97,7 @@ func (d *document) check(ctx context.Context, v any) error {
 	}
 	compare := func() error {
 		if err := d.compiled.Validate(plain); err != nil {
-			return errors.New(d.explain(err.Error()))
+			return errors.New(d.explainFirst(plain, err, maxSteps/(m.steps+1)))
 		}
 		return nil
 	}
@@ -158,6 +159,53 @@ func plainValue(v any) (any, error) {
 		return nil, fmt.Errorf("no JSON: %w", err)
 	}
 	return made, nil
+}
+
+// explainFirst says what is wrong at the smallest path of a value. The library tells any one of several places that are bad.
+// So each is taken out of the value, and the rest is compared again, so many times at most.
+func (d *document) explainFirst(value any, err error, rounds int) (first string) {
+	lacks := map[string]bool{} // what something was taken out of, by path
+	for ; err != nil && rounds > 0; rounds-- {
+		words := d.explain(err.Error())
+		bad, why, _ := strings.Cut(words, ": ")
+		missing := strings.HasSuffix(why, "is missing")
+		late := missing || strings.HasPrefix(why, "is not known") // told of what is left of an object, so not behind others
+		if first == "" || words < first && !(late && lacks[path.Dir(bad)]) {
+			first = words
+		}
+		if missing {
+			bad = path.Dir(bad)
+		}
+		bad = strings.TrimRight(bad, "/*")
+		if !takeOut(value, strings.Split(bad, "/")[1:]) {
+			break
+		}
+		lacks[path.Dir(bad)] = true
+		err = d.compiled.Validate(value)
+	}
+	return first
+}
+
+// takeOut deletes what stands at a path, with * for all items, and reports whether there was something.
+func takeOut(value any, at []string) (found bool) {
+	if len(at) == 0 {
+		return false
+	}
+	below, _ := value.([]any)
+	if in, ok := value.(map[string]any); ok {
+		name := unescape.Replace(at[0])
+		below = []any{in[name]}
+		if len(at) == 1 {
+			_, found = in[name]
+			delete(in, name)
+		} else if name == "*" {
+			below = slices.Collect(maps.Values(in))
+		}
+	}
+	for _, v := range below {
+		found = takeOut(v, at[1:]) || found
+	}
+	return found
 }
 
 // explain says what is wrong with a value, of which the library knows the places in the schema: "validating root: validating

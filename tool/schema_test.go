@@ -82,6 +82,26 @@ func TestArgumentsAreChecked(t *testing.T) {
 	}
 }
 
+// Of several errors, the same one is told each time.
+func TestFirstOfSeveralErrors(t *testing.T) {
+	schema := `{"type":"object","required":["a","b"],"properties":{"a":{"type":"string"},"b":{"type":"string"},
+		"c":{"type":"object","required":["x","w"],"properties":{"x":{"type":"string"},"y":{"type":"string"}}},
+		"d":{"type":"array","items":{"type":"object","properties":{"p":{"type":"string"},"q":{"type":"string"}}}}}}`
+	check, err := declare("f", schema).Check()
+	require.NoError(t, err)
+	for args, want := range map[string]string{
+		`{"a":1,"b":2,"c":3,"d":4}`:                          "/a: is of type integer, must be string",
+		`{"b":2,"c":3,"d":4}`:                                "/b: is of type integer, must be string",
+		`{"a":"","b":"","c":{"x":1,"y":2},"d":[]}`:           "/c/x: is of type integer, must be string",
+		`{"a":"","b":"","c":{"y":"2"},"d":[1]}`:              "/c/w: is missing; /c/x: is missing",
+		`{"a":"","b":"","d":[{"p":1},{"q":true,"p":false}]}`: "/d/*/p: is of type integer, must be string",
+	} {
+		for range 200 {
+			require.EqualError(t, check(t.Context(), object(t, args)), "the arguments do not fit: "+want, args)
+		}
+	}
+}
+
 func TestManyProblemsAreCut(t *testing.T) {
 	check, err := declare(
 		"f",
