@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"math"
 	"reflect"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -51,14 +52,31 @@ const longString = 4 << 10
 // A walk adds a value of one type, which lies at an address in memory, to a hash.
 type walk func(hash uint64, address unsafe.Pointer, depth int) uint64
 
-var (
-	walks     = byType[walk]{}
-	eventWalk walk
-)
+// walks has the walk of each type that was met, made once.
+var walks = struct {
+	sync.Mutex
+	made map[reflect.Type]*walk
+}{made: map[reflect.Type]*walk{}}
 
-func init() {
-	walks.compile = compileWalk
-	eventWalk = walks.of(reflect.TypeFor[session.Event]())
+var eventWalk = walkOf(reflect.TypeFor[session.Event]())
+
+// walkOf returns the walk of a type.
+func walkOf(t reflect.Type) walk {
+	walks.Lock()
+	defer walks.Unlock()
+	return *walkWithin(t)
+}
+
+// walkWithin is walkOf for compileWalk, which holds the lock. A type that contains itself finds its own
+// pointer in the map, to be followed once the walk is made.
+func walkWithin(t reflect.Type) *walk {
+	w := walks.made[t]
+	if w == nil {
+		w = new(walk)
+		walks.made[t] = w
+		*w = compileWalk(t)
+	}
+	return w
 }
 
 // mixed adds a number to a hash. The constant is that of the 64-bit finalizer of MurmurHash3.
@@ -128,7 +146,7 @@ func compileWalk(t reflect.Type) walk {
 }
 
 func compilePointer(t reflect.Type) walk {
-	element := walks.function(t.Elem())
+	element := walkWithin(t.Elem())
 	return func(hash uint64, address unsafe.Pointer, depth int) uint64 {
 		p := *(*unsafe.Pointer)(address)
 		if p == nil {
@@ -158,7 +176,7 @@ func compileStruct(t reflect.Type) walk {
 		kind := f.Type.Kind()
 		fields = append(fields, field{
 			offset: f.Offset,
-			walk:   walks.function(f.Type),
+			walk:   walkWithin(f.Type),
 			small:  kind == reflect.Pointer || kind == reflect.Map || kind == reflect.Interface,
 		})
 	}
@@ -208,7 +226,7 @@ type sliceHeader struct {
 
 // compileElements returns a walk over values of one type that lie one after the other.
 func compileElements(t reflect.Type) func(hash uint64, address unsafe.Pointer, n, depth int) uint64 {
-	element := walks.function(t)
+	element := walkWithin(t)
 	size := t.Size()
 	return func(hash uint64, address unsafe.Pointer, n, depth int) uint64 {
 		for i := range n {
@@ -229,8 +247,8 @@ func compileMap(t reflect.Type) walk {
 			return hashObject(hash, *(*map[string]any)(address), depth)
 		}
 	}
-	key := walks.function(t.Key())
-	value := walks.function(t.Elem())
+	key := walkWithin(t.Key())
+	value := walkWithin(t.Elem())
 	return func(hash uint64, address unsafe.Pointer, depth int) uint64 {
 		m := reflect.NewAt(t, address).Elem()
 		hash = mixed(hash, uint64(m.Len()))
@@ -293,7 +311,7 @@ func hashAny(hash uint64, v any, depth int) uint64 {
 	}
 	// Any other Go type: the walk of that type looks at a copy of the value.
 	t := reflect.TypeOf(v)
-	return walks.of(t)(mixed(hash, 10), copyOf(v), depth+1)
+	return walkOf(t)(mixed(hash, 10), copyOf(v), depth+1)
 }
 
 // copyOf returns the address of a copy of a value.
