@@ -19,6 +19,8 @@ import (
 type policyTesting struct {
 	threshold float64
 	json      bool
+	junit     string         // the file of the report, "" for none
+	suites    []*policySuite // of the files so far
 }
 
 // policySuite is what came of a policy's tests.
@@ -66,7 +68,8 @@ would do. The key of hashes and vault tokens is random each time, so after canno
 are.
 
 The exit code is 1 if a smaller share of a file's tests passes than --threshold says, or if a file
-has no tests and --threshold is not 0. It is 2 if one of the files cannot be used.`,
+has no tests and --threshold is not 0. It is 2 if one of the files cannot be used. With --junit a report
+for systems of CI is written, too, with a test suite for each file.`,
 		Example: `  runner policy test policy.yaml
   runner policy test --threshold 0.95 policies/*.yaml`,
 		Args: cli.Args(1, -1, "which policy? Name its file"),
@@ -75,6 +78,7 @@ has no tests and --threshold is not 0. It is 2 if one of the files cannot be use
 	f := cmd.Flags()
 	f.Float64Var(&t.threshold, "threshold", 1,
 		"the `share` of each file's tests that must pass, from 0 to 1")
+	f.StringVar(&t.junit, "junit", "", "write a report in JUnit's XML to this `file`, too")
 	f.BoolVar(&t.json, "json", false, "write a line of JSON for each file (as --jsonl does)")
 	return cmd
 }
@@ -88,11 +92,9 @@ func (p *commands) testPolicies(ctx context.Context, t *policyTesting, files []s
 	for _, file := range files {
 		pol, err := readPolicy(ctx, file)
 		if err != nil {
-			s := &policySuite{File: file, Error: err.Error()}
 			wrong++
-			if err = p.badPolicy(ctx, err); err == nil && (t.json || p.JSONL) {
-				err = p.writeSuite(t, s)
-			}
+			s := &policySuite{File: file, Error: err.Error(), Results: []policyTestLine{}}
+			err = errors.Join(p.badPolicy(ctx, err), p.writeSuite(t, s))
 		} else {
 			s := suiteOf(file, pol)
 			if !t.enough(s) {
@@ -101,6 +103,11 @@ func (p *commands) testPolicies(ctx context.Context, t *policyTesting, files []s
 			err = p.writeSuite(t, s)
 		}
 		if err != nil {
+			return err
+		}
+	}
+	if t.junit != "" {
+		if err := t.writeJUnit(); err != nil {
 			return err
 		}
 	}
@@ -153,8 +160,12 @@ func (t *policyTesting) enough(s *policySuite) bool {
 }
 
 func (p *commands) writeSuite(t *policyTesting, s *policySuite) error {
+	t.suites = append(t.suites, s)
 	if t.json || p.JSONL {
 		return errors.Join(p.WriteJSON(s), p.Out.Flush())
+	}
+	if s.Revision == "" {
+		return nil // why it cannot be used is said
 	}
 	st := p.Style()
 	for _, r := range s.Results {
