@@ -5,16 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/plughook/plughook/agent/replay"
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/cmd/runner/internal/playback"
 	"github.com/plughook/plughook/config"
-	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 )
 
@@ -76,10 +73,6 @@ func (p *program) replay(ctx context.Context, files []string, workers int) (err 
 	if err != nil {
 		return err
 	}
-	agent, err := replay.New("agent", recs...)
-	if err != nil {
-		return exit.Usage.As(err)
-	}
 	svc, err := config.Options{}.OpenStore(ctx, cmp.Or(p.StoreName, "memory:"), true)
 	if err != nil {
 		return exit.OfConfig(err)
@@ -93,35 +86,11 @@ func (p *program) replay(ctx context.Context, files []string, workers int) (err 
 		return exit.OfConfig(err)
 	}
 	defer func() { err = errors.Join(err, exit.OfConfig(parts.Close(ctx))) }()
-	counters := playback.NewCounters(parts.Plugins, recs)
-	r, closeRunner, err := p.NewRunner(ctx, runner.Options{
-		Agent:    agent,
-		Sessions: svc,
-		Plugins:  parts.Plugins,
-		Restore:  true,
-		Trace:    counters.Call,
-	})
-	if err != nil {
+	counters, err := playback.Play(ctx, p.Program, svc, parts.Plugins, recs, workers)
+	if counters == nil {
 		return err
 	}
-	player := &playback.Player{
-		Program:  p.Program,
-		Runner:   r,
-		Agent:    agent,
-		Counters: counters,
-		Create: func(s *playback.Session) error {
-			_, err := svc.Create(ctx, s.Key, s.State)
-			return exit.Store.As(err)
-		},
-	}
-	start := time.Now()
-	err = player.Play(ctx, workers)
-	closed := closeRunner() // observers are done now
-	if err != nil {
-		return errors.Join(err, closed)
-	}
-	counters.Took = time.Since(start)
-	if err := errors.Join(counters.Print(p.Program), closed); err != nil {
+	if err := errors.Join(counters.Print(p.Program), err); err != nil {
 		return err
 	}
 	return counters.Err()

@@ -16,20 +16,19 @@ import (
 
 // Counters count what happens while recordings are played.
 type Counters struct {
-	Took time.Duration
-
+	took     time.Duration
 	plugins  []string
-	sessions []*Session // in the order of the files
+	sessions []*recorded // in the order of the files
 
 	mu    sync.Mutex // guards the plugins' counters and first
-	by    map[session.Key]*Session
+	by    map[session.Key]*recorded
 	first error // of a plugin
 }
 
-// A Session is a recorded session that is played, and what happens in it.
-type Session struct {
-	Key   session.Key
-	State map[string]any // that it begins with
+// recorded is a recorded session that is played, and what happens in it.
+type recorded struct {
+	key   session.Key
+	state map[string]any // that it begins with
 
 	invocations, events, denied, failed int
 	took                                time.Duration
@@ -48,14 +47,14 @@ type pluginCounters struct {
 	Took      time.Duration `json:"-"`
 }
 
-// NewCounters returns counters for playing recordings under plugins.
-func NewCounters(plugins []*plugin.Plugin, recs []*session.Recording) *Counters {
-	c := &Counters{by: map[session.Key]*Session{}}
+// newCounters returns counters for playing recordings under plugins.
+func newCounters(plugins []*plugin.Plugin, recs []*session.Recording) *Counters {
+	c := &Counters{by: map[session.Key]*recorded{}}
 	for _, p := range plugins {
 		c.plugins = append(c.plugins, p.Name)
 	}
 	for _, rec := range recs {
-		s := &Session{Key: rec.Key, State: rec.State, plugins: map[string]*pluginCounters{}}
+		s := &recorded{key: rec.Key, state: rec.State, plugins: map[string]*pluginCounters{}}
 		for _, name := range c.plugins {
 			s.plugins[name] = &pluginCounters{}
 		}
@@ -65,8 +64,8 @@ func NewCounters(plugins []*plugin.Plugin, recs []*session.Recording) *Counters 
 	return c
 }
 
-// Call counts a hook's call. It is a Runner's trace.
-func (c *Counters) Call(call runner.HookCall) {
+// call counts a hook's call. It is a Runner's trace.
+func (c *Counters) call(call runner.HookCall) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.by[call.Key].plugins[call.Plugin]
@@ -89,7 +88,7 @@ func (c *Counters) Call(call runner.HookCall) {
 }
 
 // failure takes in an invocation that has ended with a plugin's failure.
-func (c *Counters) failure(s *Session, err error) {
+func (c *Counters) failure(s *recorded, err error) {
 	s.failed++
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,7 +110,7 @@ func (c *Counters) Err() error {
 }
 
 // note counts an event.
-func (s *Session) note(e *session.Event) {
+func (s *recorded) note(e *session.Event) {
 	var r exit.Result
 	r.Note(e)
 	if r.Denied() {
@@ -131,7 +130,7 @@ func (c *Counters) Print(p *cli.Program) error {
 	}
 	sums := fmt.Sprintf("%s, %s, %s, %s, %.2f s",
 		phrase.Count(len(c.sessions), "session"), phrase.Count(invocations, "invocation"),
-		phrase.Count(events, "event"), phrase.Count(denied, "denial"), c.Took.Seconds())
+		phrase.Count(events, "event"), phrase.Count(denied, "denial"), c.took.Seconds())
 	if p.JSONL {
 		for _, s := range c.sessions {
 			if err := p.WriteJSON(s.line()); err != nil {
@@ -176,7 +175,7 @@ func (c *Counters) sum(name string) (sum pluginCounters) {
 }
 
 // line returns the session's line for --jsonl.
-func (s *Session) line() any {
+func (s *recorded) line() any {
 	return struct {
 		cli.KeyLine
 		Invocations int                        `json:"invocations"`
@@ -186,7 +185,7 @@ func (s *Session) line() any {
 		Seconds     float64                    `json:"seconds"`
 		Plugins     map[string]*pluginCounters `json:"plugins,omitempty"`
 	}{
-		KeyLine:     cli.KeyLine(s.Key),
+		KeyLine:     cli.KeyLine(s.key),
 		Invocations: s.invocations,
 		Events:      s.events,
 		Denied:      s.denied,

@@ -58,25 +58,53 @@ func recordingsOf(ctx context.Context, p *cli.Program, name string) ([]*session.
 	return list, nil
 }
 
-// A Player plays recordings through a Runner whose agent is Agent.
-type Player struct {
-	Program  *cli.Program
-	Runner   *runner.Runner
-	Agent    *replay.Agent
-	Counters *Counters
-	// Create makes a session before its first invocation is played.
-	Create func(*Session) error
+// A player plays recordings through a Runner whose agent is agent.
+type player struct {
+	*cli.Program
+	agent    *replay.Agent
+	store    session.Service
+	runner   *runner.Runner
+	counters *Counters
 }
 
-// Play plays the sessions, so many at once, until all are played or something other than a plugin
-// fails. Sessions are made in the order of the files, each when it is its turn.
-func (p *Player) Play(ctx context.Context, workers int) error {
+// Play plays recordings under plugins into a store, so many at once, until all are played or something
+// other than a plugin fails. Sessions are made in the order of the files, each when it is its turn. The
+// counters are nil if not all was played.
+func Play(ctx context.Context, p *cli.Program, svc session.Service, plugins []*plugin.Plugin,
+	recs []*session.Recording, workers int) (*Counters, error) {
+	agent, err := replay.New("agent", recs...)
+	if err != nil {
+		return nil, exit.Usage.As(err)
+	}
+	counters := newCounters(plugins, recs)
+	r, closeRunner, err := p.NewRunner(ctx, runner.Options{
+		Agent:    agent,
+		Sessions: svc,
+		Plugins:  plugins,
+		Restore:  true,
+		Trace:    counters.call,
+	})
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	all := &player{Program: p, agent: agent, store: svc, runner: r, counters: counters}
+	err = all.play(ctx, workers)
+	closed := closeRunner() // observers are done now
+	if err != nil {
+		return nil, errors.Join(err, closed)
+	}
+	counters.took = time.Since(start)
+	return counters, closed
+}
+
+func (p *player) play(ctx context.Context, workers int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	sessions := p.Counters.sessions
-	bar := p.Program.Progress("replay", len(sessions))
+	sessions := p.counters.sessions
+	bar := p.Progress("replay", len(sessions))
 	defer bar.End()
-	next := make(chan *Session)
+	next := make(chan *recorded)
 	var wait sync.WaitGroup
 	for range min(workers, len(sessions)) {
 		wait.Go(func() {
@@ -92,8 +120,8 @@ func (p *Player) Play(ctx context.Context, workers int) error {
 		if context.Cause(ctx) != nil {
 			break
 		}
-		if err := p.Create(s); err != nil {
-			cancel(err)
+		if _, err := p.store.Create(ctx, s.key, s.state); err != nil {
+			cancel(exit.Store.As(err))
 			break
 		}
 		next <- s // workers take what comes until it is closed
@@ -103,10 +131,10 @@ func (p *Player) Play(ctx context.Context, workers int) error {
 	return context.Cause(ctx)
 }
 
-func (p *Player) playSession(ctx context.Context, s *Session) error {
+func (p *player) playSession(ctx context.Context, s *recorded) error {
 	start := time.Now()
 	defer func() { s.took = time.Since(start) }()
-	for input := range p.Agent.Inputs(s.Key) {
+	for input := range p.agent.Inputs(s.key) {
 		if err := p.playInvocation(ctx, s, input); err != nil {
 			return err
 		}
@@ -116,15 +144,15 @@ func (p *Player) playSession(ctx context.Context, s *Session) error {
 
 // playInvocation plays the invocation of an input. A plugin's failure ends the invocation, and is
 // counted.
-func (p *Player) playInvocation(ctx context.Context, s *Session, input *session.Event) error {
+func (p *player) playInvocation(ctx context.Context, s *recorded, input *session.Event) error {
 	s.invocations++
-	for e, err := range p.Runner.Run(ctx, s.Key, input, session.RunConfig{}) {
+	for e, err := range p.runner.Run(ctx, s.key, input, session.RunConfig{}) {
 		var failed *plugin.Error
 		switch {
 		case err == nil:
 			s.note(e)
 		case errors.As(err, &failed) && context.Cause(ctx) == nil:
-			p.Counters.failure(s, err)
+			p.counters.failure(s, err)
 		default:
 			return exit.OfRun(err)
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/plughook/plughook/agent/replay"
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/cmd/runner/internal/phrase"
@@ -18,7 +17,6 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
-	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 )
 
@@ -172,38 +170,9 @@ func (p *commands) judged(ctx context.Context, pol *policy.Policy, key []byte,
 	if err := j.promptsOf(guard, pol, key); err != nil {
 		return nil, err
 	}
-	plugins := []*plugin.Plugin{guard}
-	agent, err := replay.New("agent", recs...)
-	if err != nil {
-		return nil, exit.Usage.As(err)
-	}
 	svc := newReplayStore()
 	defer svc.Close()
-	counters := playback.NewCounters(plugins, recs)
-	r, closeRunner, err := p.NewRunner(ctx, runner.Options{
-		Agent:    agent,
-		Sessions: svc,
-		Plugins:  plugins,
-		Restore:  true,
-		Trace:    counters.Call,
-	})
-	if err != nil {
-		return nil, err
-	}
-	player := &playback.Player{
-		Program:  p.Program,
-		Runner:   r,
-		Agent:    agent,
-		Counters: counters,
-		Create: func(s *playback.Session) error {
-			_, err := svc.Create(ctx, s.Key, s.State)
-			return exit.Usage.As(err)
-		},
-	}
-	err = player.Play(ctx, runtime.GOMAXPROCS(0))
-	if closed := closeRunner(); err == nil {
-		err = closed
-	}
+	counters, err := playback.Play(ctx, p.Program, svc, []*plugin.Plugin{guard}, recs, runtime.GOMAXPROCS(0))
 	if err == nil {
 		err = counters.Err()
 	}

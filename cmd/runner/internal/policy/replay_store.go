@@ -14,12 +14,12 @@ import (
 // about what decoding does; which is for plugins that change none: a policy in shadow.
 type replayStore struct {
 	*memory.Service
-	most int // about so many events are kept beside those of the session that was read last
-
 	mu    sync.Mutex
-	views map[session.Key]*replayedView
-	kept  int
+	views map[session.Key]*replayedView // of the sessions that were read last
 }
+
+// mostViews is how many sessions' live views are kept.
+const mostViews = 32
 
 // replayedView is a session's live view as it was read last. The runs of a session read it one
 // after the other.
@@ -29,7 +29,7 @@ type replayedView struct {
 }
 
 func newReplayStore() *replayStore {
-	return &replayStore{Service: memory.New(), most: 1 << 14, views: map[session.Key]*replayedView{}}
+	return &replayStore{Service: memory.New(), views: map[session.Key]*replayedView{}}
 }
 
 // Read implements session.Service.
@@ -44,8 +44,16 @@ func (s *replayStore) Read(ctx context.Context, key session.Key,
 			yield(nil, err)
 			return
 		}
-		view := s.view(key, now.Frontier)
-		known := len(view.events)
+		s.mu.Lock()
+		view := s.views[key]
+		if view == nil || view.frontier != now.Frontier { // nothing is known after a compaction or a rewind
+			if len(s.views) == mostViews {
+				clear(s.views)
+			}
+			view = &replayedView{frontier: now.Frontier}
+			s.views[key] = view
+		}
+		s.mu.Unlock()
 		for e, err := range s.Service.Read(ctx, key,
 			session.Selection{Live: true, After: view.position}) {
 			if err != nil {
@@ -56,33 +64,10 @@ func (s *replayStore) Read(ctx context.Context, key session.Key,
 			view.events = append(view.events, e)
 			view.position = max(view.position, e.Seq)
 		}
-		s.keep(key, view, known)
 		for _, e := range view.events {
 			if !yield(e, nil) {
 				return
 			}
 		}
 	}
-}
-
-// view returns what is known of a session's live view: nothing after a compaction or a rewind.
-func (s *replayStore) view(key session.Key, frontier int64) *replayedView {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if view := s.views[key]; view != nil && view.frontier == frontier {
-		return view
-	}
-	return &replayedView{frontier: frontier}
-}
-
-// keep stores a view for the next run. Of its events, so many were stored before.
-func (s *replayStore) keep(key session.Key, view *replayedView, known int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.kept += len(view.events) - known
-	if s.kept > s.most+len(view.events) {
-		clear(s.views)
-		s.kept = len(view.events)
-	}
-	s.views[key] = view
 }
