@@ -21,10 +21,8 @@ const (
 
 // symbol is a part of a secret: a character, or a row of backslashes.
 type symbol struct {
-	char  string // its bytes; those of one rune, or a byte that is none
-	value rune   // of the character, -1 if it is no rune
-	other string // a character that may be in its place, "" if there is none
-	row   int    // of backslashes: how many there are; else 0
+	chars []string // its bytes, and those of a character that may be in its place; one rune, or a byte that is none
+	row   int      // of backslashes: how many there are; else 0
 }
 
 // text returns the symbols of a text.
@@ -32,17 +30,14 @@ func text(s string) (all []symbol) {
 	for len(s) > 0 {
 		row := len(s) - len(strings.TrimLeft(s, `\`))
 		if row > 0 { // each may be escaped, or none of them
-			all = append(all, symbol{char: `\`, value: '\\', row: row})
+			all = append(all, symbol{chars: []string{`\`}, row: row})
 			s = s[row:]
 			continue
 		}
-		value, n := utf8.DecodeRuneInString(s)
-		if value == utf8.RuneError && n == 1 {
-			value = -1
-		}
-		c := symbol{char: s[:n], value: value}
-		if value == ' ' { // in the query of a URL
-			c.other = "+"
+		_, n := utf8.DecodeRuneInString(s)
+		c := symbol{chars: []string{s[:n]}}
+		if s[0] == ' ' { // in the query of a URL
+			c.chars = append(c.chars, "+")
 		}
 		all = append(all, c)
 		s = s[n:]
@@ -54,8 +49,8 @@ func text(s string) (all []symbol) {
 func inHex(s string) []symbol {
 	all := text(hex.EncodeToString([]byte(s)))
 	for i, c := range all {
-		if upper := strings.ToUpper(c.char); upper != c.char {
-			all[i].other = upper
+		if upper := strings.ToUpper(c.chars[0]); upper != c.chars[0] {
+			all[i].chars = append(c.chars, upper)
 		}
 	}
 	return all
@@ -68,11 +63,11 @@ func inBase64(s string, offset int) []symbol {
 	whole := 8 * (offset + len(s)) / 6
 	all := text(encoded[(8*offset+5)/6 : whole])
 	for i, c := range all {
-		switch c.char {
+		switch c.chars[0] {
 		case "+":
-			all[i].other = "-"
+			all[i].chars = append(c.chars, "-")
 		case "/":
-			all[i].other = "_"
+			all[i].chars = append(c.chars, "_")
 		}
 	}
 	return all
@@ -88,7 +83,11 @@ func isAlphanumeric(c byte) bool {
 
 // begins returns the bytes with which a symbol can begin in a text.
 func (c symbol) begins() string {
-	return `\%` + c.char[:1] + c.other
+	all := `\%`
+	for _, char := range c.chars {
+		all += char[:1]
+	}
+	return all
 }
 
 // match reports whether the symbols are in a text at i, and where they end.
@@ -97,14 +96,13 @@ func match(pattern []symbol, text string, i int) (end int, ok bool) {
 	for _, c := range pattern {
 		if c.row > 0 {
 			i, ok = backslashes(c.row, text, i)
-			escaped = true
 		} else {
 			i, ok = c.match(text, i, escaped)
-			escaped = false
 		}
 		if !ok {
 			return 0, false
 		}
+		escaped = c.row > 0
 	}
 	return i, true
 }
@@ -112,15 +110,16 @@ func match(pattern []symbol, text string, i int) (end int, ok bool) {
 // backslashes matches at least n backslashes, each of which may be written by its number.
 func backslashes(n int, text string, i int) (end int, ok bool) {
 	found := 0
-	for found < n*maxEscapes && i < len(text) {
-		if next, ok := numbered(text, i, '\\', `\`); ok {
+	for ; found < n*maxEscapes && i < len(text) && (text[i] == '\\' || text[i] == '%'); found++ {
+		next, ok := numbered(text, i, skip(text, i), `\`)
+		switch {
+		case ok:
 			i = next
-		} else if text[i] == '\\' {
+		case text[i] == '\\':
 			i++
-		} else {
-			break
+		default:
+			return i, found >= n
 		}
-		found++
 	}
 	return i, found >= n
 }
@@ -129,29 +128,27 @@ func backslashes(n int, text string, i int) (end int, ok bool) {
 // those.
 func (c symbol) match(text string, i int, escaped bool) (end int, ok bool) {
 	if escaped {
-		if end, ok := c.escape(text, i); ok {
+		for _, char := range c.chars {
+			if end, ok := escape(text, i, i, char); ok {
+				return end, true
+			}
+		}
+	}
+	for _, char := range c.chars {
+		if strings.HasPrefix(text[i:], char) {
+			return i + len(char), true
+		}
+	}
+	if i == len(text) || text[i] != '\\' && text[i] != '%' {
+		return 0, false
+	}
+	after := skip(text, i)
+	for _, char := range c.chars {
+		if end, ok := escape(text, i, after, char); ok {
 			return end, true
 		}
 	}
-	rest := text[i:]
-	switch {
-	case strings.HasPrefix(rest, c.char):
-		return i + len(c.char), true
-	case c.other != "" && strings.HasPrefix(rest, c.other):
-		return i + len(c.other), true
-	}
-	if strings.HasPrefix(rest, "%") {
-		end, ok := percent(text, i, c.char)
-		if !ok && c.other != "" {
-			end, ok = percent(text, i, c.other)
-		}
-		return end, ok
-	}
-	after := skip(text, i)
-	if after == i {
-		return 0, false
-	}
-	return c.escape(text, after)
+	return 0, false
 }
 
 // skip returns where a row of backslashes ends that may escape a character.
@@ -163,174 +160,103 @@ func skip(text string, i int) (end int) {
 	return end
 }
 
-// escape matches what follows the backslashes of an escaped character.
-func (c symbol) escape(text string, i int) (end int, ok bool) {
-	if i == len(text) {
-		return 0, false
+// escape matches a character whose escape begins at i, with backslashes up to after.
+func escape(text string, i, after int, char string) (end int, ok bool) {
+	if end, ok := numbered(text, i, after, char); ok || after == len(text) {
+		return end, ok
 	}
-	if end, ok := unicode(text, i, c.value); ok {
-		return end, true
+	if letter := letters[char]; letter != 0 && text[after] == letter {
+		return after + 1, true
 	}
-	if end, ok := bytewise(text, i, c.char); ok {
-		return end, true
-	}
-	if c.other != "" {
-		if end, ok := unicode(text, i, rune(c.other[0])); ok {
-			return end, true
-		}
-		if end, ok := bytewise(text, i, c.other); ok {
-			return end, true
-		}
-	}
-	if letter := letters[c.value]; letter != 0 && text[i] == letter {
-		return i + 1, true
-	}
-	if c.value >= 0 && c.value < utf8.RuneSelf && !isAlphanumeric(byte(c.value)) &&
-		text[i] == byte(c.value) {
-		return i + 1, true
-	}
-	return 0, false
+	punctuation := char[0] < utf8.RuneSelf && !isAlphanumeric(char[0])
+	return after + 1, punctuation && text[after] == char[0]
 }
 
 // letters are those that stand for characters after a backslash.
-var letters = map[rune]byte{
-	'\a': 'a',
-	'\b': 'b',
-	'\f': 'f',
-	'\n': 'n',
-	'\r': 'r',
-	'\t': 't',
-	'\v': 'v',
-	0:    '0',
-	27:   'e',
+var letters = map[string]byte{
+	"\a":   'a',
+	"\b":   'b',
+	"\f":   'f',
+	"\n":   'n',
+	"\r":   'r',
+	"\t":   't',
+	"\v":   'v',
+	"\x00": '0',
+	"\x1b": 'e',
 }
 
-// numbered matches a character that is written by its number, with what begins its escape:
-// \u0026, \x26, \046 or %26.
-func numbered(text string, i int, value rune, char string) (end int, ok bool) {
-	if i < len(text) && text[i] == '%' {
-		return percent(text, i, char)
-	}
-	after := skip(text, i)
-	if after == i {
-		return 0, false
-	}
-	if end, ok := unicode(text, after, value); ok {
+// numbered matches a character that is written by its number (see unicode) or by those of its bytes: \x26,
+// \046 or %26, or %2526 in a URL that is in another one. Backslashes before the first number end at after.
+func numbered(text string, i, after int, char string) (end int, ok bool) {
+	if end, ok := unicode(text, after, char); ok {
 		return end, true
 	}
-	return bytewise(text, after, char)
+	for k := range len(char) {
+		if k > 0 {
+			after = skip(text, i)
+		}
+		n := rune(-1)
+		switch {
+		case i == len(text), k > 0 && after == i && text[i] != '%' && text[i] != char[k]:
+			return 0, false
+		case k > 0 && text[i] == char[k]: // in a URL
+			i++
+			continue
+		case text[i] == '%':
+			n, i = number(text, i+1, 2, 2, 16)
+			for again := 0; again < maxEscapes && n == '%' && char[k] != '%'; again++ {
+				n, i = number(text, i, 2, 2, 16)
+			}
+		case strings.HasPrefix(text[after:], "x"):
+			n, i = number(text, after+1, 2, 2, 16)
+		default:
+			n, i = number(text, after, 3, 3, 8)
+		}
+		if n != rune(char[k]) {
+			return 0, false
+		}
+	}
+	return i, true
 }
 
 // unicode matches the number of a character after a backslash: u0026, U00000026, u{26}, x26, or
 // two halves of UTF-16.
-func unicode(text string, i int, value rune) (end int, ok bool) {
-	if value < 0 || i >= len(text) {
+func unicode(text string, i int, char string) (end int, ok bool) {
+	value, size := utf8.DecodeRuneInString(char)
+	if i >= len(text) || value == utf8.RuneError && size == 1 {
 		return 0, false
 	}
-	switch text[i] {
-	case 'u':
-		if i+1 < len(text) && text[i+1] == '{' {
-			n, end := number(text, i+2, 6, 16)
-			return end + 1, n == value && end < len(text) && text[end] == '}'
+	n := rune(-1)
+	switch {
+	case strings.HasPrefix(text[i:], "u{"):
+		n, end = number(text, i+2, 1, 6, 16)
+		return end + 1, n == value && strings.HasPrefix(text[end:], "}")
+	case text[i] == 'u':
+		n, end = number(text, i+1, 4, 4, 16)
+		if low := skip(text, end); utf16.IsSurrogate(n) && low > end && strings.HasPrefix(text[low:], "u") {
+			n2, end := number(text, low+1, 4, 4, 16)
+			return end, utf16.DecodeRune(n, n2) == value
 		}
-		n, end := number(text, i+1, 4, 16)
-		if n == value && end == i+5 {
-			return end, true
-		}
-		if !utf16.IsSurrogate(n) {
-			return 0, false
-		}
-		low := skip(text, end)
-		if low == end || low == len(text) || text[low] != 'u' {
-			return 0, false
-		}
-		m, end := number(text, low+1, 4, 16)
-		return end, end == low+5 && utf16.DecodeRune(n, m) == value
-	case 'U':
-		n, end := number(text, i+1, 8, 16)
-		return end, n == value && end == i+9
-	case 'x':
-		n, end := number(text, i+1, 2, 16)
-		return end, n == value && end == i+3
+	case text[i] == 'U':
+		n, end = number(text, i+1, 8, 8, 16)
+	case text[i] == 'x':
+		n, end = number(text, i+1, 2, 2, 16)
 	}
-	return 0, false
+	return end, n == value
 }
 
-// bytewise matches the numbers of all bytes of a character, the first one after its backslash:
-// xC3\xA9 or 303\251.
-func bytewise(text string, i int, char string) (end int, ok bool) {
-	for k := range len(char) {
-		if k > 0 {
-			after := skip(text, i)
-			if after == i {
-				return 0, false
-			}
-			i = after
-		}
-		var n rune
-		if i < len(text) && text[i] == 'x' {
-			n, end = number(text, i+1, 2, 16)
-			ok = end == i+3
-		} else {
-			n, end = number(text, i, 3, 8)
-			ok = end == i+3
-		}
-		if !ok || n != rune(char[k]) {
-			return 0, false
-		}
-		i = end
-	}
-	return i, true
-}
-
-// percent matches a character in a URL: %26, or %2526 if the URL is in another one.
-func percent(text string, i int, char string) (end int, ok bool) {
-	for k := range len(char) {
-		if i >= len(text) {
-			return 0, false
-		}
-		if k > 0 && text[i] == char[k] {
-			i++
-			continue
-		}
-		if text[i] != '%' {
-			return 0, false
-		}
-		i++
-		n, end := number(text, i, 2, 16)
-		for again := 0; again < maxEscapes && n == '%' && char[k] != '%' && end == i+2; again++ {
-			i = end
-			n, end = number(text, i, 2, 16)
-		}
-		if end != i+2 || n != rune(char[k]) {
-			return 0, false
-		}
-		i = end
-	}
-	return i, true
-}
-
-// number reads a number of at most so many digits. It returns -1 if there are none.
-func number(text string, i, digits int, base rune) (n rune, end int) {
-	end = i
-	for end < len(text) && end-i < digits {
-		d := rune(-1)
-		switch c := text[end]; {
-		case '0' <= c && c <= '9':
-			d = rune(c - '0')
-		case 'a' <= c && c <= 'f':
-			d = rune(c-'a') + 10
-		case 'A' <= c && c <= 'F':
-			d = rune(c-'A') + 10
-		}
-		if d < 0 || d >= base {
+// number reads a number of at least and at most so many digits. It returns -1 if there is none.
+func number(text string, i, least, most int, base rune) (n rune, end int) {
+	const digits = "0123456789abcdef"
+	for end = i; end < len(text) && end-i < most; end++ {
+		d := strings.IndexByte(digits[:base], text[end]|0x20)
+		if d < 0 || text[end] < '0' {
 			break
 		}
-		n = n*base + d
-		end++
+		n = n*base + rune(d)
 	}
-	if end == i {
-		return -1, i
+	if end-i < least {
+		return -1, end
 	}
 	return n, end
 }

@@ -6,7 +6,7 @@
 // always encode it in a way that nothing finds.
 //
 // A new encoding of a whole secret, such as base32, is a function beside inHex in forms.go and a
-// form in [New]. A new escape of a single character is a case of symbol.escape. The test's table of
+// form in [New]. A new escape of a single character is a case of numbered or escape. The test's table of
 // encodings gets a row for either.
 package redact
 
