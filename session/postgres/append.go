@@ -42,15 +42,11 @@ func (s *Store) Append(ctx context.Context, at session.AppendTarget, events ...*
 	// Else lock the session, and find out why the statement appended nothing. If it did append, and only its
 	// response was lost, appendLocked finds the events in the log.
 	var position int64
-	var refusal error
-	err = s.again(ctx, func() (err error) {
-		position, refusal, err = s.appendLocked(ctx, at, records)
+	err = s.on(ctx, "append to", at.Key, func() (err error) {
+		position, err = s.appendLocked(ctx, at, records)
 		return err
 	})
-	if err != nil {
-		return 0, s.fail(ctx, "append to session "+at.Key.String(), err)
-	}
-	return position, refusal
+	return position, err
 }
 
 // columns are events as columns, for arrays of PostgreSQL.

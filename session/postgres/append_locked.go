@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 
 	"github.com/jackc/pgx/v5"
 
@@ -12,17 +11,10 @@ import (
 
 // appendLocked appends with the session's row locked, in as many round trips as that takes. It finds out
 // why an append was refused, tells a repetition from a reused ID, and appends what the fast statement
-// cannot: compactions, rewinds, increments with a bound. A refusal is the caller's affair, err the
-// database's; on either nothing was appended.
-func (s *Store) appendLocked(ctx context.Context, at session.AppendTarget, records []*store.Record) (position int64, refusal, err error) {
+// cannot: compactions, rewinds, increments with a bound. On an error nothing was appended.
+func (s *Store) appendLocked(ctx context.Context, at session.AppendTarget, records []*store.Record) (position int64, err error) {
 	var appended func()
 	err = pgx.BeginTxFunc(ctx, s.pool, readCommitted, func(tx pgx.Tx) error {
-		// refuse ends the transaction without effect, and appendLocked with this error.
-		refuse := func(err error) error {
-			refusal = err
-			return errRefused
-		}
-
 		// Lock the session, and find the records that are in its log already.
 		t := step{
 			ctx:     ctx,
@@ -32,9 +24,6 @@ func (s *Store) appendLocked(ctx context.Context, at session.AppendTarget, recor
 			decoded: map[int64]*session.Event{},
 		}
 		last, stored, err := t.look(records)
-		if none(err) {
-			return refuse(store.NotFound(at.Key))
-		}
 		if err != nil {
 			return err
 		}
@@ -45,7 +34,7 @@ func (s *Store) appendLocked(ctx context.Context, at session.AppendTarget, recor
 			case !ok:
 				fresh = append(fresh, r)
 			case !r.Same(was.data):
-				return refuse(&session.EventError{Key: at.Key, ID: r.ID, Err: session.ErrIDReused})
+				return &session.EventError{Key: at.Key, ID: r.ID, Err: session.ErrIDReused}
 			}
 		}
 
@@ -58,7 +47,7 @@ func (s *Store) appendLocked(ctx context.Context, at session.AppendTarget, recor
 				Held:     last.running || last.given && at.Fence == last.fence,
 			}
 			if err := store.CheckPosition(at, end); err != nil {
-				return refuse(err)
+				return err
 			}
 			// Lock the shared keys that the events change; then add the events, each checked against what
 			// those before it did; then write all at once.
@@ -71,7 +60,7 @@ func (s *Store) appendLocked(ctx context.Context, at session.AppendTarget, recor
 					return err
 				}
 				if refused != nil {
-					return refuse(&session.EventError{Key: at.Key, ID: r.ID, Err: refused})
+					return &session.EventError{Key: at.Key, ID: r.ID, Err: refused}
 				}
 			}
 			if err := t.write(); err != nil {
@@ -96,18 +85,12 @@ func (s *Store) appendLocked(ctx context.Context, at session.AppendTarget, recor
 		}
 		return nil
 	})
-	switch {
-	case refusal != nil:
-		return 0, refusal, nil
-	case err != nil:
-		return 0, nil, err
+	if err != nil {
+		return 0, err
 	}
 	appended()
-	return position, nil, nil
+	return position, nil
 }
-
-// errRefused rolls a transaction back.
-var errRefused = errors.New("refused")
 
 // storedEvent is an event that is in the log.
 type storedEvent struct {

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/store"
 )
 
 // unreadable says that the connection string does not parse. It says why only if the passwords in the string
@@ -53,6 +54,35 @@ func (s *Store) fail(ctx context.Context, what string, err error) error {
 		}
 	}
 	return fmt.Errorf("postgres: %s: %w", what, err)
+}
+
+// do does an operation that is not about one session: it calls f as again does. what says what it is.
+func (s *Store) do(ctx context.Context, what string, f func() error) error {
+	if err := s.check(ctx); err != nil {
+		return err
+	}
+	return s.fail(ctx, what, s.again(ctx, f))
+}
+
+// on does an operation on a session: it calls f as again does. The session is not there if f finds no row.
+// The errors by which f refuses what the caller wants stay as they are.
+func (s *Store) on(ctx context.Context, what string, key session.Key, f func() error) error {
+	if err := s.check(ctx); err != nil {
+		return err
+	}
+	if key.Check(false) != nil {
+		return store.NotFound(key)
+	}
+	err := s.again(ctx, f)
+	var position *session.PositionError
+	var event *session.EventError
+	switch {
+	case err == nil, errors.As(err, &position), errors.As(err, &event):
+		return err
+	case none(err):
+		return store.NotFound(key)
+	}
+	return s.fail(ctx, what+" session "+key.String(), err)
 }
 
 // check returns the error of an operation that is not to be begun.

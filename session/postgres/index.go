@@ -95,10 +95,7 @@ func (s *Store) Index(ctx context.Context, progress func(done, left int64)) erro
 
 // DropIndex implements session.Indexer. It needs the right to truncate the tables.
 func (s *Store) DropIndex(ctx context.Context) error {
-	if err := s.check(ctx); err != nil {
-		return err
-	}
-	err := s.again(ctx, func() error {
+	return s.do(ctx, "remove the index", func() error {
 		x, err := s.pending(ctx)
 		if err != nil || x.made == nil {
 			return err
@@ -120,20 +117,16 @@ func (s *Store) DropIndex(ctx context.Context) error {
 			return nil
 		})
 	})
-	return s.fail(ctx, "remove the index", err)
 }
 
 // Indexed implements session.Indexer.
 func (s *Store) Indexed(ctx context.Context) (is bool, err error) {
-	if err := s.check(ctx); err != nil {
-		return false, err
-	}
-	err = s.again(ctx, func() error {
+	err = s.do(ctx, "look at the index", func() error {
 		x, err := s.pending(ctx)
 		is = x.made != nil
 		return err
 	})
-	return is, s.fail(ctx, "look at the index", err)
+	return is, err
 }
 
 // Statements here that read a whole table say "sid > 0", so that they go by its key: see planning. A plan

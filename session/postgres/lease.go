@@ -6,7 +6,6 @@ import (
 
 	"github.com/plughook/plughook/internal/sqlstore"
 	"github.com/plughook/plughook/session"
-	"github.com/plughook/plughook/session/store"
 )
 
 // leaseTime is how long a lease outlives its holder, who renews it every second.
@@ -111,7 +110,7 @@ func (s leaseTable) change(
 ) (id sqlstore.LeaseID, found bool, err error) {
 	var version int64
 	var fence *int64
-	err = s.again(ctx, func() error {
+	err = s.on(ctx, what, key, func() error {
 		err := s.pool.QueryRow(ctx, `
 			WITH t AS (UPDATE plughook_sessions `+update+` AND `+schemaFits+` RETURNING epoch)
 			SELECT sid, (SELECT epoch FROM t), `+schemaVersion+`
@@ -122,13 +121,8 @@ func (s leaseTable) change(
 		}
 		return err
 	})
-	switch {
-	case none(err):
-		return id, false, store.NotFound(key)
-	case err != nil:
-		return id, false, s.fail(ctx, what+" session "+key.String(), err)
-	case fence == nil:
-		return id, false, nil
+	if err != nil || fence == nil {
+		return id, false, err
 	}
 	id.Fence = *fence
 	return id, true, nil
@@ -165,25 +159,26 @@ func (s leaseTable) CancelLease(
 
 // LeaseState implements sqlstore.LeaseTable.
 func (s leaseTable) LeaseState(ctx context.Context, id sqlstore.LeaseID) (held, running bool, err error) {
-	err = s.again(ctx, func() error {
-		return s.pool.QueryRow(ctx, `
+	err = s.do(ctx, "look at the lease of a session", func() error {
+		err := s.pool.QueryRow(ctx, `
 			SELECT `+leaseHeld+` FROM plughook_sessions WHERE sid = $1 AND epoch = $2 AND lease IS NOT NULL`,
 			id.Session, id.Fence).Scan(&running)
+		held = err == nil
+		if none(err) {
+			return nil
+		}
+		return err
 	})
-	if none(err) {
-		return false, false, nil
-	}
-	return err == nil, running, s.fail(ctx, "look at the lease of a session", err)
+	return held, running, err
 }
 
 // TakeAwayLease implements sqlstore.LeaseTable.
 func (s leaseTable) TakeAwayLease(ctx context.Context, id sqlstore.LeaseID) error {
-	err := s.again(ctx, func() error {
+	return s.do(ctx, "take away the lease of a session", func() error {
 		_, err := s.pool.Exec(ctx, `
 			UPDATE plughook_sessions
 			SET epoch = greatest(epoch + 1, nextval('plughook_fences')), lease = NULL, holder = '', cancelled = false
 			WHERE sid = $1 AND epoch = $2`, id.Session, id.Fence)
 		return err
 	})
-	return s.fail(ctx, "take away the lease of a session", err)
 }

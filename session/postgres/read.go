@@ -54,13 +54,10 @@ func (s *Store) read(
 
 // find returns the ranges of positions that are selected, in their order.
 func (s *Store) find(ctx context.Context, key session.Key, sel session.Selection) (sid int64, ranges [][2]int64, err error) {
-	if key.Check(false) != nil {
-		return 0, nil, store.NotFound(key)
-	}
 	var version, head int64
 	var data []byte
 	var times []int64
-	err = s.again(ctx, func() error {
+	err = s.on(ctx, "read", key, func() error {
 		err := s.pool.QueryRow(ctx, `
 			SELECT `+schemaVersion+`, s.sid, s.head, (SELECT m.spans FROM plughook_marks m WHERE m.sid = s.sid AND m.seq = s.frontier)
 			FROM plughook_sessions s WHERE s.app = $1 AND s.usr = $2 AND s.id = $3`,
@@ -73,11 +70,8 @@ func (s *Store) find(ctx context.Context, key session.Key, sel session.Selection
 		}
 		return err
 	})
-	if none(err) {
-		return 0, nil, store.NotFound(key)
-	}
 	if err != nil {
-		return 0, nil, s.fail(ctx, "read session "+key.String(), err)
+		return 0, nil, err
 	}
 	var spans store.Spans
 	if sel.Live && data != nil {

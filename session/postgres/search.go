@@ -23,14 +23,8 @@ func (s *Store) Search(ctx context.Context, q session.Query) iter.Seq2[*session.
 // candidates yields the sessions that the query's app, user, times and the index leave in, in its order.
 func (s *Store) candidates(ctx context.Context, q session.Query) iter.Seq2[*session.Hit, error] {
 	var hits map[int64]int64
-	search := func(do func() error) error {
-		if err := s.check(ctx); err != nil {
-			return err
-		}
-		return s.fail(ctx, "search", s.again(ctx, do))
-	}
 	find := func() (list []int64, err error) {
-		err = search(func() (err error) {
+		err = s.do(ctx, "search", func() (err error) {
 			var indexed bool
 			if hits, indexed, err = s.indexHits(ctx, q); err != nil {
 				return err
@@ -41,7 +35,7 @@ func (s *Store) candidates(ctx context.Context, q session.Query) iter.Seq2[*sess
 		return list, err
 	}
 	read := func(sids []int64) (page []*session.Hit, err error) {
-		err = search(func() (err error) {
+		err = s.do(ctx, "search", func() (err error) {
 			page, err = s.readCandidates(ctx, sids, hits)
 			return err
 		})

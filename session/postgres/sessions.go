@@ -76,12 +76,6 @@ func (s *Store) SetTimes(ctx context.Context, key session.Key, created, updated 
 	if err := errors.Join(session.CheckTime(created), session.CheckTime(updated)); err != nil {
 		return err
 	}
-	if err := s.check(ctx); err != nil {
-		return err
-	}
-	if key.Check(false) != nil {
-		return store.NotFound(key)
-	}
 	given := func(t time.Time) *time.Time {
 		if t.IsZero() {
 			return nil
@@ -89,7 +83,7 @@ func (s *Store) SetTimes(ctx context.Context, key session.Key, created, updated 
 		return &t
 	}
 	var sid int64
-	err := s.again(ctx, func() error {
+	return s.on(ctx, "set the times of", key, func() error {
 		err := s.pool.QueryRow(ctx, `
 			UPDATE plughook_sessions SET created = coalesce($4, created), updated = coalesce($5, updated)
 			WHERE app = $1 AND usr = $2 AND id = $3 AND `+schemaFits+` RETURNING sid`,
@@ -99,23 +93,13 @@ func (s *Store) SetTimes(ctx context.Context, key session.Key, created, updated 
 		}
 		return err
 	})
-	if none(err) {
-		return store.NotFound(key)
-	}
-	return s.fail(ctx, "set the times of session "+key.String(), err)
 }
 
 // Get implements session.Service.
 func (s *Store) Get(ctx context.Context, key session.Key) (*session.Session, error) {
-	if err := s.check(ctx); err != nil {
-		return nil, err
-	}
-	if key.Check(false) != nil {
-		return nil, store.NotFound(key)
-	}
 	owners := [][]byte{[]byte(store.Owner(key, session.AppPrefix)), []byte(store.Owner(key, session.UserPrefix))}
 	var c *session.Session
-	err := s.again(ctx, func() error {
+	err := s.on(ctx, "get", key, func() error {
 		var r row
 		var version int64
 		// One statement sees one snapshot.
@@ -141,23 +125,14 @@ func (s *Store) Get(ctx context.Context, key session.Key) (*session.Session, err
 		}
 		return err
 	})
-	if none(err) {
-		return nil, store.NotFound(key)
-	}
-	return c, s.fail(ctx, "get session "+key.String(), err)
+	return c, err
 }
 
 // Delete implements session.Service.
 func (s *Store) Delete(ctx context.Context, key session.Key) error {
-	if err := s.check(ctx); err != nil {
-		return err
-	}
-	if key.Check(false) != nil {
-		return store.NotFound(key)
-	}
 	var sid int64 // 0 until the session is found
-	err := s.again(ctx, func() error {
-		return pgx.BeginTxFunc(ctx, s.pool, readCommitted, func(tx pgx.Tx) error {
+	err := s.on(ctx, "delete", key, func() error {
+		err := pgx.BeginTxFunc(ctx, s.pool, readCommitted, func(tx pgx.Tx) error {
 			err := tx.QueryRow(ctx, `
 				DELETE FROM plughook_sessions WHERE app = $1 AND usr = $2 AND id = $3 AND `+schemaFits+` RETURNING sid`,
 				key.App, key.User, key.ID).Scan(&sid)
@@ -175,17 +150,15 @@ func (s *Store) Delete(ctx context.Context, key session.Key) error {
 			}
 			return tx.SendBatch(ctx, b).Close()
 		})
+		if none(err) && sid != 0 { // deleted by an attempt whose connection broke after its commit
+			return nil
+		}
+		return err
 	})
-	switch {
-	case none(err) && sid == 0:
-		return store.NotFound(key)
-	case none(err): // deleted by an attempt whose connection broke after its commit
-		err = nil
-	}
 	if err == nil {
 		s.watchers.Deleted(sid)
 	}
-	return s.fail(ctx, "delete session "+key.String(), err)
+	return err
 }
 
 // List implements session.Service. It reads pages of sessions, so what is created or deleted meanwhile
@@ -194,10 +167,7 @@ func (s *Store) List(ctx context.Context, app, user string) iter.Seq2[*session.S
 	return func(yield func(*session.Session, error) bool) {
 		last := int64(0)
 		next := func() (page []*session.Session, more bool, err error) {
-			if err := s.check(ctx); err != nil {
-				return nil, false, err
-			}
-			err = s.again(ctx, func() (err error) {
+			err = s.do(ctx, "list sessions", func() (err error) {
 				if err := current(ctx, s.pool); err != nil {
 					return err
 				}
@@ -207,7 +177,7 @@ func (s *Store) List(ctx context.Context, app, user string) iter.Seq2[*session.S
 			if len(page) > 0 {
 				last = page[len(page)-1].Number
 			}
-			return page, len(page) == sqlstore.PageSessions, s.fail(ctx, "list sessions", err)
+			return page, len(page) == sqlstore.PageSessions, err
 		}
 		sqlstore.Pages(ctx, next)(yield)
 	}

@@ -16,26 +16,18 @@ import (
 // processes, one goroutine looks every 20 to 40 ms, for all watched sessions together; it runs while somebody
 // watches.
 func (s *Store) Watch(ctx context.Context, key session.Key) (*session.Watch, error) {
-	if err := s.check(ctx); err != nil {
-		return nil, err
-	}
-	if key.Check(false) != nil {
-		return nil, store.NotFound(key)
-	}
 	var sid, head, version int64
-	err := s.again(ctx, func() error {
-		return s.pool.QueryRow(ctx, `
+	err := s.on(ctx, "watch", key, func() error {
+		err := s.pool.QueryRow(ctx, `
 			SELECT sid, head, `+schemaVersion+` FROM plughook_sessions WHERE app = $1 AND usr = $2 AND id = $3`,
 			key.App, key.User, key.ID).Scan(&sid, &head, &version)
+		if err == nil {
+			err = fits(version)
+		}
+		return err
 	})
-	if err == nil {
-		err = fits(version)
-	}
-	switch {
-	case none(err):
-		return nil, store.NotFound(key)
-	case err != nil:
-		return nil, s.fail(ctx, "watch session "+key.String(), err)
+	if err != nil {
+		return nil, err
 	}
 	w, err := s.watchers.Add(sid, head, func(ctx context.Context, sel session.Selection) iter.Seq2[*session.Event, error] {
 		return s.read(ctx, key, sel, sid)
