@@ -99,8 +99,11 @@ func (c *conn) row(query string, args []any, dest ...any) (bool, error) {
 	return err == nil, err
 }
 
-// each calls scan for each row of a query, until it returns false.
-func (c *conn) each(query string, args []any, scan func(row func(dest ...any) error) (bool, error)) error {
+// errEnough ends each, which returns nil then.
+var errEnough = errors.New("enough")
+
+// each reads each row of a query into dest and calls f, until f returns an error.
+func (c *conn) each(query string, args, dest []any, f func() error) error {
 	s, err := c.stmt(query)
 	if err != nil {
 		return err
@@ -110,15 +113,15 @@ func (c *conn) each(query string, args []any, scan func(row func(dest ...any) er
 		return err
 	}
 	defer rows.Close()
-	for more := true; more && rows.Next(); {
-		if more, err = scan(rows.Scan); err != nil {
-			return err
+	for err == nil && rows.Next() {
+		if err = rows.Scan(dest...); err == nil {
+			err = f()
 		}
 	}
-	if err := rows.Err(); err != nil {
+	if err != nil && err != errEnough {
 		return err
 	}
-	return rows.Close()
+	return errors.Join(rows.Err(), rows.Close())
 }
 
 // rollback ends the transaction, if there is one, without effect.

@@ -123,20 +123,20 @@ func takeIn(c *conn, most int64) (took, left int64, err error) {
 			terms string
 		}
 		var list []document
+		var at int64
+		var data []byte
 		err = c.each(rangeQuery, []any{pos(sid, first), pos(sid, min(last, first+most-took-1))},
-			func(scan func(...any) error) (bool, error) {
-				var at int64
-				var data []byte
-				if err := scan(&at, &data); err != nil {
-					return false, err
-				}
+			[]any{&at, &data}, func() error {
 				e, err := store.Decode(data, at&maxSeq)
 				if err != nil {
-					return false, err
+					return err
 				}
 				list = append(list, document{pos: at, terms: strings.Join(store.Terms(e), " ")})
 				size += len(data)
-				return size < sqlstore.IndexBytes, nil
+				if size >= sqlstore.IndexBytes {
+					return errEnough
+				}
+				return nil
 			})
 		if err != nil {
 			return 0, 0, err

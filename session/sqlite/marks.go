@@ -53,13 +53,12 @@ func (a *appending) rewind(c *conn, seq int64, e *session.Event) error {
 	}
 	// The first change of a key after position "to" has noted the value that the key had at "to".
 	var back []store.Change
+	var ch store.Change
+	var first int64
 	err = c.each("SELECT key, old, min(seq) FROM undo WHERE sid = ? AND seq > ? GROUP BY key", []any{a.sid, to},
-		func(scan func(...any) error) (bool, error) {
-			var ch store.Change
-			var first int64
-			err := scan(&ch.Key, (*[]byte)(&ch.Value), &first)
+		[]any{&ch.Key, (*[]byte)(&ch.Value), &first}, func() error {
 			back = append(back, ch)
-			return true, err
+			return nil
 		})
 	if err != nil {
 		return err

@@ -199,15 +199,15 @@ func TestPlans(t *testing.T) {
 		listQuery(listAll), listQuery(listApp), listQuery(listUser), rangeQuery, lastQuery,
 		"SELECT " + rowColumns + " FROM sessions WHERE app = ? AND usr = ? AND id = ?",
 	} {
+		var id, parent, rest int
+		var plan string
 		err := s.writer.c.each(
 			"EXPLAIN QUERY PLAN "+q,
 			make([]any, strings.Count(q, "?")),
-			func(scan func(...any) error) (bool, error) {
-				var id, parent, rest int
-				var plan string
-				err := scan(&id, &parent, &rest, &plan)
+			[]any{&id, &parent, &rest, &plan},
+			func() error {
 				require.True(t, strings.HasPrefix(plan, "SEARCH "), "%s\n%s", q, plan)
-				return true, err
+				return nil
 			},
 		)
 		require.NoError(t, err)

@@ -121,11 +121,10 @@ func (r *reading) last(ctx context.Context, c *conn) error {
 			return err
 		}
 		from := max(end[0], end[1]-pageSeqs+1)
+		var p int64
 		err := c.each(lastQuery,
 			[]any{pos(r.sid, from), pos(r.sid, end[1]), r.sel.Since.Unix(), r.sel.Since.Nanosecond(), left},
-			func(scan func(...any) error) (bool, error) {
-				var p int64
-				err := scan(&p)
+			[]any{&p}, func() error {
 				p &= maxSeq
 				n := len(kept) - 1
 				if n >= 0 && kept[n][0] == p+1 {
@@ -134,7 +133,7 @@ func (r *reading) last(ctx context.Context, c *conn) error {
 					kept = append(kept, [2]int64{p, p})
 				}
 				left--
-				return true, err
+				return nil
 			})
 		if err != nil {
 			return err
@@ -152,6 +151,7 @@ func (r *reading) last(ctx context.Context, c *conn) error {
 // fill reads the next rows of the ranges.
 func (r *reading) fill(c *conn) ([]sqlstore.StoredEvent, error) {
 	var rows []sqlstore.StoredEvent
+	var row sqlstore.StoredEvent
 	size := 0
 	for left := int64(pageSeqs); left > 0 && size < pageBytes && len(r.ranges) > 0; {
 		g := &r.ranges[0]
@@ -163,17 +163,18 @@ func (r *reading) fill(c *conn) ([]sqlstore.StoredEvent, error) {
 			query = sinceQuery
 			args = append(args, r.sel.Since.Unix(), r.sel.Since.Nanosecond())
 		}
-		err := c.each(query, args, func(scan func(...any) error) (bool, error) {
-			var row sqlstore.StoredEvent
-			err := scan(&row.Seq, &row.Data)
+		err := c.each(query, args, []any{&row.Seq, &row.Data}, func() error {
 			row.Seq &= maxSeq
-			if err == nil && r.sel.Since.IsZero() && row.Seq != g[0] {
-				err = hole(g[0])
+			if r.sel.Since.IsZero() && row.Seq != g[0] {
+				return hole(g[0])
 			}
 			rows = append(rows, row)
 			size += len(row.Data)
 			g[0] = row.Seq + 1
-			return size < pageBytes, err
+			if size >= pageBytes {
+				return errEnough
+			}
+			return nil
 		})
 		if err != nil {
 			return nil, err

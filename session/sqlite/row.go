@@ -82,25 +82,27 @@ func spansAt(c *conn, sid, seq int64) (store.Spans, error) {
 func states(c *conn, sid int64, key session.Key) (initial, now map[string]any, err error) {
 	initial = map[string]any{}
 	now = map[string]any{}
-	err = c.each(`SELECT 0, key, value FROM initial WHERE sid = ?1
+	err = c.values(`SELECT 0, key, value FROM initial WHERE sid = ?1
 		UNION ALL SELECT 1, key, value FROM shared WHERE owner IN (?2, ?3)
 		UNION ALL SELECT 1, key, value FROM state WHERE sid = ?1`,
-		[]any{sid, store.Owner(key, session.AppPrefix), store.Owner(key, session.UserPrefix)}, collect(initial, now))
+		[]any{sid, store.Owner(key, session.AppPrefix), store.Owner(key, session.UserPrefix)}, initial, now)
 	return initial, now, err
 }
 
-// collect scans rows of which, key and value into the maps.
-func collect(maps ...map[string]any) func(scan func(...any) error) (bool, error) {
-	return func(scan func(...any) error) (bool, error) {
-		var which int
-		var key string
-		var data []byte
-		err := scan(&which, &key, &data)
-		if err == nil {
-			maps[which][key], err = session.DecodeValue(data)
-		}
-		return true, err
-	}
+// values reads a query's rows of which, key and value into the maps.
+func (c *conn) values(query string, args []any, maps ...map[string]any) error {
+	var which int
+	var key string
+	var data []byte
+	return c.each(query, args, []any{&which, &key, &data}, func() (err error) {
+		maps[which][key], err = session.DecodeValue(data)
+		return err
+	})
+}
+
+// initialState reads a session's initial state into a map.
+func initialState(c *conn, sid int64, state map[string]any) error {
+	return c.values("SELECT 0, key, value FROM initial WHERE sid = ?", []any{sid}, state)
 }
 
 // idKey returns what stands for an event id in the table ids: 16 bytes for a UUID as it is usually

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -71,27 +72,19 @@ func indexHits(ctx context.Context, c *conn, q session.Query) (hits map[int64]in
 	// What the index has, the newest of a session first. It is read in parts; where a part is all of one
 	// session, the rest of that session is left out.
 	terms := `"` + strings.Join(conditions.Terms, `" "`) + `"`
-	for below := int64(-1); ; {
-		query := "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC LIMIT ?2"
-		args := []any{terms, searchRows}
-		if below >= 0 {
-			query = "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid < ?3 ORDER BY rowid DESC LIMIT ?2"
-			args = append(args, below)
-		}
+	for below := int64(math.MaxInt64); ; {
 		var first, last, rows int64
-		err := c.each(query, args, func(scan func(...any) error) (bool, error) {
-			if err := scan(&last); err != nil {
-				return false, err
-			}
-			if rows == 0 {
-				first = last
-			}
-			rows++
-			if sid := last >> seqBits; hits[sid] == 0 {
-				hits[sid] = last & maxSeq
-			}
-			return true, nil
-		})
+		err := c.each("SELECT rowid FROM words WHERE words MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT ?",
+			[]any{terms, below, searchRows}, []any{&last}, func() error {
+				if rows == 0 {
+					first = last
+				}
+				rows++
+				if sid := last >> seqBits; hits[sid] == 0 {
+					hits[sid] = last & maxSeq
+				}
+				return nil
+			})
 		if err == nil {
 			err = context.Cause(ctx)
 		}
@@ -108,13 +101,10 @@ func indexHits(ctx context.Context, c *conn, q session.Query) (hits map[int64]in
 	}
 
 	// What it has not yet.
+	var at int64
+	var data []byte
 	err = c.each("SELECT e.pos, e.data FROM unindexed u JOIN events e ON e.pos BETWEEN (u.sid << 32) + u.first AND (u.sid << 32) + u.last",
-		nil, func(scan func(...any) error) (bool, error) {
-			var at int64
-			var data []byte
-			if err := scan(&at, &data); err != nil {
-				return false, err
-			}
+		nil, []any{&at, &data}, func() error {
 			e, err := store.Decode(data, at&maxSeq)
 			if err == nil {
 				err = context.Cause(ctx)
@@ -122,7 +112,7 @@ func indexHits(ctx context.Context, c *conn, q session.Query) (hits map[int64]in
 			if err == nil && conditions.Met(e) {
 				hits[at>>seqBits] = max(hits[at>>seqBits], e.Seq)
 			}
-			return true, err
+			return err
 		})
 	return hits, true, err
 }
@@ -156,11 +146,10 @@ func listCandidates(c *conn, q session.Query, hits map[int64]int64, indexed bool
 	}
 	statement, args := query.Select("sessions")
 	var list []candidate
-	err := c.each(statement, args, func(scan func(...any) error) (bool, error) {
-		var sid int64
-		err := scan(&sid)
+	var sid int64
+	err := c.each(statement, args, []any{&sid}, func() error {
 		list = append(list, candidate{sid: sid, seq: hits[sid]})
-		return true, err
+		return nil
 	})
 	return list, err
 }
@@ -175,7 +164,7 @@ func (x candidate) read(c *conn) (*session.Hit, error) {
 		return nil, err
 	}
 	hit := &session.Hit{Session: r.session(key)}
-	err = c.each("SELECT 0, key, value FROM initial WHERE sid = ?", []any{x.sid}, collect(hit.Session.Initial))
+	err = initialState(c, x.sid, hit.Session.Initial)
 	if err != nil || x.seq == 0 {
 		return hit, err
 	}

@@ -166,16 +166,15 @@ func list(c *conn, app, user string, after, last int64) ([]*session.Session, err
 		args = append(args, app)
 	}
 	var page []*session.Session
-	err := c.each(listQuery(where), args, func(scan func(...any) error) (bool, error) {
-		var r row
-		var key session.Key
-		err := scan(append(r.columns(), &key.App, &key.User, &key.ID)...)
+	var r row
+	var key session.Key
+	err := c.each(listQuery(where), args, append(r.columns(), &key.App, &key.User, &key.ID), func() error {
 		page = append(page, r.session(key))
-		return true, err
+		return nil
 	})
 	for _, s := range page {
 		if err == nil {
-			err = c.each("SELECT 0, key, value FROM initial WHERE sid = ?", []any{s.Number}, collect(s.Initial))
+			err = initialState(c, s.Number, s.Initial)
 		}
 	}
 	return page, err

@@ -77,18 +77,15 @@ func (s *Store) pollOnce(poll *store.Poll[int64]) (err error) {
 		known = strconv.AppendInt(known, position, 10)
 	}
 	known = append(known, '}')
-	err = s.watching.c.each(lookQuery, []any{string(known)}, func(scan func(...any) error) (bool, error) {
-		var sid, position int64
-		err := scan(&sid, &position)
-		switch {
-		case err != nil:
-		case position < 0:
+	var sid, position int64
+	err = s.watching.c.each(lookQuery, []any{string(known)}, []any{&sid, &position}, func() error {
+		if position < 0 {
 			s.watchers.Deleted(sid)
-		default:
+		} else {
 			s.watchers.Appended(sid, position)
 		}
 		poll.Changed = true
-		return true, err
+		return nil
 	})
 	if err == nil {
 		s.watching.version = version
