@@ -8,8 +8,8 @@
 //
 // A new rule: a case in the list whose name it begins with (append.go has appendCases), with a fault in
 // faults_test.go that only this case finds. A new list of cases goes into Run; into RunShared too, if it is
-// about processes that share a store. A new kind of event or operation: machine.go does it to the store,
-// model.go says what must come of it.
+// about processes that share a store. A new kind of event or operation: machine.go does it to the store and to
+// one of package memory, and expects the same of both.
 package sessiontest
 
 import (
