@@ -319,7 +319,7 @@ func TestAWorkflowThatHasNotEndedStays(t *testing.T) {
 // The difference of two summaries names sentences and values, and not the rows that they are in.
 func TestDifferencesNameWhatIsNew(t *testing.T) {
 	added, left := plan.Differences(
-		"[4 May 2026]\nuser: I like tea; I have a cat\n\nValues:\npay(): id 3, amount 5\nsaid: A-1, B-2",
+		"[4 May 2026]\nuser: I like tea.  I have a cat.\n\nValues:\npay(): id 3, amount 5\nsaid: A-1, B-2",
 		"Kept in part; recall reads the whole, from the first position to the last:\n1–2 note: a, b\n\n[5 May 2026]\nu: I have a cat.  It is old.\n\nValues:\npay(): id 4, amount 5\nsaid: B-2, C-3",
 	)
 	require.Equal(

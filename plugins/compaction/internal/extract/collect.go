@@ -21,30 +21,24 @@ type collector struct {
 const (
 	maxDepth  = 16 // how deep values may be nested
 	maxListed = 8  // how many values a text of a response may have that is no list
-
-	maxKeys = 3 // how many arguments say what a call is about
+	maxKeys   = 3  // how many arguments say what a call is about
 )
 
 // call returns the record of a call. The call is about those of its arguments that are exact.
 func (c *collector) call(tool string, args map[string]any) *record {
-	r := &record{Name: cmp.Or(oneWord(tool), "_")}
+	r := &record{}
+	var about []string
 	for _, k := range slices.Sorted(maps.Keys(args)) {
 		s, ok := args[k].(string)
-		if ok && kindOf(s) >= date && r.Keys < maxKeys {
-			c.value(r, k, s)
-			r.Keys = len(r.Fields)
+		s = strings.TrimSpace(valid(s))
+		if ok && kindOf(s) >= date && len(about) < maxKeys {
+			about = append(about, s)
+			c.ledger.note(field{value: s}, true)
+		} else {
+			c.collect(r, k, args[k], 0)
 		}
 	}
-
-	// The other arguments follow.
-	all := &record{}
-	c.collect(all, "", args, 0)
-	keys := r.Fields[:r.Keys]
-	for _, f := range all.Fields {
-		if !slices.Contains(keys, f) {
-			r.Fields = append(r.Fields, f)
-		}
-	}
+	r.head = strings.TrimSuffix(cmp.Or(oneWord(tool), "_")+" "+strings.Join(about, between), " ")
 	return r
 }
 
@@ -99,22 +93,18 @@ func parseJSON(s string) (v any, ok bool) {
 // object takes in an object: into a record of its own if the object has an identifier, else into r. The
 // outermost object of a response names r, if r is not about anything yet.
 func (c *collector) object(r *record, label string, v map[string]any, depth int) {
-	mayName := depth > 0 || len(r.Fields) == 0 && !c.used
-	if mayName {
-		id, ok := identifier(label, v)
-		if ok {
-			c.ledger.note(id, c.used)
-		}
-		switch {
-		case ok && depth > 0:
-			own := &record{Keys: 1, Fields: []field{id}}
-			c.members(own, "", v, depth)
-			c.ledger.put(own)
-			return
-		case ok:
-			r.Keys = 1
-			r.Fields = append(r.Fields, id)
-		}
+	id := identifier(label, v)
+	switch {
+	case id == "":
+	case depth > 0:
+		own := &record{head: id}
+		c.ledger.note(field{value: id}, c.used)
+		c.members(own, "", v, depth)
+		c.ledger.put(own)
+		return
+	case !c.used && len(r.about()) == 0:
+		r.head += " " + id
+		c.ledger.note(field{value: id}, false)
 	}
 	c.members(r, label, v, depth)
 }
@@ -130,35 +120,34 @@ func (c *collector) members(r *record, label string, v map[string]any, depth int
 }
 
 // identifier returns what identifies an object: the key that it has in its parent, if that is an identifier;
-// or the value of a member whose name says so; or the first value that can only be an identifier.
-func identifier(label string, v map[string]any) (id field, ok bool) {
+// or the value of a member whose name says so; or the first value that can only be an identifier. It is "" if
+// there is none.
+func identifier(label string, v map[string]any) (id string) {
 	key := label[strings.LastIndexByte(label, '.')+1:]
 	if kindOf(key) == ident {
-		return field{Value: valid(key)}, true
+		return valid(key)
 	}
 	for _, k := range slices.Sorted(maps.Keys(v)) {
 		s, ok := v[k].(string)
-		if !ok || kindOf(s) != ident || strings.ContainsAny(s, "@/") || !utf8.ValidString(s) ||
-			!utf8.ValidString(k) {
+		if !ok || kindOf(s) != ident || strings.ContainsAny(s, "@/") || !utf8.ValidString(s) {
 			continue
 		}
 		for _, end := range []string{"id", "number", "no", "code", "key", "name"} {
 			if strings.HasSuffix(strings.ToLower(k), end) {
-				return field{Label: k, Value: s}, true
+				return s
 			}
 		}
-		if id.Value == "" && strings.Trim(s, "0123456789") != "" {
-			id = field{Label: k, Value: s}
+		if id == "" && strings.Trim(s, "0123456789") != "" {
+			id = s
 		}
 	}
-	return id, id.Value != ""
+	return id
 }
 
 // value adds a scalar to a record. Of prose it adds the exact values only.
 func (c *collector) value(r *record, label, v string) {
 	v = strings.TrimSpace(valid(v))
-	isKey := r.Keys > 0 && len(r.Fields) > 0 && r.Fields[0].Value == v
-	if v == "" || isKey {
+	if v == "" || strings.HasSuffix(" "+r.head, " "+v) {
 		return
 	}
 	if label == "result" || label == "output" {
@@ -173,20 +162,10 @@ func (c *collector) value(r *record, label, v string) {
 		}
 	}
 	for _, v := range values {
-		f := field{Label: labelOf(label), Value: v}
+		f := newField(oneWord(label), v)
 		c.ledger.note(f, c.used)
-		r.Fields = append(r.Fields, f)
+		r.fields = append(r.fields, f)
 	}
-}
-
-// labelOf returns a label for the ledger, where a point at the beginning stands for the path of the label
-// before.
-func labelOf(path string) string {
-	label := oneWord(path)
-	if strings.HasPrefix(label, ".") {
-		return "_" + label[1:]
-	}
-	return label
 }
 
 // oneWord returns a name as one word, without the characters that have a meaning in the ledger.

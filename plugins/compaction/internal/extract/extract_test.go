@@ -173,7 +173,7 @@ func TestLedger(t *testing.T) {
 	}{
 		{"a record has the name of its id", []*session.Event{respond("search", map[string]any{"result": []any{
 			map[string]any{"flight": "HX1", "to": "LIS", "price": 152.0, "seats": map[string]any{"economy": 3.0, "business": 1.0}}}})},
-			"HX1: price 152, seats.business 1, .economy 3, to LIS"},
+			"HX1: price 152, seats.business 1, seats.economy 3, to LIS"},
 		{"JSON in a string is JSON", []*session.Event{respond("get", map[string]any{"result": `{"order_id":"ORD-77","total":12345678901234567890}`})}, "ORD-77: 12345678901234567890"},
 		{"a response is about what was asked", []*session.Event{call("user", map[string]any{"id": "mia_3668"}), respond("user", map[string]any{"name": "Mia Li", "age": 34.0})}, "user mia_3668: age 34, Mia Li"},
 		{"literals in texts", []*session.Event{say(session.User, "Send it to m.li@x.org, code A1-77, for $250.50!")}, "said: m.li@x.org, A1-77, $250.50"},

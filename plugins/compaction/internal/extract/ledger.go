@@ -17,33 +17,28 @@ type ledger struct {
 	events   int // how many were taken in so far
 	records  []*record
 	history  map[string]history // by field.key
-	stressed map[uint64]bool    // terms that Stress has named
-	asked    map[string][]field // by tool: what its last call was about, until the State is stored
+	stressed map[string]bool    // stems of words that Stress has named
+	asked    map[string]string  // by the id and name of a call: the head of its record
 
-	about map[string]*record // by record.about; made of records when it is needed
+	byHead map[string]*record // made of records when it is needed
 }
 
 // A record is values that belong together: those of one object in a response, or of the arguments of one
 // call.
 type record struct {
-	Name   string // of the tool, "" for an object that its first value names
-	Keys   int    // how many of the fields say what the record is about; they come first
-	Fields []field
-
-	known map[field]bool // the Fields, once put has looked at them; only put changes them from then on
+	head   string // the identifier of what the record is about, or the tool and what it was asked about
+	fields []field
+	known  map[field]bool // the fields, once put has looked at them
 }
 
-// A field is one value of a record.
-type field struct {
-	Label string
-	Value string
-}
+// A field is one value of a record, with a label if the value is not clear without it.
+type field struct{ label, value string }
 
 // history is what happened to a value: the number of the event that had it last, and whether a call or the
 // user ever used it.
 type history struct {
-	Seen int
-	Used bool
+	seen int
+	used bool
 }
 
 // Weights of values; see the package comment.
@@ -53,39 +48,67 @@ const (
 	twice = 0.05 // multiplies the worth of an exact value that is in another record too, or in a long text alone
 )
 
-const (
-	maxAsked   = 32     // how many tools are in ledger.asked
-	saidRecord = "said" // the name of the record of a text's values
+// header is the first line of a ledger.
+const header = "Values:"
 
-	pastedRecord = "pasted" // the name of the record of a long text's values
+const (
+	saidRecord   = "said"   // the head of the record of a text's values
+	pastedRecord = "pasted" // the head of the record of a long text's values
 	between      = ", "     // between the fields of a record
 )
 
+// newField returns a field for a value, with a label that may be left out.
+func newField(label, value string) field {
+	if kindOf(value).bare() {
+		label = ""
+	}
+	return field{label: label, value: value}
+}
+
+func (f field) String() string { return strings.TrimPrefix(f.label+" "+f.value, " ") }
+
 // key returns under what the history of a field is kept. An exact value is the same in all records.
 func (f field) key() string {
-	if kindOf(f.Value).exact() {
-		return f.Value
+	if kindOf(f.value).exact() {
+		return f.value
 	}
-	return f.Label + "=" + f.Value
+	return f.String()
 }
 
-// about identifies what the record is about.
-func (r *record) about() string {
-	var b strings.Builder
-	b.WriteString(r.Name)
-	for _, f := range r.Fields[:r.Keys] {
-		b.WriteByte(0)
-		b.WriteString(f.Value)
+// about returns the exact values in the head of a record.
+func (r *record) about() []string {
+	_, values, named := strings.Cut(r.head, " ")
+	switch {
+	case named:
+		return strings.Split(values, between)
+	case kindOf(r.head) == ident:
+		return []string{r.head}
 	}
-	return b.String()
+	return nil
 }
 
-// fields returns how many values the ledger has.
-func (l *ledger) fields() (n int) {
-	for _, r := range l.records {
-		n += len(r.Fields)
+// A place says where a field of a ledger stands: the index of its record, and its index in that. For the
+// values in the head, it is below 0.
+type place struct{ record, field int }
+
+// A located field is one with its place.
+type located struct {
+	place
+	field
+}
+
+// all returns the values in the heads, and all fields.
+func (l *ledger) all() (list []located) {
+	for i, r := range l.records {
+		about := r.about()
+		for j, value := range about {
+			list = append(list, located{place{i, j - len(about)}, field{value: value}})
+		}
+		for j, f := range r.fields {
+			list = append(list, located{place{i, j}, f})
+		}
 	}
-	return n
+	return list
 }
 
 // add takes in the values of an event.
@@ -94,7 +117,7 @@ func (l *ledger) add(e *session.Event) {
 		l.history = map[string]history{}
 	}
 	if l.asked == nil {
-		l.asked = map[string][]field{}
+		l.asked = map[string]string{}
 	}
 	l.events++
 	if e.Content == nil {
@@ -106,23 +129,16 @@ func (l *ledger) add(e *session.Event) {
 		case p.FunctionCall != nil:
 			c := collector{ledger: l, used: true}
 			r := c.call(p.FunctionCall.Name, p.FunctionCall.Args)
-			l.ask(p.FunctionCall.Name, r.Fields[:r.Keys])
+			l.asked[p.FunctionCall.ID+" "+p.FunctionCall.Name] = r.head
 			l.put(r)
 		case p.FunctionResponse != nil:
 			c := collector{ledger: l}
-			asked := l.asked[p.FunctionResponse.Name]
-			r := &record{
-				Name:   cmp.Or(oneWord(p.FunctionResponse.Name), "_"),
-				Keys:   len(asked),
-				Fields: slices.Clone(asked),
-			}
+			asked := l.asked[p.FunctionResponse.ID+" "+p.FunctionResponse.Name]
+			r := &record{head: cmp.Or(asked, oneWord(p.FunctionResponse.Name), "_")}
 			c.collect(r, "", p.FunctionResponse.Response, 0)
 			l.put(r)
 		case p.FileData != nil:
-			f := field{Value: valid(p.FileData.FileURI)}
-			if kindOf(f.Value).exact() && !l.note(f, true) {
-				l.put(&record{Name: saidRecord, Fields: []field{f}})
-			}
+			l.mention(saidRecord, []string{valid(p.FileData.FileURI)}, true)
 		case p.Text != "":
 			values := literals(undated(valid(p.Text), e.Timestamp))
 			if isLong(p.Text) {
@@ -134,14 +150,13 @@ func (l *ledger) add(e *session.Event) {
 	}
 }
 
-// mention takes in values of a text, of which it puts those that are new into the record with a name.
-func (l *ledger) mention(name string, values []string, used bool) {
-	r := &record{Name: name}
+// mention takes in values of a text, of which it puts those that are new into the record with a head.
+func (l *ledger) mention(head string, values []string, used bool) {
+	r := &record{head: head}
 	for _, v := range values {
-		f := field{Value: v}
-		known := l.note(f, used)
-		if !known {
-			r.Fields = append(r.Fields, f)
+		f := field{value: v}
+		if known := l.note(f, used); !known {
+			r.fields = append(r.fields, f)
 		}
 	}
 	l.put(r)
@@ -150,109 +165,76 @@ func (l *ledger) mention(name string, values []string, used bool) {
 // note records that the current event has a value. It reports whether an earlier one had it.
 func (l *ledger) note(f field, used bool) (known bool) {
 	h, known := l.history[f.key()]
-	l.history[f.key()] = history{Seen: l.events, Used: h.Used || used}
+	l.history[f.key()] = history{seen: l.events, used: h.used || used}
 	return known
 }
 
-// ask remembers what a call of a tool was about, since the response is about the same.
-func (l *ledger) ask(tool string, about []field) {
-	if _, ok := l.asked[tool]; !ok && len(l.asked) >= maxAsked {
-		clear(l.asked)
-	}
-	l.asked[tool] = slices.Clone(about)
-}
-
-// put adds a record. If a record about the same thing exists, put adds the new fields to that one. Numbers
-// and choices can change, so a new one replaces the old ones with its label.
+// put adds a record. If a record with the same head exists, put adds the new fields to that one. Numbers and
+// choices can change, so a new one replaces the old ones with its label.
 func (l *ledger) put(r *record) {
-	if len(r.Fields) == 0 {
+	if len(r.fields)+len(r.about()) == 0 {
 		return
 	}
-	if l.about == nil {
-		l.about = map[string]*record{}
+	if l.byHead == nil {
+		l.byHead = map[string]*record{}
 		for _, o := range l.records {
-			l.about[o.about()] = o
+			l.byHead[o.head] = o
 		}
 	}
-	old, ok := l.about[r.about()]
+	old, ok := l.byHead[r.head]
 	if !ok {
+		l.byHead[r.head] = r
 		l.records = append(l.records, r)
-		l.about[r.about()] = r
 		return
 	}
 	if old.known == nil {
 		old.known = map[field]bool{}
-		for _, f := range old.Fields {
+		for _, f := range old.fields {
 			old.known[f] = true
 		}
 	}
-
-	// Remove what the new fields replace.
-	replaced := map[string]bool{} // labels
-	for _, f := range r.Fields[r.Keys:] {
-		if f.Label != "" {
-			replaced[f.Label] = true
+	replaced := map[string]bool{"": false} // labels
+	for _, f := range r.fields {
+		replaced[f.label] = f.label != ""
+	}
+	old.fields = slices.DeleteFunc(old.fields, func(f field) bool {
+		remove := replaced[f.label] && !kindOf(f.value).exact()
+		if remove {
+			delete(old.known, f)
 		}
-	}
-	if len(replaced) > 0 {
-		old.Fields = slices.DeleteFunc(old.Fields, func(f field) bool {
-			remove := replaced[f.Label] && !kindOf(f.Value).exact()
-			if remove {
-				delete(old.known, f)
-			}
-			return remove
-		})
-	}
-
-	// Add what is new.
-	for _, f := range r.Fields[r.Keys:] {
+		return remove
+	})
+	for _, f := range r.fields {
 		if !old.known[f] {
 			old.known[f] = true
-			old.Fields = append(old.Fields, f)
+			old.fields = append(old.fields, f)
 		}
 	}
 }
 
-// A fieldIndex says which field of a ledger is meant: the index of its record, and its index in that.
-type fieldIndex struct{ record, field int }
-
 // rank returns the indexes of all fields, the one to keep longest first: of those that have room beside the
-// prose, and of those that only get what the prose leaves, which are from long texts.
-func (l *ledger) rank() (first, last []fieldIndex) {
+// prose, and of those from long texts, which only get what the prose leaves.
+func (l *ledger) rank() (ranked, pasted []place) {
 	type scored struct {
-		fieldIndex
+		located
 		score float64
-		value string // if it is exact
 	}
 	var all []scored
-	for i, r := range l.records {
-		for j, f := range r.Fields {
-			k := kindOf(f.Value)
-			h := l.history[f.key()]
-			cost := utf8.RuneCountInString(f.Value) + 2
-			if !k.bare() {
-				cost += utf8.RuneCountInString(f.Label)
-			}
-			age := float64(l.events - h.Seen)
-			score := worth[k] * math.Pow(fade, age) / math.Sqrt(float64(cost))
-			if h.Used {
-				score *= byUse
-			}
-			if l.wants(f) {
-				score *= wanted
-			}
-			switch r.Name {
-			case saidRecord:
-				score *= 0.99 // so that another record with the value, which says more, comes first
-			case pastedRecord:
-				score *= twice
-			}
-			s := scored{fieldIndex: fieldIndex{record: i, field: j}, score: score}
-			if k.exact() {
-				s.value = f.Value
-			}
-			all = append(all, s)
+	for _, f := range l.all() {
+		h := l.history[f.key()]
+		cost := utf8.RuneCountInString(f.label) + utf8.RuneCountInString(f.value) + 2
+		age := float64(l.events - h.seen)
+		score := worth[kindOf(f.value)] * math.Pow(fade, age) / math.Sqrt(float64(cost))
+		if h.used {
+			score *= byUse
 		}
+		if l.wants(f.field) {
+			score *= wanted
+		}
+		if l.records[f.record].head == saidRecord {
+			score *= 0.99 // so that another record with the value, which says more, comes first
+		}
+		all = append(all, scored{f, score})
 	}
 	best := func(a, b scored) int { return cmp.Compare(b.score, a.score) }
 	slices.SortStableFunc(all, best)
@@ -260,21 +242,21 @@ func (l *ledger) rank() (first, last []fieldIndex) {
 	// An exact value counts fully in its best record only.
 	seen := map[string]bool{}
 	for i, s := range all {
-		if s.value != "" && seen[s.value] {
+		if seen[s.value] {
 			all[i].score *= twice
 		}
-		seen[s.value] = true
+		seen[s.value] = kindOf(s.value).exact()
 	}
 	slices.SortStableFunc(all, best)
 
 	for _, s := range all {
-		if l.records[s.record].Name == pastedRecord {
-			last = append(last, s.fieldIndex)
+		if l.records[s.record].head == pastedRecord {
+			pasted = append(pasted, s.place)
 		} else {
-			first = append(first, s.fieldIndex)
+			ranked = append(ranked, s.place)
 		}
 	}
-	return first, last
+	return ranked, pasted
 }
 
 // wants reports whether Stress has named a word of a field.
@@ -282,107 +264,94 @@ func (l *ledger) wants(f field) bool {
 	if len(l.stressed) == 0 {
 		return false
 	}
-	words := split(f.Label + " " + f.Value)
-	return slices.ContainsFunc(words, func(w word) bool { return l.stressed[w.term] })
+	words := wordsOf(nil, f.String())
+	return slices.ContainsFunc(words, func(w word) bool { return l.stressed[w.stem] })
 }
 
-// chosen returns for each field of each record whether it is at one of the places, or says what the record of
-// one of them is about.
-func (l *ledger) chosen(indexes []fieldIndex) [][]bool {
-	all := make([]bool, l.fields())
-	chosen := make([][]bool, len(l.records))
-	for i, r := range l.records {
-		n := len(r.Fields)
-		chosen[i] = all[:n:n]
-		all = all[n:]
-	}
-	for _, p := range indexes {
-		chosen[p.record][p.field] = true
-		for j := range l.records[p.record].Keys {
-			chosen[p.record][j] = true
-		}
-	}
-	return chosen
+// ordered returns places in the order of the text.
+func ordered(places []place) []place {
+	return slices.SortedFunc(slices.Values(places), func(a, b place) int {
+		return cmp.Or(a.record-b.record, a.field-b.field)
+	})
 }
 
-// draw writes some fields, one record in each line: what the record is about, and then its
-// other fields, with a label if the value does not explain itself. A label that begins with a point continues
-// the path of the label before it: "seats.business 1, .economy 3".
-func (l *ledger) draw(indexes []fieldIndex) string {
-	if len(indexes) == 0 {
+// draw writes some fields, one record in each line: its head, and then its fields.
+func (l *ledger) draw(some []place) string {
+	if len(some) == 0 {
 		return ""
 	}
-	chosen := l.chosen(indexes)
 	var b strings.Builder
-	b.Grow(len(indexes) * 20)
+	b.Grow(len(some) * 20)
 	b.WriteString(header)
-	for i, r := range l.records {
-		begun := false        // a field of the record is written
-		headed := r.Keys == 0 // the record has no head, or the ": " after it is written
-		parent := ""          // the path of the last label
-		for j, f := range r.Fields {
-			if !chosen[i][j] {
-				continue
+	record := -1
+	separator := ""
+	for _, i := range ordered(some) {
+		if i.record != record {
+			record = i.record
+			b.WriteString("\n" + l.records[record].head)
+			separator = ": "
+			if l.records[record].head == "" {
+				separator = ""
 			}
-
-			// What separates the field from what is before it.
-			isKey := j < r.Keys
-			switch {
-			case !begun && isKey && r.Name != "":
-				b.WriteString("\n" + r.Name + " ")
-			case !begun && r.Name != "":
-				b.WriteString("\n" + r.Name + ": ")
-			case !begun:
-				b.WriteByte('\n')
-			case !isKey && !headed:
-				b.WriteString(": ")
-			default:
-				b.WriteString(between)
-			}
-			begun = true
-			if !isKey {
-				headed = true
-			}
-
-			// Its label, without the path if that is the same as before.
-			if !isKey && f.Label != "" && !kindOf(f.Value).bare() {
-				name := strings.LastIndexByte(f.Label, '.') + 1 // where the last part begins
-				label := f.Label
-				if name > 0 && f.Label[:name] == parent {
-					label = f.Label[name-1:]
-				}
-				parent = f.Label[:name]
-				b.WriteString(label + " ")
-			}
-			b.WriteString(f.Value)
+		}
+		if i.field >= 0 {
+			b.WriteString(separator + l.records[record].fields[i.field].String())
+			separator = between
 		}
 	}
 	return b.String()
 }
 
-// forget removes all fields but some.
-func (l *ledger) forget(indexes []fieldIndex) {
-	chosen := l.chosen(indexes)
-	var records []*record
-	kept := map[string]history{}
-	for i, r := range l.records {
-		left := &record{Name: r.Name}
-		for j, f := range r.Fields {
-			if !chosen[i][j] {
-				continue
+// parseRecords reads a ledger as ledger.draw writes it.
+func parseRecords(text string) (records []*record) {
+	for row := range strings.SplitSeq(strings.TrimPrefix(text, header), "\n") {
+		if row == "" {
+			continue
+		}
+		head, rest, more := strings.Cut(row, ": ")
+		r := &record{head: head}
+		switch {
+		case more:
+			for text := range strings.SplitSeq(rest, between) {
+				f := field{value: text}
+				label, value, ok := strings.Cut(text, " ")
+				if ok && !kindOf(value).bare() {
+					f = field{label: label, value: value}
+				}
+				r.fields = append(r.fields, f)
 			}
-			left.Fields = append(left.Fields, f)
-			kept[f.key()] = l.history[f.key()]
-			if j < r.Keys {
-				left.Keys++
+		case len(r.about()) == 0: // somebody has changed the text
+			r = &record{fields: []field{{value: row}}}
+		}
+		records = append(records, r)
+	}
+	return records
+}
+
+// keep forgets all fields but some.
+func (l *ledger) keep(some []place) {
+	records := l.records
+	kept := map[string]history{}
+	l.records = nil
+	last := -1
+	for _, i := range ordered(some) {
+		old := records[i.record]
+		if i.record != last {
+			last = i.record
+			l.records = append(l.records, &record{head: old.head})
+			for _, value := range old.about() {
+				key := field{value: value}.key()
+				kept[key] = l.history[key]
 			}
 		}
-		if len(left.Fields) > 0 {
-			records = append(records, left)
+		if i.field >= 0 {
+			r := l.records[len(l.records)-1]
+			f := old.fields[i.field]
+			r.fields = append(r.fields, f)
+			kept[f.key()] = l.history[f.key()]
 		}
 	}
-	l.records = records
 	l.history = kept
-	l.about = nil
+	l.byHead = nil
 	l.asked = nil
 }

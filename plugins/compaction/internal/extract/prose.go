@@ -4,105 +4,99 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // prose returns the sentences that fit into a budget, each said once, and forgets the others.
 func (s *State) prose(budget int, count func(string) int) string {
-	s.weigh()
+	markAnswers(s.sentences)
 	s.sentences = withoutRepeats(s.sentences)
 	text := drawSentences(s.sentences)
 	if count(text) <= budget {
 		return text
 	}
 
-	// Choose the best.
-	choose := func(order []int) []sentence {
+	// Choose the best, more and more until they are too many.
+	some := func(order []int) []sentence {
 		kept := make([]sentence, len(order))
 		for i, index := range slices.Sorted(slices.Values(order)) {
 			kept[i] = s.sentences[index]
 		}
 		return kept
 	}
-	draw := func(order []int) string { return drawSentences(choose(order)) }
-	tooMany := func(order []int) bool { return count(draw(order)) > budget }
-	order := s.newRanking().choose(tooMany)
-	s.sentences = choose(fit(order, budget, count, draw))
+	draw := func(order []int) string { return drawSentences(some(order)) }
+	r := s.newRanking()
+	for n := 64; n == 64 || len(r.chosen) == n/2 && count(draw(r.chosen)) <= budget; n *= 2 {
+		r.choose(n)
+	}
+	s.sentences = some(fit(r.chosen, budget, count, draw))
 	return drawSentences(s.sentences)
 }
 
 // betweenSentences separates the sentences of a row. No text has two spaces in a row, so Resume finds the
-// sentences again. Summaries that are older have a semicolon instead.
-const (
-	betweenSentences = "  "
-	betweenClauses   = "; "
-)
+// sentences again.
+const betweenSentences = "  "
 
-// drawSentences writes sentences: the day where it changes, and the author where that changes, in full the
-// first time and abbreviated later.
+// drawSentences writes sentences: the day where it changes, and the author where that changes.
 func drawSentences(list []sentence) string {
-	const nobody = "\x00"
-	abbreviations := map[string]string{} // by author
+	known := initials{}
 	day := ""
-	author := nobody
 	year := 0
 	var b strings.Builder
 	b.Grow(len(list) * 80)
-	for _, sen := range list {
-		if sen.day != day && sen.day != "" {
+	for i, sen := range list {
+		newDay := sen.day != day && sen.day != ""
+		if newDay {
 			day = sen.day
-			author = nobody
 			t, _ := time.Parse(time.DateOnly, day)
-			b.WriteString("\n[" + t.Format("2 Jan"))
+			layout := "[2 Jan]\n"
 			if t.Year() != year {
 				year = t.Year()
-				b.WriteString(t.Format(" 2006"))
+				layout = "[2 Jan 2006]\n"
 			}
-			b.WriteByte(']')
+			if i > 0 {
+				b.WriteByte('\n')
+			}
+			b.WriteString(t.Format(layout))
 		}
-		if sen.author == author {
+		switch {
+		case !newDay && i > 0 && sen.author == list[i-1].author:
 			b.WriteString(betweenSentences)
-		} else {
-			author = sen.author
+		case !newDay && i > 0:
 			b.WriteByte('\n')
-			short, known := abbreviations[author]
-			switch {
-			case known:
-				b.WriteString(short + ": ")
-			case author != "":
-				abbreviations[author] = abbreviate(author, abbreviations)
-				b.WriteString(author + ": ")
+			fallthrough
+		default:
+			if sen.author != "" {
+				b.WriteString(known.abbreviate(sen.author) + ": ")
 			}
 		}
 		b.WriteString(sen.text)
 	}
-	return strings.TrimPrefix(b.String(), "\n")
+	return b.String()
 }
 
-// abbreviate returns an author's initial, or the whole name of a tool or if another author has the initial.
-func abbreviate(author string, abbreviations map[string]string) string {
-	if strings.HasSuffix(author, "()") {
-		return author
+// initials has the author that each initial stands for. An author is named in full the first time; a tool
+// always is, and who has the initial of another author.
+type initials map[string]string
+
+// abbreviate returns how an author is named next.
+func (known initials) abbreviate(author string) string {
+	initial := author[:Prefix(author, 1)]
+	switch {
+	case strings.HasSuffix(author, "()"):
+	case known[initial] == author:
+		return initial
+	case known[initial] == "":
+		known[initial] = author
 	}
-	first, _ := utf8.DecodeRuneInString(author)
-	for _, taken := range abbreviations {
-		if taken == string(first) {
-			return author
-		}
-	}
-	return string(first)
+	return author
 }
 
 // parseSentences reads prose as drawSentences writes it. It reads any other text too, as sentences.
 func parseSentences(prose string) (list []sentence) {
-	abbreviations := map[string]string{} // by author
+	known := initials{}
 	day := ""
 	year := ""
 	for row := range strings.SplitSeq(prose, "\n") {
-		if row == "" {
-			continue
-		}
-
 		// A row in brackets is the day of the rows after it; the year is left out if it is the same.
 		if date, ok := strings.CutPrefix(strings.TrimSuffix(row, "]"), "["); ok {
 			if strings.Count(date, " ") == 1 {
@@ -115,17 +109,15 @@ func parseSentences(prose string) (list []sentence) {
 			}
 		}
 
-		// Any other row is what one author has said. The author is named in full the first time.
+		// Any other row is what one author has said.
 		author, rest, named := strings.Cut(row, ": ")
-		full := expand(author, abbreviations)
-		switch {
-		case !named:
+		if !named {
 			author = ""
 			rest = row
-		case full != "":
+		} else if full, ok := known[author]; ok {
 			author = full
-		default:
-			abbreviations[author] = abbreviate(author, abbreviations)
+		} else {
+			known.abbreviate(author)
 		}
 		for _, text := range Statements(rest) {
 			list = append(list, sentence{author: author, day: day, text: text})
@@ -134,24 +126,12 @@ func parseSentences(prose string) (list []sentence) {
 	return list
 }
 
-// Statements returns the sentences of a row of a summary, or the clauses of one that is older.
+// Statements returns the sentences of a row of a summary.
 func Statements(row string) (list []string) {
-	for part := range strings.SplitSeq(row, betweenSentences) {
-		for text := range strings.SplitSeq(part, betweenClauses) {
-			if text = strings.TrimSpace(text); text != "" {
-				list = append(list, finished(text))
-			}
+	for text := range strings.SplitSeq(row, betweenSentences) {
+		if text = strings.TrimSpace(text); text != "" {
+			list = append(list, finished(text))
 		}
 	}
 	return list
-}
-
-// expand returns the author with an abbreviation or a full name, "" if none has it.
-func expand(name string, abbreviations map[string]string) string {
-	for author, short := range abbreviations {
-		if short == name || author == name {
-			return author
-		}
-	}
-	return ""
 }

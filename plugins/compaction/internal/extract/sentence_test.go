@@ -1,8 +1,6 @@
 package extract_test
 
 import (
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -198,22 +196,15 @@ func TestTextsAreKeptWhole(t *testing.T) {
 	require.Equal(t, 1, whole, text)
 }
 
-// A summary that a program before this one has written, with semicolons between clauses, is read with
-// its weights. A text that it has kept whole is cut into sentences.
-func TestSummariesOfTheOlderFormAreRead(t *testing.T) {
-	const text = "[20 May 2024]\nuser: We have tortoise; I named her Tilly\nagent: Sure. It rains in Oslo.\nu: I sold boat\n\nValues:\nsaid: QX7788"
-	weights := []byte{0, 2, 0, 1, 0, 0, 1, 0} // 2, 1, whole, nearly nothing
-	data, err := json.Marshal(
-		map[string]any{"lines": base64.RawStdEncoding.EncodeToString(weights), "texts": 40},
-	)
-	require.NoError(t, err)
-	s := extract.Resume(data, text)
+// A summary that has no state, such as a model's, is cut into sentences.
+func TestASummaryWithoutAStateIsCutIntoSentences(t *testing.T) {
+	const text = "[20 May 2024]\nuser: We have a tortoise. I named her Tilly.\nIt rains in Oslo! Bring a coat.\n\nValues:\nsaid: QX7788"
+	s := extract.Resume(nil, text)
 	s.Add([]*session.Event{say(session.User, "I bought a canoe.")})
 	require.Equal(
 		t,
-		"[20 May 2024]\nuser: We have tortoise.  I named her Tilly.\nagent: Sure.  It rains in Oslo.\n"+
-			"u: I sold boat.  I bought a canoe.\n\nValues:\nsaid: QX7788",
+		"[20 May 2024]\nuser: We have a tortoise.  I named her Tilly.\nIt rains in Oslo!  Bring a coat.\n"+
+			"u: I bought a canoe.\n\nValues:\nsaid: QX7788",
 		s.Text(1000, quarter),
 	)
-	require.NotContains(t, s.Text(33, quarter), "I sold boat", "it weighed least")
 }

@@ -1,34 +1,21 @@
 package extract
 
 import (
-	"slices"
+	"encoding/binary"
+	"encoding/json"
+	"sort"
 	"strings"
 
 	"github.com/plughook/plughook/session"
 )
 
 // A State is what one compaction leaves to the next. The zero State is the beginning of a session; Resume
-// returns the State of an earlier compaction from its JSON and its text. The JSON contains no words, and has
-// at most about 10 KB at a budget of 4,000 tokens.
+// returns the State of an earlier compaction from its JSON and its text.
 type State struct {
-	terms     sketch
 	sentences []sentence
 	ledger    ledger
-
-	texts    int             // how many were added
-	stressed map[uint64]bool // terms that Stress has named
+	stressed  map[string]bool // stems of words that Stress has named
 }
-
-// valuesRoom returns the part of a budget that the ledger may take before the prose is written: two thirds of
-// a small one. What later calls need does not grow with the budget, so it is a sixth of what a large one has
-// more.
-func valuesRoom(budget int) int { return min(budget*2/3, 256+budget/6) }
-
-// valuesShareAsked is the divisor for the part that they may take if instructions say what to keep.
-const valuesShareAsked = 3
-
-// valuesSharePasted is the divisor for the part that those of long texts and tables may make the values take.
-const valuesSharePasted = 12
 
 // Add takes in the events that a compaction covers, oldest first. It ignores compactions and rewinds among
 // them.
@@ -38,37 +25,16 @@ func (s *State) Add(events []*session.Event) {
 			continue
 		}
 		s.ledger.add(e)
-		for _, t := range texts(e) {
-			s.addText(t)
-		}
-	}
-}
-
-// addText takes in a text: it counts its terms, and cuts it into sentences.
-func (s *State) addText(whole sentence) {
-	words := split(whole.text)
-	for passage := range slices.Chunk(words, counted) {
-		s.terms.add(passage)
-	}
-	s.addSentences(whole, words)
-}
-
-// addSentences cuts a text into sentences, which are not weighed yet.
-func (s *State) addSentences(whole sentence, words []word) {
-	s.texts++
-	whole.source = s.texts
-	for _, text := range sentences(whole.text, words) {
-		whole.text = text
-		s.sentences = append(s.sentences, whole)
+		s.sentences = append(s.sentences, sentencesOf(e)...)
 	}
 }
 
 // Stress makes sentences and values with these words the first to be kept, until the State is stored. The
 // words may be a user's instructions.
 func (s *State) Stress(words string) {
-	s.stressed = map[uint64]bool{}
-	for _, w := range split(valid(words)) {
-		s.stressed[w.term] = w.term != 0
+	s.stressed = map[string]bool{}
+	for _, w := range wordsOf(nil, valid(words)) {
+		s.stressed[w.stem] = w.stem != ""
 	}
 	s.ledger.stressed = s.stressed
 }
@@ -77,41 +43,33 @@ func (s *State) Stress(words string) {
 // satisfies count(result) ≤ budget for every count that does not shrink when its text grows. The result is ""
 // if nothing fits. The State forgets what did not fit.
 func (s *State) Text(budget int, count func(string) int) string {
-	// First the values, in their share of the budget.
-	room := valuesRoom(budget)
+	// First the values: three quarters of a small budget. What later calls need does not grow with the budget, so
+	// it is a sixth of what a large one has more.
+	room := min(budget*3/4, 256+budget/6)
 	if len(s.stressed) > 0 {
-		room = min(room, budget/valuesShareAsked)
+		room = min(room, budget/3)
 	}
-	first, last := s.ledger.rank()
-	ranked := append(first, last...)
-	kept := fit(first, room, count, s.ledger.draw)
-	allFit := len(kept) == len(first)
-	if allFit {
-		room = max(budget/valuesSharePasted, count(s.ledger.draw(kept)))
-		kept = fit(ranked, room, count, s.ledger.draw)
-	}
-	values := s.ledger.draw(kept)
+	ranked, pasted := s.ledger.rank()
+	values := s.ledger.draw(fit(ranked, room, count, s.ledger.draw))
 
 	// Then the prose, beside these values.
 	besideValues := func(prose string) int { return count(join(prose, values)) }
 	prose := s.prose(budget, besideValues)
 
-	// Then more values, if the prose has left room.
-	if len(kept) < len(ranked) {
-		besideProse := func(values string) int { return count(join(prose, values)) }
-		kept = fit(ranked, budget, besideProse, s.ledger.draw)
-	}
+	// Then as many values as the prose has left room for.
+	besideProse := func(values string) int { return count(join(prose, values)) }
+	kept := fit(append(ranked, pasted...), budget, besideProse, s.ledger.draw)
 	text := join(prose, s.ledger.draw(kept))
-	s.ledger.forget(kept)
+	s.ledger.keep(kept)
 	return within(text, budget, count)
 }
 
 // Ledger returns the ledger alone, within a budget, under the same conditions as Text.
 func (s *State) Ledger(budget int, count func(string) int) string {
-	first, last := s.ledger.rank()
-	kept := fit(append(first, last...), budget, count, s.ledger.draw)
+	ranked, pasted := s.ledger.rank()
+	kept := fit(append(ranked, pasted...), budget, count, s.ledger.draw)
 	text := s.ledger.draw(kept)
-	s.ledger.forget(kept)
+	s.ledger.keep(kept)
 	return within(text, budget, count)
 }
 
@@ -125,6 +83,19 @@ func join(prose, values string) string {
 	return prose + apart + values
 }
 
+// Split cuts a text into prose and ledger. The text may be from State.Text, or any prose followed by an empty
+// line and the result of State.Ledger.
+func Split(text string) (prose, ledger string) {
+	if strings.HasPrefix(text, header+"\n") {
+		return "", text
+	}
+	i := strings.LastIndex(text, apart+header+"\n")
+	if i < 0 {
+		return text, ""
+	}
+	return text[:i], text[i+len(apart):]
+}
+
 // within returns the text as valid UTF-8, or "" if it does not fit.
 func within(text string, budget int, count func(string) int) string {
 	if count(text) > budget {
@@ -135,55 +106,89 @@ func within(text string, budget int, count func(string) int) string {
 
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// fit returns the items, given best first, that fit into a budget when draw writes them: as many of the best
-// as possible, and then those of the next few that still fit.
+// fit returns as many of the items, given best first, as fit into a budget when draw writes them.
 func fit[T any](items []T, budget int, count func(string) int, draw func([]T) string) []T {
-	size := func(n int) int { return count(draw(items[:n])) }
-
-	// fits is a number of items that fits and tooMany one that does not, with the sizes of both.
-	fits := 0
-	sizeFits := size(0)
-	tooMany := len(items)
-	sizeTooMany := size(len(items))
-	if sizeTooMany <= budget {
+	tooMany := func(n int) bool { return count(draw(items[:n])) > budget }
+	if !tooMany(len(items)) {
 		return items
 	}
-	if sizeFits > budget {
-		return nil
+	return items[:max(0, sort.Search(len(items), tooMany)-1)]
+}
+
+// stateJSON is how a State is stored beside its text. It has no words.
+type stateJSON struct {
+	Lines  []byte `json:"lines,omitempty"`  // the flags of each sentence, in the order of the text
+	Events int    `json:"events,omitempty"` // how many were taken in so far
+	Values []byte `json:"values,omitempty"` // two bytes for each head and value of the ledger: its age in events, and whether it was used
+}
+
+// Flags of a sentence in stateJSON.
+const (
+	flagAnswers = 1
+	flagLong    = 2
+)
+
+// MarshalJSON writes what Resume needs besides the text. It contains nothing of what was said.
+func (s *State) MarshalJSON() ([]byte, error) {
+	j := stateJSON{Events: s.ledger.events}
+	for _, sen := range s.sentences {
+		flags := byte(0)
+		if sen.answers {
+			flags |= flagAnswers
+		}
+		if sen.long {
+			flags |= flagLong
+		}
+		j.Lines = append(j.Lines, flags)
+	}
+	for _, f := range s.ledger.all() {
+		h := s.ledger.history[f.key()]
+		n := uint16(min(s.ledger.events-h.seen, 1<<14)) << 1
+		if h.used {
+			n |= 1
+		}
+		j.Values = binary.LittleEndian.AppendUint16(j.Values, n)
+	}
+	return json.Marshal(j)
+}
+
+// Resume returns the State that a compaction left. data is the State's JSON, and text is the text of the
+// compaction as it is stored. Words count only if the text still has them. If data is missing, broken, or
+// belongs to another text, the sentences and values of the text count as new.
+func Resume(data []byte, text string) *State {
+	var j stateJSON
+	if err := json.Unmarshal(data, &j); err != nil {
+		j = stateJSON{}
+	}
+	prose, values := Split(valid(text))
+	s := &State{}
+	parsed := parseSentences(prose)
+	for i, sen := range parsed {
+		if len(j.Lines) == len(parsed) {
+			sen.answers = j.Lines[i]&flagAnswers != 0
+			sen.long = j.Lines[i]&flagLong != 0
+			s.sentences = append(s.sentences, sen)
+			continue
+		}
+		for _, text := range sentences(sen.text) { // a model's text, for example
+			sen.text = text
+			s.sentences = append(s.sentences, sen)
+		}
 	}
 
-	// Search between the two. The first steps guess that all items have the same size, and aim a little
-	// beside the guess, on the side of the larger interval; later steps halve the interval.
-	for step := 0; tooMany-fits > 1; step++ {
-		mid := (fits + tooMany) / 2
-		if step < 4 && sizeTooMany > sizeFits {
-			part := float64(budget-sizeFits) / float64(sizeTooMany-sizeFits)
-			mid = fits + int(float64(tooMany-fits)*part)
-			if tooMany == len(items) || tooMany-mid > mid-fits {
-				mid += 2
-			} else {
-				mid -= 2
-			}
-			mid = min(max(mid, fits+1), tooMany-1)
+	l := &s.ledger
+	l.events = min(max(0, j.Events), 1<<40)
+	l.records = parseRecords(values)
+	l.history = map[string]history{}
+	all := l.all()
+	for n, f := range all {
+		h := history{seen: l.events}
+		if len(j.Values) == 2*len(all) {
+			stored := binary.LittleEndian.Uint16(j.Values[2*n:])
+			h.seen -= int(stored >> 1)
+			h.used = stored&1 == 1
 		}
-		n := size(mid)
-		if n <= budget {
-			fits = mid
-			sizeFits = n
-		} else {
-			tooMany = mid
-			sizeTooMany = n
-		}
+		l.history[f.key()] = h
 	}
-
-	// Shorter items among the next ones may still fit.
-	const next = 3
-	kept := items[:fits:fits]
-	for i := fits + 1; i < min(fits+1+next, len(items)); i++ {
-		more := append(kept[:len(kept):len(kept)], items[i])
-		if count(draw(more)) <= budget {
-			kept = more
-		}
-	}
-	return kept
+	return s
 }

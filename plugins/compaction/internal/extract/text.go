@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -17,10 +18,10 @@ const longText = 250
 // isLong reports whether a text is long, by its spaces or its bytes.
 func isLong(text string) bool { return strings.Count(text, " ") > longText || len(text) > 16*longText }
 
-// texts returns what an event says, each text as one long sentence: its own text, its files, and the prose in
+// sentencesOf returns the sentences of what an event says: of its own text, of its files, and of the prose in
 // the arguments and responses of calls.
-func texts(e *session.Event) (all []sentence) {
-	if e == nil || e.Content == nil {
+func sentencesOf(e *session.Event) (all []sentence) {
+	if e.Content == nil {
 		return nil
 	}
 	day := ""
@@ -29,10 +30,13 @@ func texts(e *session.Event) (all []sentence) {
 		day = e.Timestamp.Format(time.DateOnly)
 	}
 	add := func(author, text string) {
-		text = flat(undated(valid(text), e.Timestamp))
-		all = append(all, sentence{author: author, day: day, text: text, long: isLong(text)})
+		text = undated(valid(text), e.Timestamp)
+		s := sentence{author: author, day: day, long: isLong(text)}
+		for _, s.text = range sentences(flat(text)) {
+			all = append(all, s)
+		}
 	}
-	author := strings.ReplaceAll(strings.TrimSuffix(oneWord(e.Author), "()"), "[", "(")
+	author := cmp.Or(strings.TrimSuffix(oneWord(e.Author), "()"), "_")
 	add(author, e.Text())
 	for _, p := range e.Content.Parts {
 		switch {
@@ -43,10 +47,10 @@ func texts(e *session.Event) (all []sentence) {
 			add(author, file(p.FileData.DisplayName, p.FileData.MIMEType))
 		case p.FunctionCall != nil:
 			tool := oneWord(p.FunctionCall.Name) + "()"
-			eachProse(p.FunctionCall.Args, 0, func(text string) { add(tool, text) })
+			eachProse(p.FunctionCall.Args, func(text string) { add(tool, text) })
 		case p.FunctionResponse != nil:
 			tool := oneWord(p.FunctionResponse.Name) + "()"
-			eachProse(p.FunctionResponse.Response, 0, func(text string) { add(tool, text) })
+			eachProse(p.FunctionResponse.Response, func(text string) { add(tool, text) })
 		}
 	}
 	return all
@@ -65,19 +69,15 @@ func file(name, mime string) string {
 }
 
 // eachProse calls f with the strings in a JSON value that are prose. The others are values for the ledger.
-func eachProse(v any, depth int, f func(string)) {
+func eachProse(v any, f func(string)) {
 	switch v := v.(type) {
 	case map[string]any:
-		if depth < maxDepth {
-			for _, k := range slices.Sorted(maps.Keys(v)) {
-				eachProse(v[k], depth+1, f)
-			}
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			eachProse(v[k], f)
 		}
 	case []any:
-		if depth < maxDepth {
-			for _, x := range v {
-				eachProse(x, depth+1, f)
-			}
+		for _, x := range v {
+			eachProse(x, f)
 		}
 	case string:
 		t := strings.TrimSpace(v)
@@ -102,64 +102,33 @@ func undated(s string, t time.Time) string {
 	return s
 }
 
-// A run of more than maxRun characters without a space tells a reader nothing, and no call gets it from a
+// A run of more than maxRun bytes without a space tells a reader nothing, and no call gets it from a
 // summary: runHead characters of it are kept. In scripts without spaces there are no runs.
 const (
 	maxRun  = 120
 	runHead = 40
 )
 
-// flat returns a text as one line, and replaces the characters that have a meaning in prose: brackets,
-// semicolons, and colons at the end of a word. Of a very long run without a space it keeps the beginning.
+// flat returns a text as one line. A line that ends with a letter or a digit gets a point. Of a very long run
+// without a space, the line has the beginning.
 func flat(s string) string {
+	isSpace := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 	line := make([]byte, 0, len(s))
-	last := rune(0) // the last rune written
-	space := false  // a space comes before the next rune
-	run := 0        // how many runes were written since the last space
-	head := 0       // where the run's head ends in the line
-	endRun := func() {
-		if run > maxRun {
-			line = append(line[:head], "…"...)
-		}
-		run = 0
-	}
-	for i, r := range s {
-		switch {
-		case r == '\n' && (unicode.IsLetter(last) || unicode.IsDigit(last)):
-			endRun()
-			line = append(line, '.')
-			last = '.'
-			space = true
-			continue
-		case unicode.IsSpace(r) || unicode.IsControl(r):
-			space = last != 0
-			continue
-		case r == '[':
-			r = '('
-		case r == ']':
-			r = ')'
-		case r == ';':
-			r = ','
-		case r == ':':
-			next, _ := utf8.DecodeRuneInString(s[i+1:])
-			if !beginsWord(next) || last == 0 {
-				r = ','
+	for row := range strings.SplitSeq(s, "\n") {
+		last := rune(0)
+		for run := range strings.FieldsFuncSeq(row, isSpace) {
+			if len(line) > 0 {
+				line = append(line, ' ')
 			}
+			if len(run) > maxRun && !strings.ContainsFunc(run, Wide) {
+				run = run[:Prefix(run, runHead)] + "…"
+			}
+			line = append(line, run...)
+			last, _ = utf8.DecodeLastRuneInString(run)
 		}
-		if space || r >= firstWide {
-			endRun()
+		if (unicode.IsLetter(last) || unicode.IsDigit(last)) && !Wide(last) {
+			line = append(line, '.')
 		}
-		if space {
-			line = append(line, ' ')
-		}
-		line = utf8.AppendRune(line, r)
-		run++
-		if run == runHead {
-			head = len(line)
-		}
-		last = r
-		space = false
 	}
-	endRun()
 	return string(line)
 }

@@ -56,18 +56,15 @@ var speakers = set(`i im ive id ill me my mine we us our ours weve myself`)
 // germanMonths are the months as German writes them.
 var germanMonths = set(`januar februar märz april mai juni juli august september oktober november dezember`)
 
-// A point after a word of these lists need not end a sentence.
-var (
-	abbreviations = set(
-		`mr mrs ms dr prof st vs e.g i.e approx tel cf incl excl resp esp hr fr bzw ca evtl ggf inkl vgl z.b d.h`,
-	)
-	// Without a number behind them, these are other words.
-	abbreviationsBeforeNumbers = set(
-		`no nos nr fig vol ext p pp pg ch sec art par ref apt rm ver abs kap seite jan feb mar apr jun jul aug
-sep sept oct nov dec`,
-	)
-	// A sentence may end with these, too. It does if a capital follows.
-	finalAbbreviations = set(`etc usw jr sr inc ltd co corp dept ave blvd str min max avg hrs vols`)
+// titles are words behind which a point ends no sentence.
+var titles = set(
+	`mr mrs ms dr prof st vs e.g i.e approx tel cf incl excl resp esp hr fr bzw ca evtl ggf inkl vgl z.b d.h`,
+)
+
+// abbreviations are words behind which a point ends no sentence if a number or a small letter follows.
+var abbreviations = set(
+	`no nos nr fig vol ext p pp pg ch sec art par ref apt rm ver abs kap seite jan feb mar apr jun jul aug
+sep sept oct nov dec etc usw jr sr inc ltd co corp dept ave blvd str min max avg hrs vols`,
 )
 
 // set returns the words of a list.

@@ -9,20 +9,13 @@ import (
 
 // A word is one word of a text.
 type word struct {
-	text     string // as it is written
-	plain    string // in lower case, without apostrophes
-	start    int    // where it begins in the text, in bytes
-	term     uint64 // the key of its stem, 0 for a word without information
-	sentence int    // the number of its sentence in the text, from 0
-	name     bool   // it begins with a capital within a sentence, or has a digit
+	plain string // in lower case, without apostrophes
+	stem  string // "" for a word without information
+	name  bool   // it begins with a capital and not the text, or has a digit
 }
 
-const (
-	// longestWord is how many runes a word may have. Longer words are cut into pieces.
-	longestWord = 40
-	// longestSentence is how many words a sentence may have. A longer one, such as a table, is cut.
-	longestSentence = 80
-)
+// longestWord is how many runes a word may have. Longer words are cut into pieces.
+const longestWord = 40
 
 // firstWide is the first rune of the scripts that are written without spaces.
 const firstWide = 0x0E00
@@ -46,37 +39,11 @@ func beginsWord(r rune) bool {
 	return strings.ContainsRune("$€£%#", r)
 }
 
-// split returns the words of a text.
-func split(text string) []word { return splitInto(make([]word, 0, len(text)/5+1), text) }
-
-// splitInto is split. It overwrites the words in buffer, which the caller no longer needs.
-func splitInto(buffer []word, text string) []word {
-	words := buffer[:0]
-	sentence := 0
-	length := 0 // how many words the sentence has so far
-	endSentence := func() {
-		if length > 0 {
-			sentence++
-			length = 0
-		}
-	}
+// wordsOf appends the words of a text to a list.
+func wordsOf(words []word, text string) []word {
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRuneInString(text[i:])
-
-		// Between words, punctuation ends sentences and quotations.
 		if !beginsWord(r) {
-			switch r {
-			case '.':
-				if !abbreviated(words, text[:i], text[i+n:]) {
-					endSentence()
-				}
-			case '!', '…':
-				if !goesOn(text[i+n:]) {
-					endSentence()
-				}
-			case '?', '？', '\n', '。', '！':
-				endSentence()
-			}
 			i += n
 			continue
 		}
@@ -84,6 +51,7 @@ func splitInto(buffer []word, text string) []word {
 		// A word ends behind its last letter or digit. In scripts without spaces, it has at most four runes.
 		start := i
 		wide := Wide(r)
+		first := r
 		digit := false
 		for runes := 0; i < len(text) && runes < longestWord; runes++ {
 			r, n = utf8.DecodeRuneInString(text[i:])
@@ -98,74 +66,17 @@ func splitInto(buffer []word, text string) []word {
 			digit = digit || unicode.IsDigit(r)
 			i += n
 		}
-		if length == longestSentence {
-			endSentence()
-		}
-		w := word{
-			text:     text[start:i],
-			plain:    plain(text[start:i]),
-			start:    start,
-			sentence: sentence,
-		}
-		first, _ := utf8.DecodeRuneInString(w.text)
-		w.name = digit || length > 0 && unicode.IsUpper(first)
+		w := word{plain: plain(text[start:i])}
+		w.name = digit || len(words) > 0 && unicode.IsUpper(first)
 		if (utf8.RuneCountInString(w.plain) > 1 || digit || wide) && !stops[w.plain] {
-			stem := stem(w.plain)
-			if !pale[stem] {
-				w.term = key(stem)
+			w.stem = stem(w.plain)
+			if pale[w.stem] {
+				w.stem = ""
 			}
 		}
 		words = append(words, w)
-		length++
 	}
 	return words
-}
-
-// goesOn reports whether what follows a mark goes on with the sentence: it begins with a small letter, as in
-// "No!" he said.
-func goesOn(next string) bool {
-	first, _ := utf8.DecodeRuneInString(strings.TrimLeft(next, "!… \"”»)'’"))
-	return unicode.IsLower(first)
-}
-
-// abbreviated reports whether a point that ends a text so far belongs to an abbreviation: Dr., Tel. 0221, J.
-// K., U.S.
-func abbreviated(words []word, text, next string) bool {
-	if len(words) == 0 {
-		return false
-	}
-	last := words[len(words)-1]
-	if germanDate(last.text, next) {
-		return true
-	}
-	if last.start+len(last.text) < len(text) || last.plain == "i" {
-		return false
-	}
-
-	// A capital is an initial, and a comma never begins a sentence.
-	first, _ := utf8.DecodeRuneInString(last.text)
-	final := last.plain[strings.LastIndexByte(last.plain, '.')+1:]
-	single := utf8.RuneCountInString(final) == 1
-	after, _ := utf8.DecodeRuneInString(strings.TrimLeft(next, " (+#"))
-	if single && unicode.IsUpper(first) || abbreviations[last.plain] || strings.HasPrefix(next, ",") {
-		return true
-	}
-
-	// Some words are abbreviations before a number only, and some may end a sentence too.
-	if unicode.IsDigit(after) && abbreviationsBeforeNumbers[last.plain] {
-		return true
-	}
-	dotted := single && len(final) < len(last.plain)
-	return (dotted || finalAbbreviations[last.plain]) && (unicode.IsDigit(after) || unicode.IsLower(after))
-}
-
-// germanDate reports whether a number, a point, and what follows them are a date as in German: "am 8. Juli".
-func germanDate(number, next string) bool {
-	if len(number) > 2 || strings.Trim(number, "0123456789") != "" {
-		return false
-	}
-	next, _, _ = strings.Cut(strings.TrimPrefix(next, " "), " ")
-	return germanMonths[strings.TrimRight(strings.ToLower(next), ".,!?")]
 }
 
 // plain returns a word in lower case, without apostrophes.
