@@ -37,39 +37,37 @@ func folded(text string) string {
 	}
 }
 
-// fold makes the normalised view of the text, nil if it would equal the text; or the one that also
-// shows what is secret.
-func (s *Views) fold(secret bool) *View {
-	text := s.raw.Text
-	d := s.draft(text)
-	last := 0
-	for i := plain(text); i < len(text); i += plain(text[i:]) {
-		n, becomes, same, _ := foldAt(text, i)
-		if secret {
-			size, said, _ := unseen(text, i)
-			if size > 0 {
-				n = size
-				becomes = said
-				same = false
+// fold adds the source from a byte on as the normalised view shows it, or the one that also shows what
+// is secret. It ends before a character if stop says so, which is told whether what follows the text could
+// change something there, and whether the source hides something. It returns where the last change ends,
+// if there is one, and how far it came; what is between is still to be kept.
+func (d *draft) fold(done int, secret bool, stop func(more, hides bool) bool) (last, end int, hides bool) {
+	text := d.source
+	i := done
+	for i += plain(text[i:]); i < len(text); i += plain(text[i:]) {
+		n, becomes, same, more := foldAt(text, i)
+		if !same && !more {
+			hides = hides || secretAt(text, i) != "" || strings.HasPrefix(text[i:], rightToLeft)
+			if secret {
+				size, said, cut := unseen(text, i)
+				if size > 0 {
+					n = size
+					becomes = said
+				}
+				more = cut
 			}
 		}
+		if stop(more, hides) {
+			break
+		}
 		if !same {
-			d.keep(last, i)
+			d.keep(done, i)
 			d.put(becomes, i, i+n)
-			last = i + n
+			done = i + n
 		}
 		i += n
 	}
-	if last == 0 {
-		return nil
-	}
-	d.keep(last, len(text))
-	v := s.view(&d, &s.raw)
-	v.Name = NormalisedView
-	if secret {
-		v.Name = HiddenView
-	}
-	return v
+	return done, i, hides
 }
 
 // asPlain marks the bytes that fold to themselves whatever surrounds them.

@@ -135,53 +135,20 @@ func (g *Growth) hide(split func(from, to int)) {
 func (g *Growth) fold(number int, text string, split func(from, to int)) (hides bool) {
 	s := g.steps[number]
 	d := g.draft(s)
-	i := s.done
-	changed := false
-	for i += plain(text[i:]); i < len(text); i += plain(text[i:]) {
-		n, becomes, same, more := foldAt(text, i)
-		if !more && !same {
-			hides = len(g.steps) <= hiddenStep && hidesAt(text, i)
-			if number == hiddenStep {
-				size, said, cut := unseen(text, i)
-				if size > 0 {
-					n = size
-					becomes = said
-				}
-				more = cut
-			}
-		}
-		if more || hides {
-			break
-		}
-		if !same {
-			d.keep(s.done, i)
-			d.put(becomes, i, i+n)
-			s.done = i + n
-			changed = true
-		}
-		i += n
-	}
-	d.keep(s.done, i)
-	s.done = i
-	g.take(number, &d, changed, split)
-	return hides
+	isShown := len(g.steps) > hiddenStep
+	last, end, hides := d.fold(s.done, number == hiddenStep, func(more, hides bool) bool {
+		return more || hides && !isShown
+	})
+	g.take(number, &d, last, end, split)
+	return hides && !isShown
 }
 
 // decode takes what is new of the view before it into a view in which that is decoded.
 func (g *Growth) decode(number int, split func(from, to int)) {
 	s := g.steps[number]
 	d := g.draft(s)
-	var room [2 * longest]byte
-	changed := false
-	open, _ := s.scanner.scan(d.source, func(start, end int, k kind) {
-		d.keep(s.done, start)
-		d.put(folded(string(decodeRun(room[:0], d.source[start:end], k))), start, end)
-		s.done = end
-		changed = true
-	}, true)
-	d.keep(s.done, open)
-	s.done = open
-	g.take(number, &d, changed, split)
+	last, open := d.decode(&s.scanner, s.done, true)
+	g.take(number, &d, last, open, split)
 }
 
 // draft returns an empty draft for the new part of a view.
@@ -189,10 +156,14 @@ func (g *Growth) draft(s *step) draft {
 	return draft{source: g.steps[s.before].Text, before: len(s.Text), text: g.text[:0], pieces: s.pieces}
 }
 
-// take appends the draft of the new part to a view.
-func (g *Growth) take(number int, d *draft, changed bool, split func(from, to int)) {
+// take appends the draft of the new part to a view. It ends at end, and its last change at last, if there
+// is one.
+func (g *Growth) take(number int, d *draft, last, end int, split func(from, to int)) {
 	s := g.steps[number]
-	if changed && !s.differs {
+	isChanged := last > s.done
+	d.keep(last, end)
+	s.done = end
+	if isChanged && !s.differs {
 		split(g.head(number), number)
 		s.differs = true
 		s.made.WriteString(s.Text)
@@ -209,9 +180,4 @@ func (g *Growth) take(number int, d *draft, changed bool, split func(from, to in
 	if cap(g.text) > keptBytes {
 		g.text = nil
 	}
-}
-
-// hidesAt reports whether a text hides something at a place.
-func hidesAt(text string, i int) bool {
-	return secretAt(text, i) != "" || strings.HasPrefix(text[i:], rightToLeft)
 }

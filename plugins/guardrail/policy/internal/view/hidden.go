@@ -6,25 +6,6 @@ import (
 	"unicode/utf8"
 )
 
-// hidden says whether a text holds characters that carry others unseen.
-func hidden(text string) bool {
-	if strings.Contains(text, rightToLeft) {
-		return true
-	}
-	// the first byte of them all
-	for i := strings.IndexByte(text, 0xf3); i >= 0 && i < len(text); i++ {
-		if secretAt(text, i) != "" {
-			return true
-		}
-		next := strings.IndexByte(text[i+1:], 0xf3)
-		if next < 0 {
-			break
-		}
-		i += next
-	}
-	return false
-}
-
 // rightToLeft is the character after which a text is shown backwards, up to the end of the line or
 // the next such mark.
 const rightToLeft = "\u202e"

@@ -265,19 +265,14 @@ func word(text string, i int, last verdict) (v verdict) {
 	return v
 }
 
-// decode makes the view in which the encoded runs of v are decoded, nil if v has none.
-func (s *Views) decode(v *View) *View {
-	d := s.draft(v.Text)
-	last := 0
+// decode adds the source from a byte on with its encoded runs decoded, as scan has it. It returns where
+// the last of them ends, if there is one, and how much is settled; what is between is still to be kept.
+func (d *draft) decode(s *scanner, done int, firm bool) (last, open int) {
 	var room [2 * longest]byte
-	any := scan(v.Text, func(start, end int, k kind) {
-		d.keep(last, start)
-		d.put(folded(string(decodeRun(room[:0], v.Text[start:end], k))), start, end)
-		last = end
-	})
-	if !any {
-		return nil
-	}
-	d.keep(last, len(v.Text))
-	return s.view(&d, v)
+	open, _ = s.scan(d.source, func(start, end int, k kind) {
+		d.keep(done, start)
+		d.put(folded(string(decodeRun(room[:0], d.source[start:end], k))), start, end)
+		done = end
+	}, firm)
+	return done, open
 }

@@ -65,7 +65,6 @@ type View struct {
 	Text string
 
 	parent *View   // what pieces count in; nil in the raw view, where everything stands for itself
-	like   *View   // the view that it differs from in the fewest places; nil if that is its parent
 	pieces []piece // what Text is made of
 	size   int     // bytes of what pieces count in
 }
@@ -106,96 +105,26 @@ func (v *View) At(original int) int {
 }
 
 // Changes calls yield with the start and the end of each part of the view's text that is not as in the
-// view that it is likest to: its parent; without what is hidden in the text, if it shows that. Where
-// something was taken out, the part is empty.
+// view that it was made from. Where something was taken out, the part is empty.
 func (v *View) Changes(yield func(start, end int) bool) {
-	text := ""
-	whole := [1]piece{{to: v.size, same: true}}
-	old := whole[:]
-	size := v.size
-	now := v.pieces
-	if v.like != nil {
-		text = v.like.Text
-		old = v.like.ofRaw()
-		size = len(text)
-		now = v.ofRaw()
-	}
-
-	// Up to where the two texts are the same, after what was changed before.
-	at := 0
-	oldAt := 0
-	same := func(start, end, oldStart int) (goOn bool) {
-		goOn = start == at && oldStart == oldAt || yield(at, start)
-		at = end
-		oldAt = oldStart + end - start
-		return goOn
-	}
-	for n, p := range now {
-		end := endOf(now, n, len(v.Text))
-		for len(old) > 0 && old[0].to <= p.from {
-			old = old[1:]
-		}
-		for k := 0; k < len(old) && old[k].from < p.to; k++ {
-			o := old[k]
-			from := max(p.from, o.from)
-			switch {
-			case p.same && o.same:
-				start := p.at + from - p.from
-				if !same(start, start+min(p.to, o.to)-from, o.at+from-o.from) {
-					return
-				}
-			case p.same || o.same || p.from != o.from || p.to != o.to:
-			case v.Text[p.at:end] == text[o.at:endOf(old, k, size)]:
-				if !same(p.at, end, o.at) {
-					return
-				}
-				old = old[k+1:]
-				k = len(old)
-			}
-		}
-	}
-	if at != len(v.Text) || oldAt != size {
-		yield(at, len(v.Text))
-	}
-}
-
-// endOf returns where one of the pieces ends that make a text of so many bytes.
-func endOf(pieces []piece, n, size int) int {
-	if n+1 < len(pieces) {
-		return pieces[n+1].at
-	}
-	return size
-}
-
-// ofRaw returns what the view's text is made of, in the raw view.
-func (v *View) ofRaw() []piece {
-	if v.parent.parent == nil {
-		return v.pieces
-	}
-	parts := v.parent.ofRaw()
-	all := make([]piece, 0, len(v.pieces)+len(parts))
-	i := 0 // no part before it ends behind the piece
-	for _, p := range v.pieces {
-		for endOf(parts, i, len(v.parent.Text)) <= p.from {
-			i++
-		}
+	at := 0     // behind what is the same
+	source := 0 // and where that ends in the other view
+	for n, p := range v.pieces {
 		if !p.same {
-			from, to := v.parent.source(p.from, p.to)
-			all = append(all, piece{at: p.at, from: from, to: to})
 			continue
 		}
-		for k := i; k < len(parts) && parts[k].at < p.to; k++ {
-			part := parts[k]
-			start := max(p.from, part.at)
-			made := piece{at: p.at + start - p.from, from: part.from, to: part.to, same: part.same}
-			if part.same {
-				made.from += start - part.at
-				made.to = made.from + min(p.to, endOf(parts, k, len(v.parent.Text))) - start
-			}
-			all = append(all, made)
+		if (p.at != at || p.from != source) && !yield(at, p.at) {
+			return
 		}
+		at = len(v.Text)
+		if n+1 < len(v.pieces) {
+			at = v.pieces[n+1].at
+		}
+		source = p.to
 	}
-	return all
+	if at != len(v.Text) || source != v.size {
+		yield(at, len(v.Text))
+	}
 }
 
 // source maps a part of the view's text to what it was made from.

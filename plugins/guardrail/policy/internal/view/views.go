@@ -42,33 +42,44 @@ func (s *Views) Forget() {
 func (s *Views) look(text string) {
 	s.raw = itself(text)
 	last := &s.raw
-	folded := s.fold(false)
+	folded, hides := s.fold(false)
 	if folded != nil {
 		last = folded
 	}
 	s.decodings(last, DecodedView, DecodedTwiceView)
-	if !hidden(text) {
-		return
+	if hides {
+		secret, _ := s.fold(true)
+		s.decodings(secret, HiddenDecoded)
 	}
-	secret := s.fold(true)
-	secret.like = folded
-	decoded := s.decode(secret)
-	if decoded == nil {
-		return
+}
+
+// fold makes the normalised view of the text, nil if it would equal the text; or the one that also
+// shows what is secret. It says whether the text hides something.
+func (s *Views) fold(secret bool) (v *View, hides bool) {
+	d := s.draft(s.raw.Text)
+	done, end, hides := d.fold(0, secret, func(bool, bool) bool { return false })
+	if done == 0 {
+		return nil, false
 	}
-	decoded.Name = HiddenDecoded
-	if s.made[1].Name == DecodedView {
-		decoded.like = &s.made[1]
+	d.keep(done, end)
+	v = s.view(&d, &s.raw)
+	v.Name = NormalisedView
+	if secret {
+		v.Name = HiddenView
 	}
+	return v, hides
 }
 
 // decodings decodes a view, and the result again, once for each name, as long as something is encoded.
 func (s *Views) decodings(v *View, names ...string) {
 	for _, name := range names {
-		v = s.decode(v)
-		if v == nil {
+		d := s.draft(v.Text)
+		done, _ := d.decode(new(scanner), 0, false)
+		if done == 0 {
 			return
 		}
+		d.keep(done, len(v.Text))
+		v = s.view(&d, v)
 		v.Name = name
 	}
 }
