@@ -191,7 +191,7 @@ func (s *scan) ruleOf(a assignment, means meaning, value string) string {
 	random := behindID(value)
 	long := len(random) >= 20 || len(random) >= 16 && !a.loose && upperSet.HasAny(random) && !isHexID(random)
 	if long && isRandom(random) && !s.isPlaceholder(value) && !isPublic(value) &&
-		!s.isMisshapen(value) && !s.isMistyped(a.name, value) {
+		!s.isMisshapen(value) {
 		return "assigned-secret"
 	}
 	if a.quoted && isMarked(value) && !s.isPlaceholder(value) && !strings.HasPrefix(value, "$(") {
@@ -239,15 +239,10 @@ func (s *scan) isMisshapen(value string) bool {
 	return misshapen
 }
 
-// isMistake tells whether what follows a prefix is too short for a token, or a few characters
+// isMistake tells whether what follows a prefix is too short for a token, or up to three characters
 // longer than all are.
 func (t *token) isMistake(length int) bool {
-	return length < t.least || t.least == t.most && isMistake(length, t.least)
-}
-
-// isMistake tells whether a value has up to three characters more or fewer than it should have.
-func isMistake(length, should int) bool {
-	return length != should && length <= should+3 && length >= should-3
+	return length < t.least || t.least == t.most && length > t.most && length <= t.most+3
 }
 
 // isMeasure tells whether a value says how long something is: 8-character, 12-stellig.

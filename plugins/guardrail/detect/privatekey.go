@@ -76,48 +76,6 @@ func (s *scan) pem(start, end int) {
 	}
 }
 
-// der looks for a private key without its first line: its beginning in DER, or in OpenSSH's form, is
-// known.
-func (s *scan) der(start, end int) {
-	text := s.text
-	if !s.begins(start) || strings.HasSuffix(strings.TrimRight(text[:start], "\r\n\\nr "), pemDashes) {
-		return
-	}
-	switch text[start:end] {
-	case "MII":
-		// A sequence, its length, and the version 0 or 1: certificates have another sequence there.
-		const known = 12
-		if len(text)-start < known {
-			s.hold(start)
-			return
-		}
-		var room [known]byte
-		bytes := decode64(room[:0], text[start:start+known])
-		if len(bytes) < 7 || bytes[4] != 2 || bytes[5] != 1 || bytes[6] > 1 {
-			return
-		}
-	case "MHcCAQEE", "MC4CAQAw", "b3BlbnNzaC1rZXktdjE":
-	default: // in other letters
-		return
-	}
-	stop := start
-	for stop < len(text) && stop-start < maxPEM &&
-		(armourSet[text[stop]] || strings.IndexByte(" \t\r\n\\", text[stop]) >= 0) {
-		if text[stop] == ' ' && text[stop-1] != '\n' && text[stop-1] != ' ' {
-			break
-		}
-		stop++
-	}
-	s.isLong(start, stop)
-	if stop == len(text) && stop-start < maxPEM {
-		s.hold(start)
-	}
-	stop = armourEnd(text, start, stop)
-	if hasArmour(text[start:stop]) {
-		s.add("private-key", start, stop, .9)
-	}
-}
-
 // armourEnd returns where the base64 in a part of a text ends.
 func armourEnd(text string, start, end int) int {
 	for end > start && !armourSet[text[end-1]] {

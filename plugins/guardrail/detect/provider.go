@@ -80,47 +80,6 @@ func (l *lexicon) isNameIn(text string, start, end int) bool {
 		(end == len(text) || !goesOnFromWord(text, end) || l.goesOnAsSecret(text[end:]))
 }
 
-// isMistyped tells whether a name has a provider's in it, and the value has a few characters more or
-// fewer than the secrets of that provider and no others than they have. A length that many keys have
-// may be that of another kind.
-func (s *secrets) isMistyped(name, value string) bool {
-	switch len(value) {
-	case 16, 20, 22, 24, 26, 28, 32, 36, 40, 43, 44, 48, 56, 64, 86, 88:
-		return false
-	}
-	state := uint32(0)
-	for i := range len(name) {
-		state = s.keywords.Step(state, name[i])
-		if !s.keywords.Ends(state) {
-			continue
-		}
-		for _, word := range s.keywords.Found(state) {
-			start := i + 1 - s.keywords.Size(word)
-			if !s.isNameIn(name, start, i+1) {
-				continue
-			}
-			for _, p := range s.probes[word] {
-				if p.provider != nil && p.provider.mistypes(value) {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
-// mistypes tells whether a value is a form of the provider with a few characters more or fewer.
-func (p *provider) mistypes(value string) bool {
-	for _, form := range p.values {
-		set := form[0].Set
-		if len(form) == 1 && set != nil && form[0].Min == form[0].Max &&
-			isMistake(len(value), form[0].Min) && set.HasAll(value) {
-			return true
-		}
-	}
-	return false
-}
-
 // leastEntropy is what the value of a provider must have, in bits a byte, by its length.
 func leastEntropy(value string) float64 {
 	switch {

@@ -49,10 +49,6 @@ var fixedProbes = []struct {
 	probe
 }{
 	{"-----BEGIN", probe{look: (*scan).pem, begins: true}},
-	{"MII", probe{look: (*scan).der, begins: true}},
-	{"MHcCAQEE", probe{look: (*scan).der, begins: true}},
-	{"MC4CAQAw", probe{look: (*scan).der, begins: true}},
-	{"b3BlbnNzaC1rZXktdjE", probe{look: (*scan).der, begins: true}},
 	{"eyJ", probe{look: (*scan).jwt, begins: true}}, // {" in base64url
 	{"://", probe{look: (*scan).url}},
 	{"identified by ", probe{look: (*scan).identifiedBy}},

@@ -223,38 +223,14 @@ func TestMisshapenTokensAreNoSecrets(t *testing.T) {
 	}
 }
 
-// A few characters more or fewer than a provider's secrets have are a mistake. A length that many keys
-// have is another kind's, and so is one that is far from the form.
-func TestMistypedValuesOfProvidersAreNoSecrets(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		value := "a4" + seeded(t, 70, 70, hex)
-		name := rapid.SampledFrom([]string{
-			"DATADOG_API_KEY=", "mixpanelToken: ", "spotify_client_secret = ",
-			"X-Rollbar-Access-Token: ",
-		}).Draw(t, "name")
-		for _, size := range []int{29, 30, 31, 33, 34, 35} {
-			require.Empty(
-				t,
-				detect.Secrets().Find(nil, name+value[:size]),
-				"%s%s",
-				name,
-				value[:size],
-			)
-		}
-		token := seeded(t, 60, 60, alnum)
-		for _, size := range []int{33, 35, 37, 39} {
-			require.Empty(t, detect.Secrets().Find(nil, "api_key=npm_"+token[:size]), token[:size])
-		}
-	})
-	value := random(67, 64, hex)
-	for _, size := range []int{36, 48, 57, 64} {
-		require.Len(t, detect.Secrets().Find(nil, "MIXPANEL_TOKEN="+value[:size]), 1, value[:size])
+// A few characters more than a provider's tokens have are a mistake. A length that is far from the
+// form is another kind's.
+func TestMistypedTokensAreNoSecrets(t *testing.T) {
+	token := random(68, 60, alnum)
+	for _, size := range []int{33, 35, 37, 39} {
+		require.Empty(t, detect.Secrets().Find(nil, "api_key=npm_"+token[:size]), token[:size])
 	}
-	for _, text := range []string{
-		"acme_token=" + value[:31], "api_key=npm_" + random(68, 48, alnum),
-	} {
-		require.Len(t, detect.Secrets().Find(nil, text), 1, text)
-	}
+	require.Len(t, detect.Secrets().Find(nil, "api_key=npm_"+token[:48]), 1)
 }
 
 func TestNamesThatSayNoSecret(t *testing.T) {
