@@ -1,31 +1,20 @@
 package detect
 
 import (
+	"unicode/utf8"
+
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/checkdigit"
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/table"
 )
 
 // readMonths reads how the names of months begin.
 func (t *piiTables) readMonths() {
+	t.months = map[string]bool{}
 	for _, row := range rowsOf("months.txt", "language", "beginnings") {
 		for _, name := range table.List(row.Cells[1]) {
-			first := name[0] - 'a'
-			t.months[first] = append(t.months[first], name)
+			t.months[name] = true
 		}
 	}
-}
-
-// isMonth tells whether a month's name begins with these three letters, which are small letters.
-func (t *piiTables) isMonth(letters []byte) bool {
-	if !isLower(letters[0]) {
-		return false
-	}
-	for _, name := range t.months[letters[0]-'a'] {
-		if name == string(letters) {
-			return true
-		}
-	}
-	return false
 }
 
 // date finds dates in figures: 2001-02-03 with or without a time of day (ISO 8601 and what people
@@ -142,33 +131,20 @@ func mayBeMonth(c byte) bool { return kinds[c]&monthByte != 0 }
 
 // month returns where a month's name ends that begins at i; 0 if none does.
 func (v *numeral) month(i int) int {
-	end := i
-	for isLetter(v.peek(end)) || leadsLetter(v.peek(end)) || end > i && continues(v.peek(end)) {
-		end++
-		if end-i > 12 {
-			return 0
-		}
-	}
-	if end-i < 3 {
+	end := v.wordEnd(i)
+	if end-i < 3 || end-i > 12 {
 		return 0
 	}
 
 	// The first three letters, in small letters.
-	var buf [32]byte
-	key := buf[:0]
-	letters := 0
-	for n := i; n < end && letters < 3; n++ {
-		c := lower(v.text[n])
-		if !continues(c) {
-			letters++
-		}
-		key = append(key, c)
-		if c >= 0xc0 && n+1 < end {
-			n++
-			key = append(key, v.text[n])
-		}
+	var buf [3 * wordBytes]byte
+	word := v.small(buf[:0], part{i, end})
+	n := 0
+	for letters := 0; letters < 3 && n < len(word); letters++ {
+		_, size := utf8.DecodeRune(word[n:])
+		n += size
 	}
-	if !v.tables.isMonth(key) {
+	if !v.tables.months[string(word[:n])] {
 		return 0
 	}
 	if v.peek(end) == '.' {

@@ -64,7 +64,7 @@ type piiTables struct {
 	national    []nationalPhone
 	domains     map[string]bool
 	shapes      []shape
-	months      [26][]string // the first three letters of months' names, by the first one
+	months      map[string]bool // the first three letters of months' names
 }
 
 var allPIITables = sync.OnceValue(newPIITables)

@@ -6,41 +6,39 @@ type finder struct {
 	*pii
 	out     []Finding
 	waiting [16]waiting
-	n       int // how many are waiting
-	until   int // where the last of those waiting ends
-	closed  int // where the last finding ends that was decided, of whatever type
-
+	progress
 	// Where it goes on.
-	next     int
-	inWord   bool // it is inside a word that cannot hold a finding, such as one with an accent
-	linkEnd  int  // where the last URL ends
-	linkPath int  // and where its path begins
+	next   int
+	inWord bool // it is inside a word that cannot hold a finding, such as one with an accent
+}
+
+// A progress is how far a finder has come.
+type progress struct {
+	n      int // how many findings are waiting
+	until  int // where the last of those waiting ends
+	closed int // where the last finding ends that was decided, of whatever type
+
+	linkEnd  int // where the last URL ends
+	linkPath int // and where its path begins
 }
 
 // A mark keeps the state of a finder, so that findings which the next bytes may change can be taken back.
 type mark struct {
-	waiting                                  [16]waiting
-	n, until, closed, linkEnd, linkPath, out int
+	progress
+	waiting [16]waiting
+	out     int
 }
 
 // set makes the mark.
 func (m *mark) set(f *finder) {
-	m.n = f.n
-	m.until = f.until
-	m.closed = f.closed
-	m.linkEnd = f.linkEnd
-	m.linkPath = f.linkPath
+	m.progress = f.progress
 	m.out = len(f.out)
 	copy(m.waiting[:f.n], f.waiting[:f.n])
 }
 
 // takeBack forgets what was found since the mark was made.
 func (f *finder) takeBack(m *mark) {
-	f.n = m.n
-	f.until = m.until
-	f.closed = m.closed
-	f.linkEnd = m.linkEnd
-	f.linkPath = m.linkPath
+	f.progress = m.progress
 	f.out = f.out[:m.out]
 	copy(f.waiting[:m.n], m.waiting[:m.n])
 }
@@ -183,10 +181,7 @@ func (f *finder) goOn(text string) {
 	switch {
 	case f.inWord && leadsLetter(text[last]): // the character is not whole
 		f.next = last
-	case f.inWord:
-		f.next = len(text)
-	case text[last] == ':' && f.next == last:
-	default:
+	case f.inWord || text[last] != ':' || f.next != last:
 		f.next = len(text)
 	}
 }

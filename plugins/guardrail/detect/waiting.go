@@ -86,21 +86,15 @@ func (f *finder) decide() {
 	})
 
 	// Keep each that overlaps none of the better ones.
-	kept := 0
+	kept := all[:0]
 	for _, a := range all {
-		free := true
-		for _, b := range all[:kept] {
-			if a.Start < b.End && b.Start < a.End {
-				free = false
-			}
-		}
-		if free {
-			all[kept] = a
-			kept++
+		overlaps := func(b waiting) bool { return a.Start < b.End && b.Start < a.End }
+		if !slices.ContainsFunc(kept, overlaps) {
+			kept = append(kept, a)
 		}
 	}
 
-	all = all[:kept]
+	all = kept
 	slices.SortFunc(all, func(a, b waiting) int { return cmp.Compare(a.Start, b.Start) })
 	for _, a := range all {
 		f.closed = max(f.closed, a.End)

@@ -129,32 +129,18 @@ func clip(text string, at int) string {
 // HoldBack returns how many bytes a stream has to hold back. At half of all places in the texts it
 // is at most p50 bytes, and at 99 in 100 places at most p99.
 func HoldBack(d detect.Detector, texts []string) (p50, p99 int) {
-	held := map[int]int{}
-	total := 0
+	var held []int
 	for _, text := range texts {
 		for n := 1; n <= len(text); n = next(n, len(text)) {
 			_, open := d.Reader().Read(nil, text[:n])
-			held[n-open]++
-			total++
+			held = append(held, n-open)
 		}
 	}
-	sizes := make([]int, 0, len(held))
-	for size := range held {
-		sizes = append(sizes, size)
+	if len(held) == 0 {
+		return 0, 0
 	}
-	slices.Sort(sizes)
-	p50 = -1
-	sum := 0
-	for _, size := range sizes {
-		sum += held[size]
-		if p50 < 0 && 2*sum >= total {
-			p50 = size
-		}
-		if 100*sum >= 99*total {
-			return p50, size
-		}
-	}
-	return 0, 0
+	slices.Sort(held)
+	return held[(len(held)-1)/2], held[(99*len(held)-1)/100]
 }
 
 // An Opener is a detector of which a test says what it finds, and from where on a text is open.
