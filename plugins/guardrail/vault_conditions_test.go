@@ -19,6 +19,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/plugins/guardrail/policy/file"
 	"github.com/plughook/plughook/session"
 )
 
@@ -116,7 +117,7 @@ func TestConditionsSeeWhatTokensStandFor(t *testing.T) {
 		"a file": {
 			`when: 'any(files, .name startsWith "4")'`,
 			policy.Input,
-			policy.Scope{Files: []policy.File{{Name: visa}}},
+			policy.Scope{Files: []file.File{{Name: visa}}},
 			"",
 			"flag",
 		},

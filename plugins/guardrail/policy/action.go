@@ -47,12 +47,12 @@ const (
 
 var actions = []Action{Allow, Flag, Mask, Vaulted, Hash, Replace, Redact, Ask, Block}
 
-// Actions returns all actions, from the most lenient to the strictest.
-func Actions() []Action { return slices.Clone(actions) }
-
 // StricterThan reports whether the action is stricter than another. An unknown action, such as "",
 // is the most lenient.
-func (a Action) StricterThan(b Action) bool { return a.strictness() > b.strictness() }
+func (a Action) StricterThan(b Action) bool { return a.Compare(b) > 0 }
+
+// Compare orders actions, the more lenient first.
+func (a Action) Compare(b Action) int { return a.strictness() - b.strictness() }
 
 // Hides reports whether the action keeps others from seeing what was found: by changing the text,
 // or by blocking it.

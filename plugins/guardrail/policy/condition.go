@@ -14,6 +14,7 @@ import (
 	exprfile "github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/vm"
 
+	"github.com/plughook/plughook/plugins/guardrail/policy/file"
 	"github.com/plughook/plughook/yamlfile"
 )
 
@@ -31,7 +32,7 @@ type asked struct {
 	State   map[string]any `expr:"state"`
 	Taint   []string       `expr:"taint"`
 	Tainted bool           `expr:"tainted"`
-	Files   []File         `expr:"files"`
+	Files   []file.File    `expr:"files"`
 }
 
 type askedTool struct {
@@ -96,7 +97,7 @@ var (
 	unknownName = regexp.MustCompile(`^unknown name (\S+)$`)
 	unknownKey  = regexp.MustCompile(`^type policy\.askedTool has no (?:field|method) (\S+)$`)
 	// goTypes are types as the program writes them, for which a policy has other words.
-	goTypes = strings.NewReplacer("policy.askedTool", "tool", "[]policy.File", "list of files", "policy.File", "file", "policy.asked", "$env",
+	goTypes = strings.NewReplacer("policy.askedTool", "tool", "[]file.File", "list of files", "file.File", "file", "policy.asked", "$env",
 		"map[string]interface {}", "object",
 		"[]interface {}", "list", "[]string", "list", "interface {}", "any value", "time.Time", "time")
 )

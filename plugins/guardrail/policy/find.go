@@ -12,10 +12,6 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/view"
 )
 
-// Before returns what stands before a text in a rule's window: "part", "turn" or "session". There
-// may be several readings of it; each is tried. Nil means that nothing stands before the text.
-type Before func(window string) []string
-
 // windows are the values of a rule's window.
 var windows = []string{"part", "turn", "session"}
 
@@ -23,17 +19,18 @@ var windows = []string{"part", "turn", "session"}
 var nothing = []string{""}
 
 // heads returns the texts that a detector reads before the text at hand, for one window of a rule.
-func (b Before) heads(window string) []string {
-	if b == nil {
+func heads(before func(window string) []string, window string) []string {
+	if before == nil {
 		return nothing
 	}
-	return b(window)
+	return before(window)
 }
 
 // Find adds to the verdict what the rules' detectors find in a text that is whole. Gaps are bytes of
 // the text at which something else stands in it, such as a picture: the text is read as if nothing
-// did, and with a space there.
-func (a *Active) Find(v *Verdict, before Before, text string, gaps []int) {
+// did, and with a space there. Before returns what stands before the text in a rule's window: "part",
+// "turn" or "session". There may be several readings of it; each is tried. If it is nil, nothing does.
+func (a *Active) Find(v *Verdict, before func(window string) []string, text string, gaps []int) {
 	if text == "" || len(a.rules) == 0 || a.TooLong(v, text) {
 		return
 	}
@@ -44,7 +41,7 @@ func (a *Active) Find(v *Verdict, before Before, text string, gaps []int) {
 		}
 		s := searches.Get().(*search)
 		s.hits = s.hits[:0]
-		for _, head := range before.heads(window) {
+		for _, head := range heads(before, window) {
 			a.findAfter(v, s, window, head, text, nil)
 			if gaps != nil {
 				a.findAfter(v, s, window, head, text, gaps)

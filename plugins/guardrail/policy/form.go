@@ -1,6 +1,10 @@
 package policy
 
-import "time"
+import (
+	"time"
+
+	"github.com/plughook/plughook/plugins/guardrail/policy/file"
+)
 
 // form is a policy file. Its tags are the file's keys, and their documentation in the schema and in
 // the reference page.
@@ -130,7 +134,7 @@ type Test struct {
 	Args  map[string]any `yaml:"args" json:"args,omitempty" jsonschema:"What the tool is called with. At tool_args each text in it is judged, as in a run."`
 	State map[string]any `yaml:"state" json:"state,omitempty" jsonschema:"The session's state."`
 	Judge map[string]any `yaml:"judge" json:"judge,omitempty" jsonschema:"What the judges of rules answer, by the rules' ids: true for one that flags the text, or the answer itself as a text, which is read as in a run. No judge is asked in a test, so a test needs the answer of each judge that would be asked about its text."`
-	Files []File         `yaml:"files" json:"files,omitempty" jsonschema:"The files that are judged, in place of a text."`
+	Files []file.File    `yaml:"files" json:"files,omitempty" jsonschema:"The files that are judged, in place of a text."`
 	Taint []string       `yaml:"taint" json:"taint,omitempty" jsonschema:"The tools that are not trusted and whose answers the session has."`
 
 	Want  string `yaml:"want" json:"want" jsonschema:"The action; or error, if the text cannot be judged, so that on_error decides in a run."`

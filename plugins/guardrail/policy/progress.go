@@ -31,7 +31,7 @@ type Progress struct {
 // Progress is that of the text, whose beginning was judged in the last call; other rules of the same
 // policy may judge it in between. Before and gaps are those of Find.
 func (a *Active) FindSettled(
-	v *Verdict, p *Progress, before Before, text string, gaps []int,
+	v *Verdict, p *Progress, before func(window string) []string, text string, gaps []int,
 ) (settled int) {
 	if p.failed {
 		return 0
@@ -52,7 +52,7 @@ func (a *Active) FindSettled(
 
 		// The text is read behind each of its heads, without spaces at its gaps and with them.
 		p.hits = p.hits[:0]
-		for _, head := range before.heads(window) {
+		for _, head := range heads(before, window) {
 			open = min(open, a.findBehind(p, head, text, nil))
 			if gaps != nil {
 				open = min(open, a.findBehind(p, head, text, gaps))

@@ -86,12 +86,6 @@ func TestOnly(t *testing.T) {
 	require.Len(t, p.Rules(), 3)
 }
 
-func TestActions(t *testing.T) {
-	list := policy.Actions()
-	require.Equal(t, policy.Allow, list[0])
-	require.Equal(t, policy.Block, list[len(list)-1])
-}
-
 // A rule finds what fits the types that it lists, whatever types it or other rules are about beside
 // them.
 func TestRulesFindTheTypesThatTheyList(t *testing.T) {

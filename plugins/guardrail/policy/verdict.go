@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/plughook/plughook/plugins/guardrail/policy/file"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/view"
 )
 
@@ -18,7 +19,7 @@ type Scope struct {
 	State map[string]any
 	// Files are the files that are judged; nil if a text is. Only rules whose condition asks about files
 	// are about files, and they are about nothing else.
-	Files []File
+	Files []file.File
 	// Taint names the tools that the policy does not trust and whose answers the session has.
 	Taint []string
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/plugins/guardrail/policy/file"
 )
 
 // policyExplanation is what policy explain writes.
@@ -29,7 +30,7 @@ type policyExplanation struct {
 	Message  string             `json:"message,omitzero"`
 	Findings []explainedFinding `json:"findings"`
 	Others   []explainedRule    `json:"others"`
-	Files    []policy.File      `json:"files,omitempty"` // that are judged, in place of a text
+	Files    []file.File        `json:"files,omitempty"` // that are judged, in place of a text
 	Before   string             `json:"before"`
 	After    string             `json:"after"`         // "" of what is blocked
 	Asks     string             `json:"asks,omitzero"` // what a person is asked about the call
@@ -139,14 +140,14 @@ reads: what the rule says, and type and last four characters of hidden values.`,
 }
 
 // filesOf describes files as they are described when they go with a message; nil if there are none.
-func filesOf(ctx context.Context, names []string) ([]policy.File, error) {
-	var files []policy.File
+func filesOf(ctx context.Context, names []string) ([]file.File, error) {
+	var files []file.File
 	for _, name := range names {
 		blob, err := cli.ReadAttachment(ctx, name)
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, policy.FileOf(blob.DisplayName, blob.MIMEType, blob.Data))
+		files = append(files, file.Of(blob.DisplayName, blob.MIMEType, blob.Data))
 	}
 	return files, nil
 }

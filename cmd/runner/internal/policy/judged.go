@@ -75,14 +75,12 @@ func (j *judgedEvents) outcomes(outOfShadow bool) map[judgedEvent]policy.Action 
 // strictest returns the strictest of an action and those that findings ask for.
 func strictest(a policy.Action, findings []finding) policy.Action {
 	for _, f := range findings {
-		if strictness(f.Would) > strictness(a) {
+		if f.Would.StricterThan(a) {
 			a = f.Would
 		}
 	}
 	return a
 }
-
-func strictness(a policy.Action) int { return slices.Index(policy.Actions(), a) }
 
 // sameFindings reports whether the same was found, in whatever order, and the same would become of it.
 func sameFindings(a, b []finding) bool {

@@ -191,14 +191,14 @@ func (r *replayReport) sort(rules []string) {
 		return cmp.Or(cmp.Compare(place(a.Rule), place(b.Rule)), cmp.Compare(a.Rule, b.Rule),
 			cmp.Compare(slices.Index(policy.Stages(), a.Stage), slices.Index(policy.Stages(), b.Stage)),
 			-cmp.Compare(a.Change, b.Change),
-			cmp.Compare(strictness(a.Was), strictness(b.Was)),
-			cmp.Compare(strictness(a.Action), strictness(b.Action)),
+			a.Was.Compare(b.Was),
+			a.Action.Compare(b.Action),
 			cmp.Compare(shadowed(a.Was, a.WasShadow), shadowed(b.Was, b.WasShadow)))
 	})
 	for _, list := range [][]outcomeLine{r.Outcomes, r.OutOfShadow} {
 		slices.SortFunc(list, func(a, b outcomeLine) int {
-			return cmp.Or(cmp.Compare(strictness(a.Was), strictness(b.Was)),
-				cmp.Compare(strictness(a.Action), strictness(b.Action)))
+			return cmp.Or(a.Was.Compare(b.Was),
+				a.Action.Compare(b.Action))
 		})
 	}
 }

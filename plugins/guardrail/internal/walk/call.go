@@ -9,6 +9,7 @@ import (
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/jsonvalue"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/plugins/guardrail/policy/file"
 )
 
 // Call goes through a call. A function's name that the model has made up is a text, too; the name
@@ -54,13 +55,13 @@ func (w *Walker) response(r *genai.FunctionResponse) {
 	if w.Answered != nil {
 		it.Args = w.Answered(r)
 	}
-	var files []policy.File
+	var files []file.File
 	for _, p := range r.Parts {
 		if p != nil && p.InlineData != nil {
-			files = append(files, policy.FileOf(p.InlineData.DisplayName, p.InlineData.MIMEType, p.InlineData.Data))
+			files = append(files, file.Of(p.InlineData.DisplayName, p.InlineData.MIMEType, p.InlineData.Data))
 		}
 		if p != nil && p.FileData != nil {
-			files = append(files, policy.LinkTo(p.FileData.FileURI, p.FileData.MIMEType))
+			files = append(files, file.LinkTo(p.FileData.FileURI, p.FileData.MIMEType))
 		}
 	}
 	w.files(&Item{Stage: policy.ToolResult, Response: r, Tool: r.Name, Args: it.Args}, files)

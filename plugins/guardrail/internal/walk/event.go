@@ -10,6 +10,7 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/internal/jsonvalue"
 	"github.com/plughook/plughook/plugins/guardrail/internal/window"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/plugins/guardrail/policy/file"
 	"github.com/plughook/plughook/session"
 )
 
@@ -210,16 +211,16 @@ func (w *Walker) Content(c *genai.Content, stage policy.Stage) {
 	if c.Role != role { // an edited role is none
 		c.Role = ""
 	}
-	var files []policy.File
+	var files []file.File
 	for _, p := range c.Parts {
 		if p == nil {
 			continue
 		}
 		if p.InlineData != nil {
-			files = append(files, policy.FileOf(p.InlineData.DisplayName, p.InlineData.MIMEType, p.InlineData.Data))
+			files = append(files, file.Of(p.InlineData.DisplayName, p.InlineData.MIMEType, p.InlineData.Data))
 		}
 		if p.FileData != nil {
-			files = append(files, policy.LinkTo(p.FileData.FileURI, p.FileData.MIMEType))
+			files = append(files, file.LinkTo(p.FileData.FileURI, p.FileData.MIMEType))
 		}
 	}
 	w.files(&Item{Stage: stage}, files)

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/jsonvalue"
-	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/plugins/guardrail/policy/file"
 )
 
 // opaque goes through a value whose texts cannot be changed one by one. It reports whether an edit
@@ -27,7 +27,7 @@ func (w *Walker) opaque(value any, it *Item) (edited bool) {
 }
 
 // files goes through files as one item, without texts.
-func (w *Walker) files(it *Item, files []policy.File) {
+func (w *Walker) files(it *Item, files []file.File) {
 	if len(files) > 0 {
 		it.Files = files
 		w.around(it, func() {})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/jsonvalue"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/plugins/guardrail/policy/file"
 )
 
 // An Item is a part of an event that a rule judges as a whole: what somebody says, a function call, or a
@@ -28,7 +29,7 @@ type Item struct {
 	// author thinks it.
 	Said, Thought bool
 	// Files says that the item is files, and which. It has no texts: those of files are items of their own.
-	Files []policy.File
+	Files []file.File
 	// Label says that the item is a word for programs, such as the type of a file.
 	Label bool
 	// After has ends of other texts of the event that the item's text may continue.

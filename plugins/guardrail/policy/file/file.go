@@ -1,4 +1,5 @@
-package policy
+// Package file describes files and links to them, as conditions of a policy ask about them.
+package file
 
 import (
 	"strings"
@@ -20,8 +21,8 @@ type File struct {
 	Link bool `expr:"link" yaml:"link" json:"link,omitempty" jsonschema:"It is a link."`
 }
 
-// FileOf describes a file with a name, a MIME type that is said of it, and content.
-func FileOf(name, said string, data []byte) File {
+// Of describes a file with a name, a MIME type that is said of it, and content.
+func Of(name, said string, data []byte) File {
 	kind, _, _ := strings.Cut(mimetype.Detect(data).String(), ";")
 	return File{Type: kind, Said: base(said), Name: name, Size: len(data)}
 }
