@@ -58,15 +58,8 @@ type File struct {
 
 	mu      sync.Mutex
 	callers map[string]server.Caller // by the sum of the token
-	stamp   stamp
+	info    os.FileInfo              // of the file when it was read
 	looked  time.Time
-}
-
-// stamp tells whether the file has changed.
-type stamp struct {
-	size int64
-	time time.Time
-	info os.FileInfo
 }
 
 // every is how often the file is looked at, at most.
@@ -144,16 +137,8 @@ func (f *File) read() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.callers = callers
-	f.stamp = stampOf(info)
+	f.info = info
 	return nil
-}
-
-func stampOf(info os.FileInfo) stamp {
-	return stamp{size: info.Size(), time: info.ModTime(), info: info}
-}
-
-func (s stamp) same(info os.FileInfo) bool {
-	return s.size == info.Size() && s.time.Equal(info.ModTime()) && os.SameFile(s.info, info)
 }
 
 // look reads the file again if it has changed. A file that cannot be read leaves the tokens as they were: the
@@ -165,13 +150,13 @@ func (f *File) look() {
 	if !soon {
 		f.looked = now
 	}
-	was := f.stamp
+	was := f.info
 	f.mu.Unlock()
 	if soon {
 		return
 	}
 	info, err := os.Stat(f.name)
-	if err == nil && was.same(info) {
+	if err == nil && was.Size() == info.Size() && was.ModTime().Equal(info.ModTime()) && os.SameFile(was, info) {
 		return
 	}
 	if err == nil {

@@ -13,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 
 	"github.com/plughook/plughook/server/internal/runs"
 	"github.com/plughook/plughook/server/internal/sessions"
@@ -142,7 +141,10 @@ func (st *stream) end() error {
 	if st.input != "" && !st.begun && end.Err == nil {
 		st.stale = true // a plugin has withheld the input
 	}
-	if st.stale {
+	switch {
+	case st.rewound:
+		st.snapshots()
+	case st.stale:
 		st.messages()
 	}
 	switch {
@@ -234,31 +236,4 @@ func (st *stream) messages() {
 	if err == nil || errors.Is(err, session.ErrNotFound) {
 		st.send(frame{"type": "MESSAGES_SNAPSHOT", "messages": messagesOf(live)})
 	}
-}
-
-// snapshotsAt sends the session as a rewind leaves it. Events after the rewind are not in it: they follow.
-func (st *stream) snapshotsAt(ctx context.Context, rewind *session.Event) error {
-	s, err := st.app.Sessions().Get(ctx, st.key)
-	if err != nil {
-		return err
-	}
-	var log []*session.Event
-	for e, err := range st.app.Sessions().Read(ctx, st.key, session.Selection{}) {
-		if err != nil {
-			return err
-		}
-		if e.Seq > rewind.Seq {
-			break
-		}
-		log = append(log, e)
-	}
-	state := session.State(s.Initial, log)
-	for key, v := range s.State {
-		if session.SharedKey(key) {
-			state[key] = v
-		}
-	}
-	st.sendState(state)
-	st.send(frame{"type": "MESSAGES_SNAPSHOT", "messages": messagesOf(slices.Clone(session.Live(log)))})
-	return nil
 }

@@ -43,6 +43,8 @@ type stream struct {
 	open   map[string]*openMessage // what is being said, by the ID of the event
 	stale  bool                    // the client's messages differ from the log's: all are sent again at the end
 	failed *session.Event          // the last thing that was said, if it is a failure
+	// rewound says that the session was rewound: its state and messages are sent at the end.
+	rewound bool
 }
 
 // An openMessage is what the client was told of an event that is not whole yet.
@@ -77,12 +79,8 @@ func (st *stream) event(e *session.Event) error {
 	}
 	switch {
 	case e.Actions.Rewind != nil:
-		st.closeAll()
-		st.stale = false
-		if err := st.snapshotsAt(st.ctx, e); err != nil {
-			return err
-		}
-		return st.err
+		st.rewound = true
+		return nil
 	case e.Marker():
 		st.send(activity(e, "ACTIVITY_SNAPSHOT", "messageId"))
 	case e.Author == session.User:

@@ -5,7 +5,6 @@ package sse
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -15,31 +14,26 @@ import (
 // A Stream is an answer of server-sent events. Each event is one write and one flush. It is used from one
 // goroutine.
 type Stream struct {
-	w        http.ResponseWriter
-	c        *http.ResponseController
-	patience time.Duration
-	buf      bytes.Buffer
+	w   http.ResponseWriter
+	c   *http.ResponseController
+	buf bytes.Buffer
 }
 
-// Begin begins the answer. Its header goes out with the first event, or with Flush. patience is how long one
-// write may take: a reader that takes longer is cut off, and comes back for the rest. retry is how long a
-// client waits before it comes back, if it is not 0.
-func Begin(w http.ResponseWriter, patience, retry time.Duration) *Stream {
+// Begin begins the answer. Its header goes out with the first event, or with Flush. retry is how long a client
+// waits before it comes back, if it is not 0.
+func Begin(w http.ResponseWriter, retry time.Duration) *Stream {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("X-Accel-Buffering", "no")
 	h.Set("X-Content-Type-Options", "nosniff")
-	s := &Stream{w: w, c: http.NewResponseController(w), patience: patience}
+	s := &Stream{w: w, c: http.NewResponseController(w)}
 	w.WriteHeader(http.StatusOK)
 	if retry > 0 {
 		fmt.Fprintf(&s.buf, "retry: %d\n\n", retry.Milliseconds())
 	}
 	return s
 }
-
-// Flush sends the header of the answer now, before there is an event.
-func (s *Stream) Flush() error { return s.flush() }
 
 // Send sends an event with data on one line, such as JSON. A name that is empty is the standard's "message".
 // An id of 0 is none: the client's position stays.
@@ -57,22 +51,18 @@ func (s *Stream) Send(name string, id int64, data []byte) error {
 	s.buf.WriteString("data: ")
 	s.buf.Write(data)
 	s.buf.WriteString("\n\n")
-	return s.flush()
+	return s.Flush()
 }
 
 // Heartbeat sends a comment, which clients ignore, so that nobody on the way takes the connection for dead.
 func (s *Stream) Heartbeat() error {
 	s.buf.WriteString(":\n\n")
-	return s.flush()
+	return s.Flush()
 }
 
-func (s *Stream) flush() error {
-	// The deadline is of this write. A ResponseWriter that has none (in a test) writes without.
-	err := s.c.SetWriteDeadline(time.Now().Add(s.patience))
-	if err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return err
-	}
-	_, err = s.w.Write(s.buf.Bytes())
+// Flush sends what there is; before there is an event that is the header of the answer.
+func (s *Stream) Flush() error {
+	_, err := s.w.Write(s.buf.Bytes())
 	s.buf.Reset()
 	if s.buf.Cap() > 64<<10 {
 		s.buf = bytes.Buffer{} // one large event does not stay for the life of the stream

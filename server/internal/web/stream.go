@@ -95,7 +95,7 @@ func (c *Core) openStream(
 			delete(c.streams, user)
 		}
 	}
-	return ctx, sse.Begin(w, c.Limits.Patience, retry), done, nil
+	return ctx, sse.Begin(w, retry), done, nil
 }
 
 // errRevoked ends a stream whose caller is let in no more.
