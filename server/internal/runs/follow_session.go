@@ -15,8 +15,8 @@ type SessionFollower struct {
 	// session, in whatever process, "" if none does: at the beginning, and when that changes. What the last
 	// invocation has appended comes before it is told that none runs. A run of another process is seen with
 	// its first event, and its end within a second; that of a process that died, within a second of when its
-	// lease has run out. ended is the run before, if that is one of this process and its end was not told
-	// yet, else nil. An error ends Next, which returns it.
+	// lease has run out. ended is a run of this process that has ended since Running was called last, nil if
+	// none has. An error ends Next, which returns it.
 	Running func(invocation string, ended *Run) error
 
 	runs     *Runs
@@ -33,14 +33,14 @@ type SessionFollower struct {
 	// events, which the run still has, are skipped: they would repeat the text.
 	early map[string]bool
 
-	ended  *Run      // the run that has ended, and Running was not told
-	told   string    // the invocation that Running was last called with
-	looked time.Time // when the store was last asked which invocation runs
-	look   time.Time // when to ask it next; zero: not before an event comes, because none runs
+	told    string    // the invocation that Running was last called with
+	untold  *Run      // a run of this process that has ended since then, nil if none has
+	asked   time.Time // when the store was last asked which invocation runs
+	askNext time.Time // when to ask it next; zero: not before an event comes, because none runs
 }
 
-// lookPause is how long a reader waits between two questions to the store about who runs.
-const lookPause = time.Second
+// askPause is how long a reader waits between two questions to the store about who runs.
+const askPause = time.Second
 
 // chunk is how many events are read from the store at once.
 const chunk = 64
@@ -62,8 +62,8 @@ func (r *Runs) FollowSession(
 		started:  make(chan struct{}, 1),
 		position: after,
 		early:    map[string]bool{},
-		told:     untold,
-		look:     time.Now(),
+		told:     nobodyYet,
+		askNext:  time.Now(),
 	}
 	s, err := sessions.Get(ctx, key)
 	if err != nil {
@@ -93,7 +93,7 @@ func (f *SessionFollower) Next(ctx context.Context, idle time.Duration) (*sessio
 	for {
 		// First what was read from the log already, and what the log has more than that.
 		if len(f.read) == 0 && f.behind() {
-			if err := f.fill(ctx); err != nil {
+			if err := f.readLog(ctx); err != nil {
 				return nil, err
 			}
 		}
@@ -106,39 +106,35 @@ func (f *SessionFollower) Next(ctx context.Context, idle time.Duration) (*sessio
 		if err := f.tell(ctx); err != nil {
 			return nil, err
 		}
-		if f.behind() {
-			continue
-		}
 
 		// Then what a run of this process says, which may be ahead of what the store has told.
-		if e := f.fromRun(); e != nil {
-			return e, nil
+		if !f.behind() {
+			if e := f.fromRun(); e != nil {
+				return e, nil
+			}
 		}
 		if f.behind() {
 			continue
 		}
 
+		// Nothing is there: wait. A run of this process tells of its events itself; when it has ended, the
+		// store is asked again.
 		var wake <-chan struct{}
-		if f.run != nil {
-			wake = f.run.wake
-		}
+		var ask <-chan time.Time
 		positions := f.watch.C
-		if f.run != nil {
-			positions = nil // the run tells of its events itself; when it has ended, the store is asked again
+		switch {
+		case f.run != nil:
+			wake = f.run.wake
+			positions = nil
+		case f.Running != nil && !f.askNext.IsZero():
+			ask = time.After(time.Until(f.askNext))
 		}
-		look, stop := f.timeToLook()
 		select {
 		case <-wake:
+		case <-ask:
 		case <-f.started:
-			// It may be a run of another session that was made under the key: then the watch has ended.
-			select {
-			case position, ok := <-f.watch.C:
-				if !ok {
-					stop()
-					return nil, f.gone(ctx)
-				}
-				f.known = max(f.known, position)
-			default:
+			if !f.takePosition() { // it is a run of another session, which was made under the key
+				return nil, f.gone(ctx)
 			}
 			if f.run == nil {
 				f.run = f.runs.current(f.key, f.position)
@@ -148,20 +144,28 @@ func (f *SessionFollower) Next(ctx context.Context, idle time.Duration) (*sessio
 				return nil, f.gone(ctx)
 			}
 			f.known = max(f.known, position)
-		case <-look:
 		case <-quiet.C:
-			stop()
 			return nil, nil
 		case <-ctx.Done():
-			stop()
 			return nil, context.Cause(ctx)
 		}
-		stop()
 	}
 }
 
-// untold is no invocation: Running was told nothing yet.
-const untold = "\x00"
+// takePosition takes the position that the store has told of, if it has, without waiting. It returns false if
+// the session is not there any more.
+func (f *SessionFollower) takePosition() bool {
+	select {
+	case position, ok := <-f.watch.C:
+		f.known = max(f.known, position)
+		return ok
+	default:
+		return true
+	}
+}
+
+// nobodyYet is no invocation: Running was told nothing yet.
+const nobodyYet = "\x00"
 
 // tell tells Running who runs on the session, if it is time to ask and the answer is another one.
 func (f *SessionFollower) tell(ctx context.Context) error {
@@ -173,7 +177,7 @@ func (f *SessionFollower) tell(ctx context.Context) error {
 		running = f.run.run.Invocation
 	} else {
 		now := time.Now()
-		if f.look.IsZero() || now.Before(f.look) {
+		if f.askNext.IsZero() || now.Before(f.askNext) {
 			return nil
 		}
 		s, err := f.sessions.Get(ctx, f.key)
@@ -182,49 +186,36 @@ func (f *SessionFollower) tell(ctx context.Context) error {
 		}
 		running = s.Holder
 		f.known = max(f.known, s.Position)
-		f.looked = now
+		f.asked = now
 		switch {
 		case running != "":
-			f.look = now.Add(lookPause)
+			f.askNext = now.Add(askPause)
 		case f.behind(): // its events come first
 			return nil
 		default:
-			f.look = time.Time{}
+			f.askNext = time.Time{}
 		}
 	}
-	if running == f.told && f.ended == nil {
+	if running == f.told && f.untold == nil {
 		return nil
 	}
-	ended := f.ended
-	f.ended = nil
+	ended := f.untold
+	f.untold = nil
 	f.told = running
 	return f.Running(running, ended)
-}
-
-// lookSoon has the store asked soon which invocation runs: an event has come, so it may be another one.
-func (f *SessionFollower) lookSoon() {
-	if f.Running != nil && f.look.IsZero() {
-		f.look = f.looked.Add(lookPause)
-	}
-}
-
-// timeToLook returns what gets a value when the store is to be asked who runs, and what ends the waiting.
-func (f *SessionFollower) timeToLook() (<-chan time.Time, func()) {
-	if f.Running == nil || f.run != nil || f.look.IsZero() {
-		return nil, func() {}
-	}
-	t := time.NewTimer(time.Until(f.look))
-	return t.C, func() { t.Stop() }
 }
 
 // behind reports whether the log is known to have more events.
 func (f *SessionFollower) behind() bool { return f.known > f.position }
 
-// fill reads events from the log.
-func (f *SessionFollower) fill(ctx context.Context) error {
+// readLog reads the next events of the log, at most chunk of them.
+func (f *SessionFollower) readLog(ctx context.Context) error {
 	f.read = f.read[:0]
+
+	// A run appends an event only when it has yielded the one before, and has no pieces of that any more. So a
+	// run that is found later has none of what was read before these events.
 	if f.run == nil {
-		clear(f.early) // a run that begins now has told of what was read before
+		clear(f.early)
 	}
 	for e, err := range f.watch.Read(ctx, session.Selection{After: f.position}) {
 		if err != nil {
@@ -235,13 +226,16 @@ func (f *SessionFollower) fill(ctx context.Context) error {
 			f.early[e.ID] = true
 		}
 		if len(f.read) == chunk {
-			f.lookSoon()
-			return nil
+			break
 		}
 	}
-	f.lookSoon()
 	if len(f.read) == 0 {
 		return f.gone(ctx) // another session was made under the key
+	}
+
+	// Another invocation may run than the one that Running was told of.
+	if f.Running != nil && f.askNext.IsZero() {
+		f.askNext = f.asked.Add(askPause)
 	}
 	return nil
 }
@@ -252,19 +246,13 @@ func (f *SessionFollower) fromRun() *session.Event {
 		e, err := f.run.ready()
 		switch {
 		case err != nil: // the run has ended; somebody else may have appended meanwhile
-			f.ended = f.run.run
+			f.untold = f.run.run
 			f.run.Close()
 			clear(f.early)
 			f.run = f.runs.current(f.key, f.position)
-			f.look = time.Now()
-			select {
-			case position, ok := <-f.watch.C:
-				if ok {
-					f.known = max(f.known, position)
-				} else {
-					f.known = max(f.known, f.position+1) // fill says why
-				}
-			default:
+			f.askNext = time.Now()
+			if !f.takePosition() {
+				f.known = max(f.known, f.position+1) // readLog returns why there are no more
 			}
 			if f.behind() {
 				return nil
