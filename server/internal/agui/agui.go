@@ -69,19 +69,22 @@ func (x *routes) run(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	st := &stream{routes: x, r: r, app: app, key: key, in: &in}
+	st := &stream{routes: x, r: r, app: app, key: key, in: &in, live: live}
+	for _, e := range live {
+		st.after = max(st.after, e.Seq)
+	}
 	input, wrong := in.input(live, props)
 	switch {
 	case wrong != nil:
 		return x.answer(w, st, runs.Nothing{Err: wrong})
 	case input == nil: // show what is there
-		run := x.Runs.Find(key, "")
-		if run == nil {
+		st.run = x.Runs.Find(key, "")
+		if st.run == nil {
 			return x.answer(w, st, runs.Nothing{})
 		}
-		follower := run.Follow(0)
+		st.joined = true
+		follower := st.run.Follow(st.after)
 		defer follower.Close()
-		st.run = run
 		return x.answer(w, st, follower)
 	}
 
@@ -99,8 +102,14 @@ func (x *routes) run(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	defer follower.Close()
+	defer func() { follower.Close() }()
 	st.run = run
+	if run.Request().Input != input {
+		st.joined = true
+		earlier := follower
+		follower = run.Follow(st.after)
+		earlier.Close()
+	}
 	return x.answer(w, st, follower)
 }
 
@@ -118,11 +127,19 @@ func (x *routes) answer(w http.ResponseWriter, st *stream, from runs.Follower) e
 	})
 }
 
-// started tells that the run has started.
+// started tells that the run has started, and of one that was begun by another request what it has done so far.
 func (st *stream) started() error {
 	st.send(
 		frame{"type": "RUN_STARTED", "threadId": st.key.ID, "runId": st.in.RunID, "protocolVersion": "1.0"},
 	)
+	if st.joined {
+		st.begun = true
+		s, err := st.app.Sessions().Get(st.ctx, st.key)
+		if err == nil {
+			st.sendState(s.State)
+		}
+		st.send(frame{"type": "MESSAGES_SNAPSHOT", "messages": messagesOf(st.live)})
+	}
 	return st.err
 }
 
@@ -137,9 +154,19 @@ func (st *stream) end() error {
 		return st.err
 	}
 	end := st.run.End()
+	var failed *session.Event // the last thing that was said, if it is a failure
+	for _, e := range st.run.Events() {
+		switch {
+		case e.Author == session.User, e.Marker():
+		case e.ErrorCode != "" && len(e.FunctionResponses()) == 0:
+			failed = e
+		case e.Content != nil:
+			failed = nil
+		}
+	}
 	st.closeAll()
 	if st.input != "" && !st.begun && end.Err == nil {
-		st.stale = true // a plugin has withheld the input
+		st.stale = true // a plugin has withheld the input, or it was sent before
 	}
 	switch {
 	case st.rewound:
@@ -154,8 +181,8 @@ func (st *stream) end() error {
 		return end.Err
 	case end.Kind == runs.Denied:
 		st.fail(&web.Problem{Code: session.Denied, Message: end.Reason})
-	case st.failed != nil:
-		st.fail(&web.Problem{Code: st.failed.ErrorCode, Message: st.failed.ErrorMessage})
+	case failed != nil:
+		st.fail(&web.Problem{Code: failed.ErrorCode, Message: failed.ErrorMessage})
 	default:
 		st.finish()
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"net/http"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/server"
 	"github.com/plughook/plughook/server/internal/servertest"
 	"github.com/plughook/plughook/session"
@@ -427,4 +429,37 @@ func TestAGUIRunEndsWhenItsClientLeaves(t *testing.T) {
 		return false
 	})
 	require.Contains(t, list[len(list)-1].Data, `"outcome":{"type":"cancelled"}`)
+}
+
+// Who comes to a run that was begun by another request gets the session as it is, and then only what comes after
+// that: with the message that has begun the run, and without one.
+func TestAGUIWhoComesLaterIsToldNothingTwice(t *testing.T) {
+	goOn := make(chan struct{})
+	s := serve(t, func(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
+		return func(yield func(*session.Event, error) bool) {
+			e := session.Reply("19 degrees.")
+			e.Actions.StateDelta = map[string]any{"city": "Paris"}
+			yield(e, nil)
+			servertest.Waiting(goOn)(ctx, host)(yield)
+		}
+	}, nil)
+	body := strings.Replace(servertest.AGUIRequest("run-1", "Hello"), `"forwardedProps":{}`,
+		`"forwardedProps":{"onDisconnect":"continue"}`, 1)
+	first := s.Open(t.Context(), "POST", "/agui/desk", body)
+	defer first.Body.Close()
+	servertest.Frames(t, first.Body, func(f servertest.Frame) bool { return strings.Contains(f.Data, "19 degrees.") })
+	lists := make(chan []string)
+	for _, again := range []string{body, servertest.AGUIRequest("run-2")} {
+		go func() { lists <- s.agui(again) }()
+	}
+	time.Sleep(100 * time.Millisecond) // for both to be there
+	close(goOn)
+	for range 2 {
+		list := <-lists
+		require.Equal(t, "RUN_STARTED STATE_SNAPSHOT MESSAGES_SNAPSHOT TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT "+
+			"TEXT_MESSAGE_END RUN_FINISHED", typesOf(list))
+		require.Equal(t, "done", saidIn(list))
+		require.Contains(t, list[1], `"city":"Paris"`)
+		require.Contains(t, list[2], "19 degrees.")
+	}
 }

@@ -35,9 +35,6 @@ type message struct {
 	Role       string         `json:"role"`
 	Content    jsontext.Value `json:"content"`
 	ToolCallID string         `json:"toolCallId"`
-	ToolCalls  []struct {
-		ID string `json:"id"`
-	} `json:"toolCalls"`
 }
 
 // A resumption is an answer to a call that waits.

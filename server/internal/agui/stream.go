@@ -33,16 +33,18 @@ type stream struct {
 	input string    // the ID of the run's input, "" if there is none
 	// before is the session before the run was started, nil if there was none.
 	before *session.Session
+	live   []*session.Event // the live view before the run was started, or joined
+	after  int64            // the last position in it
+	joined bool             // another request has started the run: the client is told what the live view lacks
 
 	ctx context.Context
 	out *sse.Stream
 	err error // of the first write that failed
 
-	begun  bool                    // an event of the log has come
-	state  map[string]any          // that the client has
-	open   map[string]*openMessage // what is being said, by the ID of the event
-	stale  bool                    // the client's messages differ from the log's: all are sent again at the end
-	failed *session.Event          // the last thing that was said, if it is a failure
+	begun bool                    // an event of the log has come
+	state map[string]any          // that the client has
+	open  map[string]*openMessage // what is being said, by the ID of the event
+	stale bool                    // the client's messages differ from the log's: all are sent again at the end
 	// rewound says that the session was rewound: its state and messages are sent at the end.
 	rewound bool
 }
@@ -88,6 +90,12 @@ func (st *stream) event(e *session.Event) error {
 		if len(plugin.NotesOf(e).Changed) > 0 || e.Content != nil && e.Text() != "" && !st.has(e.ID) {
 			st.stale = true
 		}
+	case st.has(e.ID) && !st.joined: // the input was sent before, and the client got the answer
+		i := slices.IndexFunc(st.in.Messages, func(m message) bool { return m.ID == e.ID })
+		var text string
+		_ = json.Unmarshal(st.in.Messages[i].Content, &text)
+		st.stale = st.stale || text != web.TextOf(e)
+		return st.err
 	default:
 		st.whole(e)
 	}
@@ -136,7 +144,9 @@ func (st *stream) has(id string) bool {
 
 // partial sends the text of a partial event.
 func (st *stream) partial(e *session.Event) {
-	if e.Content == nil || st.has(e.ID) {
+	// The log has an event before its run tells of it.
+	whole := func(other *session.Event) bool { return other.ID == e.ID }
+	if e.Content == nil || st.joined && slices.ContainsFunc(st.live, whole) {
 		return
 	}
 	if st.open == nil {
@@ -182,33 +192,21 @@ func (st *stream) think(e *session.Event, u *openText, text string) {
 func (st *stream) whole(e *session.Event) {
 	text := web.TextOf(e)
 	thought := thoughtOf(e)
-	if i := slices.IndexFunc(st.in.Messages, func(m message) bool { return m.ID == e.ID }); i >= 0 {
-		var has string
-		_ = json.Unmarshal(st.in.Messages[i].Content, &has)
-		st.stale = st.stale || has != text
-	} else {
-		s := st.open[e.ID]
-		if s == nil {
-			s = &openMessage{}
-		}
-		rest, fits := strings.CutPrefix(thought, s.thought.text)
-		st.stale = st.stale || !fits
-		if fits && rest != "" {
-			st.think(e, &s.thought, rest)
-		}
-		rest, fits = strings.CutPrefix(text, s.text.text)
-		st.stale = st.stale || !fits
-		if fits && rest != "" {
-			st.say(e, &s.text, rest)
-		}
-		st.close(e.ID, s)
+	s := st.open[e.ID]
+	if s == nil {
+		s = &openMessage{}
 	}
-	switch {
-	case e.ErrorCode != "" && len(e.FunctionResponses()) == 0:
-		st.failed = e
-	case e.Content != nil:
-		st.failed = nil
+	rest, fits := strings.CutPrefix(thought, s.thought.text)
+	st.stale = st.stale || !fits
+	if fits && rest != "" {
+		st.think(e, &s.thought, rest)
 	}
+	rest, fits = strings.CutPrefix(text, s.text.text)
+	st.stale = st.stale || !fits
+	if fits && rest != "" {
+		st.say(e, &s.text, rest)
+	}
+	st.close(e.ID, s)
 }
 
 // close ends the messages that were begun for an event.
@@ -235,16 +233,6 @@ func (st *stream) closeAll() {
 func (st *stream) calls(e *session.Event) {
 	for i, c := range e.FunctionCalls() {
 		id := callID(e, i, c.ID)
-		known := slices.ContainsFunc(st.in.Messages, func(m message) bool {
-			return slices.ContainsFunc(m.ToolCalls, func(has struct {
-				ID string `json:"id"`
-			}) bool {
-				return has.ID == id
-			})
-		})
-		if known {
-			continue
-		}
 		st.send(frame{"type": "TOOL_CALL_START", "toolCallId": id, "toolCallName": c.Name, "parentMessageId": e.ID})
 		st.send(frame{"type": "TOOL_CALL_ARGS", "toolCallId": id, "delta": jsonText(c.Args)})
 		st.send(frame{"type": "TOOL_CALL_END", "toolCallId": id})
@@ -252,7 +240,7 @@ func (st *stream) calls(e *session.Event) {
 	for i, a := range e.FunctionResponses() {
 		id := callID(e, i, a.ID)
 		known := func(m message) bool { return m.Role == "tool" && m.ToolCallID == id }
-		if slices.ContainsFunc(st.in.Messages, known) {
+		if !st.joined && slices.ContainsFunc(st.in.Messages, known) {
 			continue
 		}
 		st.send(frame{"type": "TOOL_CALL_RESULT", "messageId": resultID(e, id), "toolCallId": id, "content": jsonText(a.Response), "role": "tool"})

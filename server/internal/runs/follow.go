@@ -21,9 +21,8 @@ import (
 // How a client of each surface says its position, and what it is told again:
 //
 //	v1     the ids of its frames are positions; Last-Event-ID and ?after= say the last one
-//	agui   the client sends the messages that it has. The run is read from its beginning, and messages, calls and
-//	       responses that the client has are left out. Changes of the state, compactions and what plugins decided are
-//	       told again: they have the same effect once more, or the same id
+//	agui   a stream of a run that another request has begun shows the session as it is; only what is not in that
+//	       follows
 //	a2a    a subscription begins with the task as it is; only what is not in that follows
 //	kit    a run cannot be followed again, and its frames have no ids, because the kit's client for JavaScript skips a
 //	       frame with an id; the client reads the session
