@@ -1,7 +1,6 @@
 package detect
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect/internal/pattern"
@@ -23,70 +22,26 @@ func (s *scan) scheme(start, end int) {
 	}
 }
 
-// maxCookies bounds what is read of a header of cookies.
-const maxCookies = 4 << 10
+// cookieSet are the bytes of a cookie's value.
+var cookieSet = pattern.MustSet("!#-&(-+--:<-[]-\xff")
 
-// cookies looks for sessions in a header, Cookie: name=value; name=value, and in curl's option for
-// it.
-func (s *scan) cookies(_, start int) {
-	text := s.text
-	i := cookieStartSet.Run(text, start, 4)
-	for i > start && i-start < maxCookies {
-		equal := cookieNameSet.Run(text, i, maxName)
-		s.isLong(start, equal)
-		if equal == i || equal >= len(text) || text[equal] != '=' {
-			return
-		}
-		end := cookieSet.Run(text, equal+1, maxCookies)
-		s.isLong(start, end)
-		if isSession(text[i:equal]) {
-			if end == len(text) {
-				s.hold(equal + 1)
-			}
-			value := text[equal+1 : end]
-			if isRandomCookie(value) && !s.isPlaceholder(value) {
-				s.add("session-cookie", equal+1, end, .7)
-			}
-		}
-		i = cookieEndSet.Run(text, end, 3)
-		s.isLong(start, i)
-		if i == end {
-			return
-		}
+// cookie looks for a session in a header of cookies, Cookie: name=value; name=value, or in curl's
+// option for it, behind the = of a name that sessions have.
+func (s *scan) cookie(start, end int) {
+	const near = LookBack / 2
+	before := s.text[max(0, start-near):start]
+	before = before[strings.LastIndexByte(before, '\n')+1:]
+	name := s.nameAround(start, end-1)
+	if !mentions(before, []string{"cookie"}) || s.isPublicName(s.text[name.start:end]) {
+		return
+	}
+	stop := cookieSet.Run(s.text, end, maxValue)
+	if stop == len(s.text) {
+		s.hold(end)
+	}
+	value := s.text[end:stop]
+	random := value[strings.LastIndexByte(value, '%')+1:] // behind escapes such as s%3A
+	if len(value) < maxValue && (isRandom(value) || isRandom(random)) && !s.isPlaceholder(value) {
+		s.add("session-cookie", end, stop, .7)
 	}
 }
-
-// What stands before the first cookie, in a cookie's name, in its value, and behind it.
-var (
-	cookieStartSet = pattern.MustSet("\"':= `")
-	cookieNameSet  = pattern.MustSet("A-Za-z0-9_.$*-")
-	cookieSet      = pattern.MustSet("!#-&(-+--:<-[]-\xff")
-	cookieEndSet   = pattern.MustSet("; ")
-)
-
-// isRandomCookie tells whether a cookie's value looks random, or its end does after escapes such
-// as s%3A.
-func isRandomCookie(value string) bool {
-	if isRandom(value) {
-		return true
-	}
-	escape := strings.LastIndexByte(value, '%')
-	return escape >= 0 && isRandom(value[escape+1:])
-}
-
-// isSession tells whether a cookie of this name says who somebody is.
-func isSession(name string) bool {
-	session := false
-	for i := range len(name) {
-		rest := name[i:]
-		is := func(word string) bool { return foldPrefix(rest, word) }
-		if is("csrf") || is("xsrf") {
-			return false
-		}
-		session = session || slices.ContainsFunc(sessionWords, is) ||
-			is("sid") && (i == 0 || !isLetter(name[i-1]))
-	}
-	return session
-}
-
-var sessionWords = []string{"sess", "auth", "token", "jwt", "remember"}

@@ -55,7 +55,11 @@ var fixedProbes = []struct {
 	{"basic ", probe{look: (*scan).scheme}},
 	{"bearer ", probe{look: (*scan).scheme}},
 	{"ssws ", probe{look: (*scan).scheme}},
-	{"cookie", probe{look: (*scan).cookies}},
+	{"sess=", probe{look: (*scan).cookie}},
+	{"session=", probe{look: (*scan).cookie}},
+	{"sessionid=", probe{look: (*scan).cookie}},
+	{"session_id=", probe{look: (*scan).cookie}},
+	{"sid=", probe{look: (*scan).cookie}},
 }
 
 // newSecrets reads the data files of secrets and makes the automaton of all keywords.
@@ -140,7 +144,7 @@ type scan struct {
 	text  string
 	found []Finding // overlapping ones too
 	open  int       // nothing that begins before is undecided
-	long  []Part    // long headers of cookies, lists of secrets, and keys
+	long  []Part    // long lists of secrets, and keys
 	run   part      // the last run of unquotedSet, so that it is not read from each of its places
 
 	named  part       // the last name that something is assigned to
