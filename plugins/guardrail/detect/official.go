@@ -114,7 +114,7 @@ func (f *finder) official(w *written, known []idForm) {
 			!(w.lower && (!checked || w.k > 1))
 		switch {
 		case !anywhere:
-			if w.all {
+			if w.all && (f.only != nil || !id.said) {
 				f.consider(&lone, w, id)
 			}
 		case w.link || w.hangs():
@@ -132,39 +132,5 @@ func (f *finder) official(w *written, known []idForm) {
 			lone.score = .75 // a telephone number's groups, but fewer numbers are right by chance
 		}
 		f.add(lone.id.kind, lone.rule, w.start, w.end, lone.score)
-	}
-}
-
-// driverLicense finds driver's licence numbers of the United States: 5 to 16 characters, of which
-// at least 4 are digits. The states publish no check digit, so a word before the number must say
-// what it is.
-func (f *finder) driverLicense(v *numeral) {
-	size := 0
-	digits := 0
-	k := 0
-	for k < v.n {
-		g := &v.groups[k]
-		if k > 0 && g.digits == 0 ||
-			k > 0 && g.sep != '-' && !(g.sep == ' ' && g.size() == 3 && g.digits > 0) {
-			break
-		}
-		size += g.size()
-		digits += g.digits
-		k++
-	}
-	if !f.wants("US_DRIVER_LICENSE") || size < 5 || size > 16 || digits < 4 || v.link || v.plus ||
-		v.joinedLeft() {
-		return
-	}
-	end := v.groups[k-1].end
-	if v.joinedRight(end) || v.isDated(k) {
-		return
-	}
-	labelled := v.labelBeside(driverList, end)
-	switch {
-	case labelled.ok && labelled.near < 5:
-		f.addClaim("US_DRIVER_LICENSE", "words", v.start, end, .8, labelled.claim(0))
-	case f.isAsked(v, end):
-		f.add("US_DRIVER_LICENSE", "whole", v.start, end, .3)
 	}
 }

@@ -81,7 +81,7 @@ func newPIITables() *piiTables {
 	t.readShapes()
 	t.types = append(t.types,
 		"CREDIT_CARD", "DATE_OF_BIRTH", "DATE_TIME", "EMAIL_ADDRESS", "IBAN_CODE", "IP_ADDRESS",
-		"PHONE_NUMBER", "URL", "US_DRIVER_LICENSE")
+		"PHONE_NUMBER", "URL")
 	slices.Sort(t.types)
 	t.types = slices.Compact(t.types)
 	return t

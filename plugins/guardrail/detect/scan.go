@@ -258,5 +258,4 @@ func (f *finder) number(r *reader, v *numeral) {
 	}
 	f.shaped(v)
 	f.idCodes(v)
-	f.driverLicense(v)
 }

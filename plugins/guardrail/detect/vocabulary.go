@@ -15,12 +15,11 @@ const (
 	dateList
 	versionList
 	networkList
-	driverList
 	firstIDList // from here on there is one for each type of ids.txt
 )
 
 var listNames = [firstIDList]string{
-	"phone", "other", "number", "card", "birth", "date", "version", "network", "driver",
+	"phone", "other", "number", "card", "birth", "date", "version", "network",
 }
 
 // maxLists is how many lists there may be.
