@@ -2,22 +2,20 @@ package view
 
 import (
 	"html"
-	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
 // decodeRun appends what scan found to b, which has nothing in it, decoded.
-func decodeRun(b []byte, s string, k kind) []byte {
-	switch k {
+func decodeRun(b []byte, s string, v verdict) []byte {
+	switch v.kind {
 	case entityKind:
 		return append(b, html.UnescapeString(s)...)
 	case percentKind, hexKind, pairsKind:
 		return hexBytes(b, s)
 	case backslashKind:
-		return unescape(b, s)
+		return utf8.AppendRune(b, v.char)
 	case spacedKind, spacedWordKind:
-		if k == spacedWordKind {
+		if v.kind == spacedWordKind {
 			b = append(b, ' ')
 		}
 		for i := range len(s) {
@@ -79,29 +77,4 @@ func narrow(b []byte) []byte {
 		low = append(low, b[i])
 	}
 	return low
-}
-
-func unescape(b []byte, s string) []byte {
-	switch {
-	case simple[s[1]] != 0:
-		return utf8.AppendRune(b, rune(simple[s[1]]))
-	case s[1] == 'x':
-		for ; s != ""; s = s[4:] {
-			b = append(b, nibbles[s[2]]<<4|nibbles[s[3]])
-		}
-		return b
-	case s[1] == 'u' && len(s) == 12 && s[2] != '{':
-		return utf8.AppendRune(b, utf16.DecodeRune(unit(s), unit(s[6:])))
-	}
-	base := rune(16)
-	digits := strings.Trim(s[2:], "{}")
-	if s[1] <= '3' {
-		base = 8
-		digits = s[1:]
-	}
-	var r rune
-	for _, c := range []byte(digits) {
-		r = r*base + rune(nibbles[c])
-	}
-	return utf8.AppendRune(b, r)
 }

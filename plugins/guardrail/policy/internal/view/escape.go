@@ -11,11 +11,11 @@ const longestEntity = 32
 
 // percent judges one character in percent encoding.
 func percent(text string, i int) verdict {
-	return escaped(text, i, "%", percentKind)
+	return escaped(text, i, "%")
 }
 
 // escaped judges one character of which each byte is a prefix and two hex digits.
-func escaped(text string, i int, prefix string, k kind) verdict {
+func escaped(text string, i int, prefix string) verdict {
 	var r reading
 	for at := i; ; at += len(prefix) + 2 {
 		for n := range len(prefix) + 2 {
@@ -31,7 +31,7 @@ func escaped(text string, i int, prefix string, k kind) verdict {
 			return verdict{end: i + 1, firm: true}
 		}
 		if r.done() {
-			return verdict{kind: k, end: d + 2, firm: true}
+			return verdict{kind: percentKind, end: d + 2, firm: true}
 		}
 	}
 }
@@ -74,7 +74,7 @@ func backslash(text string, i int) verdict {
 	}
 	switch c := text[i+1]; {
 	case c == 'x':
-		return escaped(text, i, `\x`, backslashKind)
+		return escaped(text, i, `\x`)
 	case c == 'U':
 		return coded(text, i, i+2, 8, 16)
 	case c == 'u' && i+2 < len(text) && text[i+2] == '{':
@@ -92,7 +92,7 @@ func backslash(text string, i int) verdict {
 	case '0' <= c && c <= '3':
 		return coded(text, i, i+1, 3, 8)
 	case simple[c] != 0:
-		return verdict{kind: backslashKind, end: i + 2, firm: true}
+		return verdict{kind: backslashKind, end: i + 2, firm: true, char: rune(simple[c])}
 	}
 	return verdict{end: i + 1, firm: true}
 }
@@ -119,7 +119,7 @@ func coded(text string, i, at, digits int, base rune) verdict {
 	if n < digits || digits == 0 && (n == 0 || text[at+n] != '}') || !printableRune(r) {
 		return verdict{end: i + 1, firm: true}
 	}
-	return verdict{kind: backslashKind, end: at + n, firm: true}
+	return verdict{kind: backslashKind, end: at + n, firm: true, char: r}
 }
 
 // surrogates judges \ud83d\ude00.
@@ -136,11 +136,11 @@ func surrogates(text string, i int) verdict {
 			return verdict{end: i + 1, firm: true}
 		}
 	}
-	low := unit(text[i+6:])
-	if utf16.DecodeRune(high, low) == utf8.RuneError {
+	r := utf16.DecodeRune(high, unit(text[i+6:]))
+	if r == utf8.RuneError {
 		return verdict{end: i + 1, firm: true}
 	}
-	return verdict{kind: backslashKind, end: i + 12, firm: true}
+	return verdict{kind: backslashKind, end: i + 12, firm: true, char: r}
 }
 
 // unit reads \uXXXX, or returns -1.

@@ -31,7 +31,8 @@ type verdict struct {
 	firm bool
 	cut  bool // the run may go on
 
-	between int // how many bytes stand between letters that are spaced out
+	char    rune // that a backslash stands for
+	between int  // how many bytes stand between letters that are spaced out
 }
 
 // leastRun is how many characters the shortest run of base64 has; hex takes more.
@@ -54,14 +55,6 @@ func isWord(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// scan calls found, unless it is nil, for each encoded part of a text, in order, and says whether there
-// was any. Without found it stops at the first.
-func scan(text string, found func(start, end int, kind kind)) (any bool) {
-	var s scanner
-	_, any = s.scan(text, found, false)
-	return any
-}
-
 // A scanner is where the scan of a text is. The zero value is at its beginning.
 type scanner struct {
 	at     int
@@ -69,10 +62,11 @@ type scanner struct {
 	inWord bool    // it is in a word in which nothing is encoded
 }
 
-// scan goes on with the scan of a text. If firm is set, it stops at the first place about which text
+// scan goes on with the scan of a text, and calls found for each encoded part, in order; without found it
+// stops at the first. If firm is set, it stops at the first place about which text
 // that follows could decide otherwise; the next call, with more text, goes on there. It returns how
 // much of the text is settled, and whether anything was found now.
-func (s *scanner) scan(text string, found func(start, end int, kind kind), firm bool) (open int, any bool) {
+func (s *scanner) scan(text string, found func(start, end int, v verdict), firm bool) (open int, any bool) {
 	open = len(text)
 	last := s.last
 	i := s.at
@@ -135,14 +129,14 @@ func (s *scanner) scan(text string, found func(start, end int, kind kind), firm 
 			if found == nil {
 				return open, true
 			}
-			kind := v.kind
+			run := v
 			switch {
 			case v.kind != last.kind:
 				start = i
 			case start < i && v.kind == spacedKind && !(goesOn && i-start == last.between):
-				kind = spacedWordKind
+				run.kind = spacedWordKind
 			}
-			found(start, v.end, kind)
+			found(start, v.end, run)
 			last = v
 		}
 		i = v.end
@@ -179,7 +173,9 @@ func between(v verdict) int {
 
 // encoded says whether anything in a text is encoded.
 func encoded(text string) bool {
-	return scan(text, nil)
+	var s scanner
+	_, any := s.scan(text, nil, false)
+	return any
 }
 
 // judges decide about runs that begin with a letter or a digit. A later judge is asked only if the
@@ -269,9 +265,9 @@ func word(text string, i int, last verdict) (v verdict) {
 // the last of them ends, if there is one, and how much is settled; what is between is still to be kept.
 func (d *draft) decode(s *scanner, done int, firm bool) (last, open int) {
 	var room [2 * longest]byte
-	open, _ = s.scan(d.source, func(start, end int, k kind) {
+	open, _ = s.scan(d.source, func(start, end int, v verdict) {
 		d.keep(done, start)
-		d.put(folded(string(decodeRun(room[:0], d.source[start:end], k))), start, end)
+		d.put(folded(string(decodeRun(room[:0], d.source[start:end], v))), start, end)
 		done = end
 	}, firm)
 	return done, open
