@@ -27,7 +27,7 @@ func escaped(text string, i int, prefix string) verdict {
 			}
 		}
 		d := at + len(prefix)
-		if !r.take(nibbles[text[d]]<<4 | nibbles[text[d+1]]) {
+		if !r.hex(text[d:]) {
 			return verdict{end: i + 1, firm: true}
 		}
 		if r.done() {

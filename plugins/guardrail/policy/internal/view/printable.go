@@ -49,6 +49,13 @@ func (r *reading) take(b byte) bool {
 	return true
 }
 
+// hex takes the byte that two hex digits stand for, at the beginning of a text.
+func (r *reading) hex(text string) bool {
+	high := nibbles[text[0]]
+	low := nibbles[text[1]]
+	return high|low <= 15 && r.take(high<<4|low)
+}
+
 // done reports whether the bytes that were read end at the end of a character.
 func (r *reading) done() bool {
 	return r.want == 0 && !(r.wide && r.n%2 == 1)

@@ -184,62 +184,53 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 func pairs(text string, i int, goesOn bool) verdict {
 	var r reading
 	var sep string
-	// the bytes that are sure, and where they end
-	n := 0
-	end := i
-	firm := false
-	cut := false
+	least := leastBytes
+	if goesOn {
+		least = 1
+	}
+	n := 0 // bytes that are sure
+	v := verdict{end: i}
 	for at := i; ; {
-		if at+1 < len(text) && text[at] == '0' && text[at+1]|0x20 == 'x' {
+		at = digits(text, at)
+		switch {
+		case at+2 > len(text):
+			v.firm = at < len(text) && nibbles[text[at]] == 0xff
+		case !r.hex(text[at:]), at+2 < len(text) && isWord(text[at+2]):
+			v.firm = true
+		default:
 			at += 2
+			if r.done() {
+				n = r.n
+				v.end = at
+			}
+			v.cut = at < len(text) && r.n >= longest/4 && r.done()
+			next := at
+			for next < min(at+2, len(text)) && isSeparator(text[next]) {
+				next++
+			}
+			if r.n == 1 {
+				sep = text[at:next]
+			}
+			v.firm = v.cut || next < len(text) && (next == at || text[at:next] != sep)
+			if !v.firm && next < len(text) {
+				at = next
+				continue
+			}
 		}
-		if at+2 > len(text) {
-			firm = at < len(text) && nibbles[text[at]] == 0xff
-			break
+		if n < least {
+			return verdict{end: i, firm: v.firm}
 		}
-		hi := nibbles[text[at]]
-		lo := nibbles[text[at+1]]
-		if hi|lo > 15 || !r.take(hi<<4|lo) {
-			firm = true
-			break
-		}
-		at += 2
-		if at < len(text) && isWord(text[at]) {
-			firm = true
-			break
-		}
-		if r.done() {
-			n = r.n
-			end = at
-		}
-		if at == len(text) {
-			break
-		}
-		if r.n >= longest/4 && r.done() {
-			firm = true
-			cut = true
-			break
-		}
-		next := at
-		for next < min(at+2, len(text)) && isSeparator(text[next]) {
-			next++
-		}
-		if next == len(text) {
-			break
-		}
-		if r.n == 1 {
-			sep = text[at:next]
-		}
-		if next == at || text[at:next] != sep {
-			firm = true
-			break
-		}
-		at = next
+		v.kind = pairsKind
+		return v
 	}
-	if n < leastBytes && (n == 0 || !goesOn) {
-		return verdict{end: i, firm: firm}
+}
+
+// digits returns where the digits of a number in hex begin: behind 0x, if that stands there.
+func digits(text string, at int) int {
+	if at+1 < len(text) && text[at] == '0' && text[at+1]|0x20 == 'x' {
+		return at + 2
 	}
-	return verdict{kind: pairsKind, end: end, firm: firm, cut: cut}
+	return at
 }
 
 func isSeparator(c byte) bool {
@@ -248,35 +239,26 @@ func isSeparator(c byte) bool {
 
 // hexRun judges hex digits from one that begins a word to the word's end, or from 0x on.
 func hexRun(text string, i int, goesOn bool) verdict {
-	at := i
-	if at+1 < len(text) && text[at] == '0' && text[at+1]|0x20 == 'x' {
-		at += 2
-	}
 	least := leastBytes
 	if goesOn {
 		least = 1
 	}
 	var r reading
-	for ; ; at += 2 {
-		ended := at == len(text)
+	at := digits(text, i)
+	for ; at < len(text) && isWord(text[at]); at += 2 {
 		switch {
-		case ended || !isWord(text[at]):
-			if r.n >= least && r.done() {
-				return verdict{kind: hexKind, end: at, firm: !ended}
-			}
-			return verdict{end: i, firm: !ended}
-		case nibbles[text[at]] == 0xff:
-			return verdict{end: i, firm: true}
-		case at+1 == len(text):
+		case nibbles[text[at]] != 0xff && at+1 == len(text):
 			return verdict{end: i}
-		}
-		hi := nibbles[text[at]]
-		lo := nibbles[text[at+1]]
-		if hi|lo > 15 || !r.take(hi<<4|lo) {
+		case at+1 == len(text), !r.hex(text[at:]):
 			return verdict{end: i, firm: true}
-		}
-		if r.n >= longest/2 && r.done() {
+		case r.n >= longest/2 && r.done():
 			return verdict{kind: hexKind, end: at + 2, firm: true, cut: true}
 		}
 	}
+	v := verdict{end: i, firm: at < len(text)}
+	if r.n >= least && r.done() {
+		v.kind = hexKind
+		v.end = at
+	}
+	return v
 }
