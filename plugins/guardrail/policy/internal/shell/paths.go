@@ -96,13 +96,10 @@ func (p Path) match(u use) certainty {
 	if surest == no {
 		return no
 	}
-	for _, pattern := range p.patterns {
-		most = max(most, pattern.compare(u.path))
-	}
-	if most == no { // some file systems do not tell small letters from capitals
-		for _, pattern := range p.folded {
-			most = max(most, min(perhaps, pattern.compare(strings.ToLower(u.path))))
-		}
+	lower := strings.ToLower(u.path)
+	for i, pattern := range p.patterns {
+		// Some file systems do not tell small letters from capitals.
+		most = max(most, pattern.compare(u.path), min(perhaps, p.folded[i].compare(lower)))
 	}
 	if most == no && u.deep && p.isBelow(u.path) {
 		most = perhaps

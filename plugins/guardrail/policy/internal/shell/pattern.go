@@ -81,9 +81,28 @@ type spelling struct {
 
 // spellingsOf returns the ways to write a command: its arguments as they are, with short paths, without
 // git's own options.
-func spellingsOf(c command) []spelling {
+func spellingsOf(c command) (all []spelling) {
+	dir, name := path.Split(c.words[0])
+	surest := yes
+	if dir != "" && !systemDirs[dir] {
+		surest = perhaps
+	}
+	lower := strings.ToLower(name)
+	add := func(args []string) {
+		behind := ""
+		if len(args) > 0 {
+			behind = " " + strings.Join(args, " ")
+		}
+		all = append(all,
+			spelling{text: c.words[0] + behind, isPath: true, surest: yes},
+			spelling{text: name + behind, surest: surest})
+		if lower != name {
+			all = append(all, spelling{text: lower + behind, surest: perhaps})
+		}
+	}
+
 	args := c.words[1:]
-	all := [][]string{args}
+	add(args)
 	short := slices.Clone(args)
 	for i, a := range args {
 		if strings.Contains(a, "/") && !strings.HasPrefix(a, "-") && !strings.Contains(a, "://") {
@@ -91,36 +110,16 @@ func spellingsOf(c command) []spelling {
 		}
 	}
 	if !slices.Equal(short, args) {
-		all = append(all, short)
+		add(short)
 	}
 	if c.name == "git" {
 		git := lookup("git")
 		_, rest, problem := git.scan(args)
 		if problem == "" && len(rest) < len(args) {
-			all = append(all, rest)
+			add(rest)
 		}
 	}
-
-	dir, name := path.Split(c.words[0])
-	surest := yes
-	if dir != "" && !systemDirs[dir] {
-		surest = perhaps
-	}
-	lower := strings.ToLower(name)
-	var texts []spelling
-	for _, args := range all {
-		behind := ""
-		if len(args) > 0 {
-			behind = " " + strings.Join(args, " ")
-		}
-		texts = append(texts,
-			spelling{text: c.words[0] + behind, isPath: true, surest: yes},
-			spelling{text: name + behind, surest: surest})
-		if lower != name {
-			texts = append(texts, spelling{text: lower + behind, surest: perhaps})
-		}
-	}
-	return texts
+	return all
 }
 
 // match says whether a spelling of a command is of the pattern.

@@ -58,15 +58,14 @@ func textOf(w *syntax.Word, quoted bool) string {
 
 // hasBraces reports whether braces may make several words of a word, as in {a,b}.
 func hasBraces(w *syntax.Word) bool {
-	opens := false
-	separates := false
+	var literals strings.Builder
 	for _, part := range w.Parts {
 		if lit, ok := part.(*syntax.Lit); ok {
-			opens = opens || strings.Contains(lit.Value, "{")
-			separates = separates || opens && (strings.Contains(lit.Value, ",") || strings.Contains(lit.Value, ".."))
+			literals.WriteString(lit.Value)
 		}
 	}
-	return opens && separates
+	_, behind, opens := strings.Cut(literals.String(), "{")
+	return opens && (strings.Contains(behind, ",") || strings.Contains(behind, ".."))
 }
 
 func textOfParts(parts []syntax.WordPart, quoted bool) string {
