@@ -21,11 +21,9 @@ import (
 // A Server is a running PostgreSQL.
 type Server struct {
 	bin, dir string
-	// stopper stops the server when alive is closed: by close, or by the end of the test process.
-	stopper *exec.Cmd
+	// cleaner cleans up when alive is closed: by close, or by the end of the test process.
+	cleaner *exec.Cmd
 	alive   io.Closer
-	// remover removes the directory once stopper has ended.
-	remover *exec.Cmd
 	ended   sync.Once
 }
 
@@ -101,31 +99,24 @@ func (s *Server) setUp() error {
 	return s.boot()
 }
 
-// watch starts the two processes that clean up, however this process ends: each sees the end of its input
-// when the one before it has ended. The server's user stops the server. Our own user removes the directory:
-// in a temporary directory that is not everybody's, the server's user may not.
-func (s *Server) watch() error {
-	s.stopper = exec.Command("sh", "-c", `cat; exec "$1/pg_ctl" -D "$2/data" -m immediate -w stop`, "sh", s.bin, s.dir)
-	s.remover = exec.Command("sh", "-c", `cat; rm -rf "$1"`, "sh", s.dir)
-	s.stopper.Dir = "/"
-	s.remover.Dir = "/"
-	unprivileged(s.stopper)
-	detached(s.remover)
-	stopped, stopping, err := os.Pipe()
-	if err != nil {
+// cleanUp waits for the end of its input, stops the server as "pg_ctl -m immediate stop" would, and removes
+// its directory.
+const cleanUp = `cat
+if pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null); then
+	kill -QUIT "$pid"
+	while [ -e "$1/data/postmaster.pid" ] && kill -0 "$pid"; do sleep 0.05; done
+fi
+rm -rf "$1"`
+
+// watch starts the process that cleans up, however this process ends.
+func (s *Server) watch() (err error) {
+	s.cleaner = exec.Command("sh", "-c", cleanUp, "sh", s.dir)
+	s.cleaner.Dir = "/"
+	detached(s.cleaner)
+	if s.alive, err = s.cleaner.StdinPipe(); err != nil {
 		return err
 	}
-	defer stopped.Close()
-	defer stopping.Close()
-	s.remover.Stdin = stopped
-	s.stopper.Stdout = stopping
-	if s.alive, err = s.stopper.StdinPipe(); err != nil {
-		return err
-	}
-	if err := s.remover.Start(); err != nil {
-		return err
-	}
-	return s.stopper.Start()
+	return s.cleaner.Start()
 }
 
 // boot starts the server and waits until it takes connections.
@@ -153,8 +144,7 @@ func (s *Server) close() {
 	s.ended.Do(func() {
 		if s.alive != nil {
 			_ = s.alive.Close()
-			_ = s.stopper.Wait() // it says so itself if there is nothing to stop
-			_ = s.remover.Wait()
+			_ = s.cleaner.Wait()
 		}
 		_ = os.RemoveAll(s.dir)
 	})
