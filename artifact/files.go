@@ -88,10 +88,7 @@ func (f *Files) Load(ctx context.Context, key session.Key, name string, version 
 		part, err = get(a, name, n)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return part, nil
+	return part, err
 }
 
 // Versions implements Service.
@@ -100,10 +97,7 @@ func (f *Files) Versions(ctx context.Context, key session.Key, name string) (num
 		numbers = all
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return numbers, nil
+	return numbers, err
 }
 
 // read calls do with the directory and the versions of an artifact.
