@@ -2,7 +2,7 @@
 // databases of the Python and of the Go kit, in SQLite and in PostgreSQL, and the JSON that the kits' web
 // page saves. It never writes to them, and executes nothing that they hold.
 //
-// A new column of a kit: add a row to eventColumns. A new database system: another source.
+// A new column of a kit: add it to textColumns and its like. A new database system: another source.
 package kitstore
 
 import (
@@ -57,6 +57,31 @@ type source interface {
 	// each yields the rows that a query selects, of so many columns.
 	each(ctx context.Context, query string, columns int) iter.Seq2[row, error]
 	Close() error
+}
+
+// eachRow yields the rows of a query's result, of so many columns.
+func eachRow(rows interface {
+	Next() bool
+	Scan(dest ...any) error
+	Err() error
+}, columns int, yield func(row, error) bool) {
+	targets := make([]any, columns)
+	for rows.Next() {
+		r := make(row, columns)
+		for i := range r {
+			targets[i] = &r[i]
+		}
+		if err := rows.Scan(targets...); err != nil {
+			yield(nil, err)
+			return
+		}
+		if !yield(r, nil) {
+			return
+		}
+	}
+	if err := rows.Err(); err != nil {
+		yield(nil, err)
+	}
 }
 
 // noTable returns the error for a database in which a table's name names something else, such as a view.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -12,49 +13,19 @@ import (
 
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/internal/codec"
+	"github.com/plughook/plughook/session/internal/spelling"
 )
 
-// An eventColumn is a column of the table events that has one key of an event.
-type eventColumn struct {
-	name  string // of the column
-	snake string // the key as the Python kit spells it
-	camel string // the key as the Go kit spells it
-	kind  columnKind
-}
-
-type columnKind int
-
-const (
-	textColumn columnKind = iota
-	flagColumn
-	jsonColumn
+// The columns of the table events that have one key of an event each, by what they hold. Not every version of
+// a kit has all. The key is the column's name without "_json", as the Python kit spells it or in camelCase.
+var (
+	textColumns = strings.Fields("id invocation_id author branch isolation_scope error_code error_message")
+	flagColumns = strings.Fields("partial turn_complete interrupted")
+	jsonColumns = strings.Fields("content grounding_metadata custom_metadata usage_metadata citation_metadata " +
+		"input_transcription output_transcription long_running_tool_ids_json routes_json output_json node_info_json " +
+		"requested_input_json")
+	keyColumns = slices.Concat(textColumns, flagColumns, jsonColumns)
 )
-
-// eventColumns are those of the databases in which each key has a column. Not every version has all.
-var eventColumns = []eventColumn{
-	{"id", "id", "id", textColumn},
-	{"invocation_id", "invocation_id", "invocationId", textColumn},
-	{"author", "author", "author", textColumn},
-	{"branch", "branch", "branch", textColumn},
-	{"isolation_scope", "isolation_scope", "isolationScope", textColumn},
-	{"error_code", "error_code", "errorCode", textColumn},
-	{"error_message", "error_message", "errorMessage", textColumn},
-	{"partial", "partial", "partial", flagColumn},
-	{"turn_complete", "turn_complete", "turnComplete", flagColumn},
-	{"interrupted", "interrupted", "interrupted", flagColumn},
-	{"content", "content", "content", jsonColumn},
-	{"grounding_metadata", "grounding_metadata", "groundingMetadata", jsonColumn},
-	{"custom_metadata", "custom_metadata", "customMetadata", jsonColumn},
-	{"usage_metadata", "usage_metadata", "usageMetadata", jsonColumn},
-	{"citation_metadata", "citation_metadata", "citationMetadata", jsonColumn},
-	{"input_transcription", "input_transcription", "inputTranscription", jsonColumn},
-	{"output_transcription", "output_transcription", "outputTranscription", jsonColumn},
-	{"long_running_tool_ids_json", "long_running_tool_ids", "longRunningToolIds", jsonColumn},
-	{"routes_json", "routes", "routes", jsonColumn},
-	{"output_json", "output", "output", jsonColumn},
-	{"node_info_json", "node_info", "nodeInfo", jsonColumn},
-	{"requested_input_json", "requested_input", "requestedInput", jsonColumn},
-}
 
 // eventColumns returns the columns of events that are read, "id" first.
 func (d *Database) eventColumns() []string {
@@ -63,9 +34,9 @@ func (d *Database) eventColumns() []string {
 		return append(list, "invocation_id", "event_data")
 	}
 	list = append(list, "actions")
-	for _, c := range eventColumns {
-		if c.name != "id" && d.events[c.name] {
-			list = append(list, c.name)
+	for _, c := range keyColumns {
+		if c != "id" && d.events[c] {
+			list = append(list, c)
 		}
 	}
 	return list
@@ -166,27 +137,25 @@ func (l *log) wholeEvent(id string, values map[string][]byte) []codec.Member {
 func (l *log) eventOfColumns(id string, values map[string][]byte) []codec.Member {
 	ofGo := bytes.HasPrefix(values["actions"], []byte("{"))
 	var list []codec.Member
-	for _, c := range eventColumns {
-		name := c.snake
+	for i, c := range keyColumns {
+		value := values[c]
+		key := strings.TrimSuffix(c, "_json")
 		if ofGo {
-			name = c.camel
+			key = spelling.Camel(key)
 		}
-		value := values[c.name]
-		if value == nil {
-			continue
-		}
-		switch c.kind {
-		case textColumn:
+		switch {
+		case value == nil:
+		case i < len(textColumns):
 			if len(value) > 0 {
-				list = append(list, member(name, string(value)))
+				list = append(list, member(key, string(value)))
 			}
-		case flagColumn:
+		case i < len(textColumns)+len(flagColumns):
 			if string(value) == "1" || string(value) == "true" {
-				list = append(list, codec.Member{Name: name, Value: jsontext.Value("true")})
+				list = append(list, codec.Member{Name: key, Value: jsontext.Value("true")})
 			}
-		case jsonColumn:
-			if v := l.json(id, c.name, value); v != nil {
-				list = append(list, codec.Member{Name: name, Value: v})
+		default:
+			if v := l.json(id, c, value); v != nil {
+				list = append(list, codec.Member{Name: key, Value: v})
 			}
 		}
 	}

@@ -104,32 +104,6 @@ func (s *postgresSource) each(ctx context.Context, query string, columns int) it
 			return
 		}
 		defer rows.Close()
-		targets := make([]any, columns)
-		for rows.Next() {
-			r := make(row, columns)
-			texts := make([]*string, columns)
-			types := rows.FieldDescriptions()
-			for i := range r {
-				targets[i] = &texts[i]
-				if types[i].DataTypeOID == 17 { // bytea
-					targets[i] = &r[i]
-				}
-			}
-			if err := rows.Scan(targets...); err != nil {
-				yield(nil, err)
-				return
-			}
-			for i, text := range texts {
-				if text != nil {
-					r[i] = []byte(*text)
-				}
-			}
-			if !yield(r, nil) {
-				return
-			}
-		}
-		if err := rows.Err(); err != nil {
-			yield(nil, err)
-		}
+		eachRow(rows, columns, yield)
 	}
 }

@@ -82,22 +82,6 @@ func (s *sqliteSource) each(ctx context.Context, query string, columns int) iter
 			return
 		}
 		defer rows.Close() // rows.Err says what went wrong
-		targets := make([]any, columns)
-		for rows.Next() {
-			r := make(row, columns)
-			for i := range r {
-				targets[i] = &r[i]
-			}
-			if err := rows.Scan(targets...); err != nil {
-				yield(nil, err)
-				return
-			}
-			if !yield(r, nil) {
-				return
-			}
-		}
-		if err := rows.Err(); err != nil {
-			yield(nil, err)
-		}
+		eachRow(rows, columns, yield)
 	}
 }

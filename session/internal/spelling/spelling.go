@@ -195,7 +195,7 @@ func (t *Table) camelled(value jsontext.Value, ids bool) (jsontext.Value, error)
 				value, err = t.camelled(value, false)
 			}
 			if !ids {
-				name = camel(name)
+				name = Camel(name)
 			}
 			return name, value, err
 		})
@@ -203,7 +203,8 @@ func (t *Table) camelled(value jsontext.Value, ids bool) (jsontext.Value, error)
 	return value, nil
 }
 
-func camel(name string) string {
+// Camel returns a key in camelCase.
+func Camel(name string) string {
 	words := strings.Split(name, "_")
 	for i, w := range words {
 		if i > 0 && w != "" {
