@@ -70,13 +70,9 @@ func merge(origin, was, now jsontext.Value, event bool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := []byte{'{'}
+	out := make([]codec.Member, 0, len(o)+len(n))
 	add := func(name string, value jsontext.Value) {
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out, _ = jsontext.AppendQuote(out, name) // the name was read from JSON
-		out = append(append(out, ':'), value...)
+		out = append(out, codec.Member{Name: name, Value: value})
 	}
 	for _, m := range o { // what was read, in its order
 		before, now := codec.Find(w, m.Name), codec.Find(n, m.Name)
@@ -100,5 +96,5 @@ func merge(origin, was, now jsontext.Value, event bool) ([]byte, error) {
 			add(m.Name, m.Value)
 		}
 	}
-	return append(out, '}'), nil
+	return codec.Object(out), nil
 }

@@ -55,19 +55,12 @@ func Rewrite(object jsontext.Value, edit func(name string, value jsontext.Value)
 	if err != nil {
 		return nil, err
 	}
-	out := []byte{'{'}
 	for i, m := range list {
-		name, value, err := edit(m.Name, m.Value)
-		if err != nil {
+		if list[i].Name, list[i].Value, err = edit(m.Name, m.Value); err != nil {
 			return nil, err
 		}
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out, _ = jsontext.AppendQuote(out, name)
-		out = append(append(out, ':'), value...)
 	}
-	return append(out, '}'), nil
+	return Object(list), nil
 }
 
 // RewriteAll returns an array with every element as edit makes it.
@@ -87,7 +80,11 @@ func RewriteAll(array jsontext.Value, edit func(jsontext.Value) (jsontext.Value,
 
 // Object returns the JSON object that has those members.
 func Object(list []Member) jsontext.Value {
-	out := []byte{'{'}
+	size := len("{}")
+	for _, m := range list {
+		size += len(m.Name) + len(m.Value) + len(`"":,`)
+	}
+	out := append(make([]byte, 0, size), '{')
 	for i, m := range list {
 		if i > 0 {
 			out = append(out, ',')
