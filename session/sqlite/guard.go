@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -34,10 +33,10 @@ type guard struct {
 	moved atomic.Bool                // it was noticed. There is no way back: another process may have written since.
 }
 
-// newGuard returns a guard of the store at a path. Where the path is a symbolic link, SQLite names the log
-// and its index by the file that the link leads to.
+// newGuard returns a guard of the store at a path, where the file is. Where the path is a symbolic link, SQLite
+// names the log and its index by the file that the link leads to.
 func newGuard(path string) (*guard, error) {
-	target, err := followed(path)
+	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return nil, err
 	}
@@ -47,26 +46,6 @@ func newGuard(path string) (*guard, error) {
 	}
 	g.names[database] = path
 	return g, nil
-}
-
-// followed returns the file that a path leads to, if its last element is a symbolic link, and else the path.
-// The file need not be there.
-func followed(path string) (string, error) {
-	for range 40 { // as many as Linux follows
-		f, err := os.Lstat(path)
-		if err != nil || f.Mode()&fs.ModeSymlink == 0 {
-			return path, nil // what is wrong with it shows when it is opened
-		}
-		target, err := os.Readlink(path)
-		if err != nil {
-			return "", err
-		}
-		if !filepath.IsAbs(target) {
-			target = filepath.Join(filepath.Dir(path), target)
-		}
-		path = target
-	}
-	return "", fmt.Errorf("%s: too many symbolic links", path)
 }
 
 // look remembers a file as it is now, by its place in suffixes.

@@ -187,7 +187,7 @@ func TestSymbolicLink(t *testing.T) {
 	// A link that leads to itself.
 	require.NoError(t, os.Symlink("circle.db", filepath.Join(dir, "circle.db")))
 	_, err = Open(t.Context(), filepath.Join(dir, "circle.db"))
-	require.ErrorContains(t, err, "too many symbolic links")
+	require.ErrorContains(t, err, "too many levels of symbolic links")
 }
 
 // Under two names, two processes would write to two logs, and one of them lose what it has acknowledged.

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 
 	"github.com/plughook/plughook/internal/sqlstore"
 	"github.com/plughook/plughook/session"
@@ -26,9 +25,6 @@ func (s *Store) Cancel(ctx context.Context, key session.Key, holder string) erro
 // machine.
 type leaseTable struct{ *Store }
 
-// errHeld says that somebody holds the lease.
-var errHeld = errors.New("the lease is held")
-
 // TakeLease implements sqlstore.LeaseTable.
 func (s leaseTable) TakeLease(
 	ctx context.Context, key session.Key, holder string, waited bool,
@@ -50,8 +46,9 @@ func (s leaseTable) TakeLease(
 		if err != nil {
 			return err
 		}
-		if r.lease.held(s.ttl) {
-			return errHeld
+		taken = !r.lease.held(s.ttl)
+		if !taken {
+			return nil
 		}
 		id = sqlstore.LeaseID{Session: r.sid, Fence: r.lease.fence + 1}
 		_, err = c.exec(`UPDATE sessions SET turns = turns + 1, lease_until = ?, lease_wall = ?, lease_clock = ?,
@@ -59,33 +56,22 @@ func (s leaseTable) TakeLease(
 			ticks()+int64(s.ttl), wall()+int64(s.ttl), clockID(), holder, r.sid)
 		return err
 	})
-	if err == errHeld {
-		return id, false, nil
-	}
-	return id, err == nil, err
+	return id, err == nil && taken, err
 }
 
 // RenewLease implements sqlstore.LeaseTable.
 func (s leaseTable) RenewLease(ctx context.Context, id sqlstore.LeaseID) (held, cancelled bool, err error) {
-	type renewal struct{ held, cancelled bool }
-	renewals := make(chan renewal, 1) // the request may go on when the context is done
+	var renewed struct{ held, cancelled bool } // not read on an error: the request may go on then
 	err = s.writeLease(ctx, true, func(c *conn) (err error) {
-		var r renewal
-		r.held, err = c.row(`UPDATE sessions SET lease_until = ?, lease_wall = ?, lease_clock = ?
+		renewed.held, err = c.row(`UPDATE sessions SET lease_until = ?, lease_wall = ?, lease_clock = ?
 			WHERE sid = ? AND turns = ? AND lease_until != 0 RETURNING lease_cancelled`,
-			[]any{ticks() + int64(s.ttl), wall() + int64(s.ttl), clockID(), id.Session, id.Fence & maxSeq}, &r.cancelled)
-		select {
-		case <-renewals: // of an attempt whose transaction failed
-		default:
-		}
-		renewals <- r
+			[]any{ticks() + int64(s.ttl), wall() + int64(s.ttl), clockID(), id.Session, id.Fence & maxSeq}, &renewed.cancelled)
 		return err
 	})
 	if err != nil {
 		return false, false, err
 	}
-	r := <-renewals
-	return r.held, r.cancelled, nil
+	return renewed.held, renewed.cancelled, nil
 }
 
 // freeLease makes a lease free. The number of leases grows by what follows "turns +".

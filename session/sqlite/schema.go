@@ -37,6 +37,8 @@ func prepare(ctx context.Context, path string, migrations fs.FS, patience time.D
 			return fmt.Errorf("sqlite: %s: the file has another name (a hard link), under which another process would write "+
 				"to another log: remove that name, or make a copy of the file", path)
 		}
+	} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) { // a link that leads to itself
+		return fmt.Errorf("sqlite: %w", err)
 	}
 	return patiently(ctx, patience, func() error {
 		ready, err := inspect(ctx, path, migrations)

@@ -64,13 +64,8 @@ func open(ctx context.Context, path string, ttl, patience time.Duration) (*Store
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
-	guard, err := newGuard(path)
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: %w", err)
-	}
 	s := &Store{
 		path:     path,
-		guard:    guard,
 		ttl:      ttl,
 		patience: patience,
 	}
@@ -78,7 +73,10 @@ func open(ctx context.Context, path string, ttl, patience time.Duration) (*Store
 	s.leases.Time = ttl
 	s.leases.Enter = s.enter
 	if err := prepare(ctx, path, migrations, patience); err != nil {
-		return nil, s.explain(err)
+		return nil, explain(path, err)
+	}
+	if s.guard, err = newGuard(path); err != nil {
+		return nil, fmt.Errorf("sqlite: %w", err)
 	}
 	if s.writer, err = newWriter(ctx, s); err != nil {
 		return nil, s.explain(err)
