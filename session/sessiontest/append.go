@@ -291,7 +291,7 @@ var repeatCases = []testCase{{
 		e := t.log(one)[2]
 		t.put(two, e)
 		t.equal("position in the other session", e.Seq, 1)
-		t.equal("log of the other session", t.ids(t.log(two)), []string{"1:m3"})
+		t.hasLog(two, "1:m3")
 		other := session.Message("other content")
 		other.ID = "m1"
 		t.put(two, other)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plughook/plughook/internal/contract"
 	"github.com/plughook/plughook/session"
 )
 
@@ -22,11 +23,7 @@ func closed(c <-chan struct{}) bool {
 // closes expects that a channel is closed soon.
 func (t *tester) closes(c <-chan struct{}, what string) {
 	t.Helper()
-	select {
-	case <-c:
-	case <-t.Soon().Done():
-		t.Fatalf("this did not happen: %s", what)
-	}
+	t.FailIf(!closesWithin(contract.Patience, c), "this did not happen: %s", what)
 }
 
 // closesWithin waits until a channel is closed, but not for longer than d. It reports whether it is.
@@ -44,12 +41,17 @@ func closesWithin(d time.Duration, c <-chan struct{}) bool {
 // tries is how often a case does again what takes the time it should only if the machine is not busy.
 const tries = 20
 
+// started begins something that may wait, and returns where its error comes.
+func started(do func() error) <-chan error {
+	ended := make(chan error, 1)
+	go func() { ended <- do() }()
+	return ended
+}
+
 // cancels starts a call of Cancel on a service, and returns where its error comes.
 func (t *tester) cancels(svc session.Service, key session.Key, holder string) <-chan error {
-	done := make(chan error, 1)
 	ctx := t.Soon()
-	go func() { done <- svc.Cancel(ctx, key, holder) }()
-	return done
+	return started(func() error { return svc.Cancel(ctx, key, holder) })
 }
 
 // cancelled takes a lease and has a service cancel it. It returns once the holder is asked to end, with where

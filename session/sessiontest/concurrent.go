@@ -91,15 +91,13 @@ var concurrentCases = []testCase{{
 	Rule: "What Get and Read return while others append is the log at one moment: no half batch, and state " +
 		"that fits.",
 	On: func(t *tester, key session.Key) {
-		done := make(chan error, 1)
-		go func() {
-			var err error
+		done := started(func() (err error) {
 			for i := 0; i < 60 && err == nil; i += 2 {
 				_, err = t.Append(t.Context(), session.AppendTarget{Key: key, After: int64(i)},
 					delta(fmt.Sprint("a", i), "a", i), delta(fmt.Sprint("b", i), "b", i))
 			}
-			done <- err
-		}()
+			return err
+		})
 		for open := true; open; {
 			select {
 			case err := <-done:

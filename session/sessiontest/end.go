@@ -29,7 +29,7 @@ var endCases = []testCase{{
 			t.Is(err, context.Canceled)
 		}
 		t.equal("the session", t.get(key), before)
-		t.equal("the log", t.ids(t.log(key)), []string{"1:a"})
+		t.hasLog(key, "1:a")
 		t.equal("the sessions", t.list(t.App, ""), []string{key.String()})
 		t.lease(key)
 	},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,11 +27,11 @@ var identityCases = []testCase{{
 		t.createKey(bob, map[string]any{"k": "bob's"})
 		t.put(ann, say("a"))
 		t.put(bob, say("a"), say("b"))
-		t.equal("ann's log", t.ids(t.log(ann)), []string{"1:a"})
-		t.equal("bob's log", t.ids(t.log(bob)), []string{"1:a", "2:b"})
-		t.equal("ann's state", t.get(ann).State, map[string]any{"k": "ann's"})
+		t.hasLog(ann, "1:a")
+		t.hasLog(bob, "1:a", "2:b")
+		t.hasState(ann, map[string]any{"k": "ann's"})
 		t.Must(t.Delete(t.Context(), bob))
-		t.equal("ann's log after bob's was deleted", t.ids(t.log(ann)), []string{"1:a"})
+		t.hasLog(ann, "1:a")
 	},
 }, {
 	Name: "identity/same user and ID under two apps",
@@ -42,7 +43,7 @@ var identityCases = []testCase{{
 		t.createKey(one, map[string]any{"app:a": 1, "user:u": 1, "k": 1})
 		t.createKey(two, nil)
 		t.put(one, say("a"))
-		t.equal("state of the other app", t.get(two).State, nil)
+		t.hasState(two, nil)
 		t.equal("log of the other app", t.ids(t.log(two)), nil)
 	},
 }, {
@@ -59,17 +60,12 @@ var identityCases = []testCase{{
 		}
 		keys = append(keys, t.Key("a/b", "c"), t.Key("a", "b/c"),
 			session.Key{App: t.App + "/a", User: "b", ID: "c"})
+		keys = slices.DeleteFunc(keys, func(k session.Key) bool { return len(k.App) > 512 })
 		for _, k := range keys {
-			if len(k.App) > 512 {
-				continue
-			}
 			t.createKey(k, map[string]any{"key": k.String(), "user:k": k.User})
 			t.put(k, session.Message("event of "+k.String()))
 		}
 		for _, k := range keys {
-			if len(k.App) > 512 {
-				continue
-			}
 			t.equal("state of "+k.String(), t.get(k).State,
 				map[string]any{"key": k.String(), "user:k": k.User})
 			log := t.log(k)

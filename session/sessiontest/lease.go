@@ -29,15 +29,13 @@ func (t *tester) holds(key session.Key, holder string) *session.Lease {
 
 // waits starts a call of Lease, whose error is sent. A lease that it gets is released at once.
 func (t *tester) waits(ctx context.Context, key session.Key) <-chan error {
-	ended := make(chan error, 1)
-	go func() {
+	return started(func() error {
 		lease, err := t.Lease(ctx, key, "")
 		if err == nil {
 			lease.Release()
 		}
-		ended <- err
-	}()
-	return ended
+		return err
+	})
 }
 
 var leaseCases = []testCase{{

@@ -100,13 +100,12 @@ var createCases = []testCase{{
 		t.equal("initial state", t.get(key).Initial, want)
 		t.FailIf(len(state) != 8, "Create changed the caller's state: %v", state)
 		same := t.createKey(t.Key("ann", "same user"), nil)
-		t.equal("state of a session of the same user", t.get(same).State,
-			map[string]any{"app:a": true, "user:u": 1.5})
+		t.hasState(same, map[string]any{"app:a": true, "user:u": 1.5})
 		t.equal("its initial state", t.get(same).Initial, nil)
 		other := t.createKey(t.Key("bob", "other user"), map[string]any{"app:a": false})
-		t.equal("state of a session of another user", t.get(other).State, map[string]any{"app:a": false})
+		t.hasState(other, map[string]any{"app:a": false})
 		want["app:a"] = false
-		t.equal("state after another session was created with an app: key", t.get(key).State, want)
+		t.hasState(key, want)
 		want["app:a"] = true
 		t.put(key, delta("a", "k", "w"))
 		t.equal("initial state after an append", t.get(key).Initial, want)
@@ -124,7 +123,7 @@ var createCases = []testCase{{
 			_, err = t.Get(t.Context(), t.Key("ann", "s"))
 			t.Is(err, session.ErrNotFound)
 		}
-		t.equal("state of the app", t.get(t.create("t")).State, nil)
+		t.hasState(t.create("t"), nil)
 	},
 }}
 
@@ -259,8 +258,8 @@ var deleteCases = []testCase{{
 			t.isKeyError(err, session.ErrNotFound, key)
 		}
 		t.equal("the user's sessions", t.list(t.App, "ann"), []string{other.String()})
-		t.equal("the other session's state", t.get(other).State, map[string]any{"user:u": 1, "app:a": 2})
-		t.equal("the other session's log", t.ids(t.log(other)), []string{"1:a"})
+		t.hasState(other, map[string]any{"user:u": 1, "app:a": 2})
+		t.hasLog(other, "1:a")
 	},
 }, {
 	Name: "delete/create again",
@@ -281,10 +280,10 @@ var deleteCases = []testCase{{
 		t.put(key, delta("b", "x", 1), delta("a", "y", 2)) // the ids are free again
 		t.hasLog(key, "1:b", "2:a")
 		t.put(key, rewind("c", 0)) // what this revives is not the old session's
-		t.equal("state after a rewind", t.get(key).State, map[string]any{"new": true})
+		t.hasState(key, map[string]any{"new": true})
 		t.equal("live view after a rewind", t.ids(t.live(key)), nil)
 		t.put(key, rewind("d", 2))
 		t.equal("live view after another", t.ids(t.live(key)), []string{"1:b", "2:a"})
-		t.equal("state after another", t.get(key).State, map[string]any{"new": true, "x": 1, "y": 2})
+		t.hasState(key, map[string]any{"new": true, "x": 1, "y": 2})
 	},
 }}
