@@ -36,11 +36,12 @@ const (
 	resultSkip = "skip"
 )
 
-// report prints the result of a case, and counts it.
-func (p *commands) report(v *verify, l resultLine) error {
+// report prints the result of a case, and counts it. wrong is nil if the plugin keeps the rule.
+func (p *commands) report(v *verify, l resultLine, wrong error) error {
 	switch {
-	case l.Error != "":
+	case wrong != nil:
 		l.Result = resultFail
+		l.Error = wrong.Error()
 	case l.Reason != "":
 		l.Result = resultSkip
 	default:
@@ -76,14 +77,26 @@ func (p *commands) verifyProtocol(ctx context.Context, v *verify) error {
 			return err
 		}
 		l := resultLine{Part: "protocol", Case: r.Case, Reason: r.Skip, Why: r.Why, duration: r.Duration}
-		if r.Err != nil {
-			l.Error = r.Err.Error()
-		}
-		if err := p.report(v, l); err != nil {
+		if err := p.report(v, l, r.Err); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// try makes a case and reports its result.
+func (p *commands) try(ctx context.Context, v *verify, l resultLine, do func() error) error {
+	began := time.Now()
+	err := do()
+	l.duration = time.Since(began)
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	if skip, is := errors.AsType[plugintest.Skip](err); is {
+		l.Reason = string(skip)
+		err = nil
+	}
+	return p.report(v, l, err)
 }
 
 // verifyRules has the plugin go through the cases of plugintest, if it starts.
@@ -98,18 +111,7 @@ func (p *commands) verifyRules(ctx context.Context, v *verify) (started bool, er
 	defer func() { _ = plug.Close(context.WithoutCancel(ctx)) }()
 	for _, c := range plugintest.Cases() {
 		l := resultLine{Part: "rule", Case: c.Name, Why: c.Why}
-		began := time.Now()
-		err := c.Run(ctx, plug)
-		l.duration = time.Since(began)
-		if cause := context.Cause(ctx); cause != nil {
-			return true, cause
-		}
-		if skip, is := errors.AsType[plugintest.Skip](err); is {
-			l.Reason = string(skip)
-		} else if err != nil {
-			l.Error = err.Error()
-		}
-		if err := p.report(v, l); err != nil {
+		if err := p.try(ctx, v, l, func() error { return c.Run(ctx, plug) }); err != nil {
 			return true, err
 		}
 	}
@@ -132,19 +134,14 @@ func (p *commands) verifyScripts(ctx context.Context, v *verify, files []string)
 			Case: file,
 			Why:  "What comes out is not what the file says. If it is meant, go test -update writes it.",
 		}
-		began := time.Now()
-		out, err := plugintest.Play(ctx, data, plug)
-		l.duration = time.Since(began)
-		if cause := context.Cause(ctx); cause != nil {
-			return cause
-		}
-		if err == nil && !bytes.Equal(out, data) {
-			err = errors.New(plugintest.Difference(data, out))
-		}
+		err = p.try(ctx, v, l, func() error {
+			out, err := plugintest.Play(ctx, data, plug)
+			if err == nil && !bytes.Equal(out, data) {
+				err = errors.New(plugintest.Difference(data, out))
+			}
+			return err
+		})
 		if err != nil {
-			l.Error = err.Error()
-		}
-		if err := p.report(v, l); err != nil {
 			return err
 		}
 	}
