@@ -58,7 +58,10 @@ func (a *remote) call(ctx context.Context, method string, params any, accept fun
 		return cause(ctx, err)
 	}
 	defer answer.Body.Close()
-	from := &bounded{from: answer.Body, left: a.maxBytes, max: a.maxBytes, heard: func() { clock.Reset(a.silence) }}
+	from := heard{
+		from: http.MaxBytesReader(nil, answer.Body, a.maxBytes),
+		tell: func() { clock.Reset(a.silence) },
+	}
 	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
 	if answer.StatusCode == http.StatusOK && kind == "text/event-stream" {
 		return cause(ctx, events(from, accept))
@@ -167,29 +170,25 @@ func clipped(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// bounded reads so many bytes and no more, and tells that something was heard.
-type bounded struct {
-	from      io.Reader
-	left, max int64
-	heard     func()
+// heard reads, and tells that something was heard.
+type heard struct {
+	from io.Reader
+	tell func()
+}
+
+func (h heard) Read(p []byte) (int, error) {
+	n, err := h.from.Read(p)
+	if n > 0 {
+		h.tell()
+	}
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		err = &tooLarge{large.Limit}
+	}
+	return n, err
 }
 
 // tooLarge says that an answer is larger than it may be.
 type tooLarge struct{ max int64 }
 
 func (e *tooLarge) Error() string { return fmt.Sprintf("its answer has more than %d bytes", e.max) }
-
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, &tooLarge{b.max}
-	}
-	if int64(len(p)) > b.left {
-		p = p[:b.left]
-	}
-	n, err := b.from.Read(p)
-	b.left -= int64(n)
-	if n > 0 {
-		b.heard()
-	}
-	return n, err
-}
