@@ -30,69 +30,43 @@ func (p *program) openLines(ctx context.Context) (lineSource, error) {
 	if p.Stdin == os.Stdin && terminal.Is(os.Stdin) && terminal.Is(p.Stdout) {
 		return p.openTerminal()
 	}
-	l := &plainLines{come: make(chan typed), done: make(chan struct{})}
+	in := p.StandardInput(ctx)
+	in.MaxLine = cli.MaxMessage
+	l := &plainLines{from: bufio.NewReader(in)}
 	if terminal.Is(p.Stdin) {
 		l.prompt = p.Err
 	}
-	from := p.StandardInput(ctx)
-	from.MaxLine = cli.MaxMessage
-	go l.scan(from)
 	return l, nil
-}
-
-type typed struct {
-	text string
-	err  error
 }
 
 // plainLines reads lines as they are.
 type plainLines struct {
 	prompt io.Writer // nil if nobody would see it
-	come   chan typed
-	done   chan struct{}
-}
-
-// scan ends with the input, at close, or with the input's context.
-func (l *plainLines) scan(from io.Reader) {
-	defer close(l.come) // the end stays the end
-	r := bufio.NewReader(from)
-	for {
-		text, err := r.ReadString('\n')
-		if text != "" && err == io.EOF {
-			err = nil // the next read says it
-		}
-		select {
-		case l.come <- typed{strings.TrimRight(text, "\r\n"), err}:
-		case <-l.done:
-			return
-		}
-		if err != nil {
-			return
-		}
-	}
+	from   *bufio.Reader
+	end    error // what the input has ended with: that stays its end
 }
 
 func (l *plainLines) read(ctx context.Context, prompt string) (string, error) {
 	if l.prompt != nil {
 		fmt.Fprint(l.prompt, prompt)
 	}
-	select {
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
-	case line, more := <-l.come:
-		if !more {
-			return "", io.EOF
-		}
-		if line.err != nil && line.err != io.EOF {
-			return "", exit.Usage.Errorf("standard input: %w", line.err)
-		}
-		return line.text, line.err
+	if l.end != nil {
+		return "", l.end
 	}
+	text, err := l.from.ReadString('\n')
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case err != nil && !errors.Is(err, io.EOF):
+		err = exit.Usage.Errorf("standard input: %w", err)
+	case err != nil:
+		l.end = err
+		if text != "" { // the next read says that it has ended
+			err = nil
+		}
+	}
+	return strings.TrimRight(text, "\r\n"), err
 }
 
-func (l *plainLines) remember(string) {}
-
-func (l *plainLines) close() error {
-	close(l.done)
-	return nil
-}
+func (l *plainLines) close() error         { return nil }
+func (l *plainLines) remember(text string) {}

@@ -15,6 +15,11 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/signals"
 )
 
+type typed struct {
+	text string
+	err  error
+}
+
 // editedLines reads lines with editing and a history.
 type editedLines struct {
 	*liner.State
