@@ -72,6 +72,22 @@ type Compaction struct {
 // rewinds and compactions. An event with a Rewind carries nothing else. Its JSON form is the number.
 type Rewind struct{ To int64 }
 
+// Set sets a state key, nil deletes it. The map is made if it is nil.
+func (a *Actions) Set(key string, value any) {
+	if a.StateDelta == nil {
+		a.StateDelta = map[string]any{}
+	}
+	a.StateDelta[key] = value
+}
+
+// Confirm asks for, or gives, the yes or no to a call. The map is made if it is nil.
+func (a *Actions) Confirm(callID string, c Confirmation) {
+	if a.RequestedToolConfirmations == nil {
+		a.RequestedToolConfirmations = map[string]Confirmation{}
+	}
+	a.RequestedToolConfirmations[callID] = c
+}
+
 // Increment adds by to what StateIncrement says of a key. If bound is not infinite, it is the key's
 // StateBound: an append that would lead to a greater number is refused with ErrBound. The maps are made if
 // they are nil.

@@ -73,12 +73,7 @@ func (c *Call) Get(key string) any {
 }
 
 // Set sets a state key to a JSON value; nil deletes it.
-func (c *Call) Set(key string, value any) {
-	if c.Actions.StateDelta == nil {
-		c.Actions.StateDelta = map[string]any{}
-	}
-	c.Actions.StateDelta[key] = value
-}
+func (c *Call) Set(key string, value any) { c.Actions.Set(key, value) }
 
 // Save keeps an artifact of the session, and notes its version in the log.
 func (c *Call) Save(ctx context.Context, name string, data *genai.Part) (version int64, err error) {

@@ -308,10 +308,7 @@ func (x *exchange) asks(e *session.Event, text string) {
 			e.LongRunningToolIDs = append(e.LongRunningToolIDs, id)
 			continue
 		}
-		if e.Actions.RequestedToolConfirmations == nil {
-			e.Actions.RequestedToolConfirmations = map[string]session.Confirmation{}
-		}
-		e.Actions.RequestedToolConfirmations[id] = session.Confirmation{Hint: c.Hint}
+		e.Actions.Confirm(id, session.Confirmation{Hint: c.Hint})
 	}
 }
 

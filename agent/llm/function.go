@@ -82,11 +82,7 @@ func (lp *loop) execute(calls []session.Call) bool {
 			}})
 			merge(&e.Actions, r.actions)
 		case r.ask != nil:
-			if e.Actions.RequestedToolConfirmations == nil {
-				e.Actions.RequestedToolConfirmations = map[string]session.Confirmation{}
-			}
-			e.Actions.RequestedToolConfirmations[c.ID] = session.Confirmation{Hint: r.ask.Hint,
-				Payload: r.ask.Payload}
+			e.Actions.Confirm(c.ID, session.Confirmation{Hint: r.ask.Hint, Payload: r.ask.Payload})
 		case r.waits:
 			merge(&e.Actions, r.actions)
 			e.LongRunningToolIDs = append(e.LongRunningToolIDs, c.ID)

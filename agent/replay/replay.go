@@ -164,10 +164,7 @@ func fresh(segments []segment) []segment {
 			c.Timestamp = time.Time{}
 			if len(played.events) == 0 { // the first event, so that a run that breaks off later counts as played
 				c.Actions.StateDelta = maps.Clone(c.Actions.StateDelta)
-				if c.Actions.StateDelta == nil {
-					c.Actions.StateDelta = map[string]any{}
-				}
-				c.Actions.StateDelta[nextKey] = float64(len(list) + 1)
+				c.Actions.Set(nextKey, float64(len(list)+1))
 			}
 			played.events = append(played.events, &c)
 		}

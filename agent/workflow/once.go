@@ -90,9 +90,7 @@ func (t *task) once(ctx context.Context, name string, args map[string]any,
 		if out.later {
 			e.LongRunningToolIDs = []string{c.ID}
 		} else {
-			e.Actions.RequestedToolConfirmations = map[string]session.Confirmation{
-				c.ID: {Hint: out.ask.Hint, Payload: out.ask.Payload},
-			}
+			e.Actions.Confirm(c.ID, session.Confirmation{Hint: out.ask.Hint, Payload: out.ask.Payload})
 		}
 		if t.put(e) && !t.invocation.callOf(c.ID).Waits() {
 			return t.withheld("what says that the call waits")

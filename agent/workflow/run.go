@@ -69,12 +69,7 @@ func (r *Run) Get(key string) any {
 }
 
 // Set sets a state key to a JSON value, with the run's end; nil deletes it.
-func (r *Run) Set(key string, value any) {
-	if r.Actions.StateDelta == nil {
-		r.Actions.StateDelta = map[string]any{}
-	}
-	r.Actions.StateDelta[key] = value
-}
+func (r *Run) Set(key string, value any) { r.Actions.Set(key, value) }
 
 // Route chooses the edges with this route, or with one of a list.
 func (r *Run) Route(route any) { r.Actions.Route = route }

@@ -57,7 +57,7 @@ func (a *answers) event(waiting []session.Call, text string) (*session.Event, er
 		if _, err := find(id, true); err != nil {
 			return nil, err
 		}
-		decide(e, id, i < len(a.approve))
+		e.Actions.Confirm(id, session.Confirmation{Confirmed: i < len(a.approve)})
 	}
 	for _, pair := range a.respond {
 		id, text, _ := strings.Cut(pair, "=")
@@ -82,14 +82,6 @@ func (a *answers) event(waiting []session.Call, text string) (*session.Event, er
 		attach(e, session.Respond(c.FunctionCall, response).Content.Parts)
 	}
 	return e, nil
-}
-
-// decide adds a person's yes or no to an input.
-func decide(e *session.Event, callID string, yes bool) {
-	if e.Actions.RequestedToolConfirmations == nil {
-		e.Actions.RequestedToolConfirmations = map[string]session.Confirmation{}
-	}
-	e.Actions.RequestedToolConfirmations[callID] = session.Confirmation{Confirmed: yes}
 }
 
 // jsonValue returns the JSON value that a text is, with its numbers as they are.

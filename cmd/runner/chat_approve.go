@@ -68,7 +68,7 @@ func (c *chat) answersTo(ctx context.Context, calls []session.Call) (*session.Ev
 		} else {
 			answer := ""
 			if answer, err = c.ask(ctx, call); answer != "" {
-				decide(input, call.ID, answer == "y")
+				input.Actions.Confirm(call.ID, session.Confirmation{Confirmed: answer == "y"})
 			}
 			c.later[call.ID] = answer == "" && err == nil
 		}

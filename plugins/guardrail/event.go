@@ -89,10 +89,7 @@ func (g *guard) event(
 
 	// Write the plugin's own state and note, and nobody else's.
 	if ev.tainted {
-		if c.Actions.StateDelta == nil {
-			c.Actions.StateDelta = map[string]any{}
-		}
-		c.Actions.StateDelta[g.taintKey()] = ev.taintAfter(e, c)
+		c.Actions.Set(g.taintKey(), ev.taintAfter(e, c))
 	}
 	delete(c.CustomMetadata, Key)
 	if noted {

@@ -76,9 +76,7 @@ func (d *Demo) talk(ctx context.Context, dir string, seen *counts) (err error) {
 		}
 		if s.approves != "" {
 			d.line("her boss", "yes")
-			yes := &session.Event{Author: session.User}
-			yes.Actions.RequestedToolConfirmations = map[string]session.Confirmation{s.approves: {Confirmed: true}}
-			if err := d.turn(ctx, r, s, yes, heard); err != nil {
+			if err := d.turn(ctx, r, s, session.Decision(true, s.approves), heard); err != nil {
 				return err
 			}
 		}

@@ -160,7 +160,7 @@ func addAnswer(e *session.Event, waiting []sessions.WaitingCall, parts []wire.Pa
 				fmt.Sprintf(`call %q waits for a yes or no: {"id": %q, "confirmed": true}`, w.ID, w.ID),
 			)
 		case w.Confirm:
-			sessions.Decide(e, w.ID, session.Confirmation{Confirmed: yes})
+			e.Actions.Confirm(w.ID, session.Confirmation{Confirmed: yes})
 		case responded:
 			sessions.Respond(e, w.ID, w.Name, response)
 		default:
@@ -184,7 +184,7 @@ func addAnswer(e *session.Event, waiting []sessions.WaitingCall, parts []wire.Pa
 				),
 			)
 		case w.Confirm:
-			sessions.Decide(e, w.ID, session.Confirmation{Confirmed: yes})
+			e.Actions.Confirm(w.ID, session.Confirmation{Confirmed: yes})
 		default:
 			sessions.Respond(e, w.ID, w.Name, text)
 		}

@@ -190,7 +190,7 @@ func (q *request) resume(e *session.Event, waiting []sessions.WaitingCall) error
 		if more, ok := a.Payload.(map[string]any); ok && len(more) > 1 {
 			c.Payload = more
 		}
-		sessions.Decide(e, a.InterruptID, c)
+		e.Actions.Confirm(a.InterruptID, c)
 	}
 	for _, c := range waiting {
 		if !answered[c.ID] {

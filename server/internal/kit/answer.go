@@ -39,7 +39,7 @@ func addAnswer(
 	if err != nil {
 		return nil, err
 	}
-	sessions.Decide(input, held, decision)
+	input.Actions.Confirm(held, decision)
 	return parts, nil
 }
 

@@ -14,14 +14,6 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Decide adds a yes or no to an input, for the call of an ID.
-func Decide(input *session.Event, call string, decision session.Confirmation) {
-	if input.Actions.RequestedToolConfirmations == nil {
-		input.Actions.RequestedToolConfirmations = map[string]session.Confirmation{}
-	}
-	input.Actions.RequestedToolConfirmations[call] = decision
-}
-
 // Respond adds the response to a call to an input.
 func Respond(input *session.Event, call, name string, response any) {
 	if input.Content == nil {
@@ -96,7 +88,7 @@ func (s Service) Approve(
 		calls = ids
 	}
 	for _, id := range calls {
-		Decide(input, id, session.Confirmation{Confirmed: yes})
+		input.Actions.Confirm(id, session.Confirmation{Confirmed: yes})
 	}
 	return nil
 }
