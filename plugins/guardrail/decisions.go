@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/plughook/plughook/plugins/guardrail/internal/judging"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 )
@@ -81,7 +82,7 @@ func (d *decisionLog) write(ev *evaluation, event string) {
 		line.Record = r
 		line.Error = ""
 		i := slices.IndexFunc(failures, func(q *question) bool {
-			return q.spec.Rule == r.Rule && q.Stage == r.Stage && policy.TypeOf(q.err) == r.Type
+			return q.spec.Rule == r.Rule && q.Stage == r.Stage && judging.TypeOf(q.err) == r.Type
 		})
 		if i >= 0 {
 			line.Error = failures[i].err.Error()
@@ -92,7 +93,7 @@ func (d *decisionLog) write(ev *evaluation, event string) {
 		line.Record = Record{
 			Rule:   "on_error",
 			Stage:  ev.stage(),
-			Type:   policy.TypeUnjudged,
+			Type:   judging.TypeUnjudged,
 			Action: ev.policy.OnError(),
 		}
 		if line.Action == "" {
@@ -126,10 +127,10 @@ func (ev *evaluation) failures() (list []*question) {
 // no findings, from which other records are made.
 func passedUnjudged(failures []*question) (list []Record) {
 	for _, q := range failures {
-		if q.spec.OnError != policy.Allow {
+		if policy.Action(q.spec.OnError) != policy.Allow {
 			continue
 		}
-		kind := policy.TypeOf(q.err)
+		kind := judging.TypeOf(q.err)
 		i := slices.IndexFunc(list, func(r Record) bool {
 			return r.Rule == q.spec.Rule && r.Stage == q.Stage && r.Type == kind
 		})

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/plugins/guardrail/internal/judging"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
@@ -112,7 +113,7 @@ rules:
 		a, err := j.Ask(ctx, policy.Scope{}, policy.Input, "x", nil)
 		require.Equal(t, want == "", a.Asked)
 		if want != "" {
-			require.ErrorAs(t, err, &policy.NoAnswer{})
+			require.ErrorAs(t, err, &judging.NoAnswer{})
 			require.ErrorContains(t, err, want)
 		}
 		require.NoError(t, j.Close(ctx))
@@ -124,7 +125,7 @@ func TestMeasuringKeepsWhatIsNoAnswer(t *testing.T) {
 	p := &panel{answers: map[string]string{"q": "Yes."}}
 	j := measuring(t, p, "q", "edited", "a")
 	a, err := j.Ask(ctx, policy.Scope{}, policy.Input, "x", nil)
-	require.ErrorAs(t, err, &policy.NoAnswer{})
+	require.ErrorAs(t, err, &judging.NoAnswer{})
 	require.Equal(t, "Yes.", a.Raw)
 	j.Kept = func(string) (string, bool) { return a.Raw, true }
 	_, again := j.Ask(ctx, policy.Scope{}, policy.Input, "x", nil)

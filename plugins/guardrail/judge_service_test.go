@@ -171,14 +171,6 @@ func TestJudgeRefuses(t *testing.T) {
 			rule(url, "action: allow"),
 			"a rule that only allows never has an effect",
 		},
-		"parallel": {
-			rule(url+", parallel: true", "stages: [input]\n    action: block"),
-			"p.yaml:3:77: parallel is no longer an option: a judge at input answers before the model is called; leave parallel out",
-		},
-		"not parallel": {
-			rule(url+", parallel: false", "stages: [input]\n    action: block"),
-			"parallel is no longer an option",
-		},
 		"a test of another": {
 			rule(url, "action: block") + "tests:\n  - {name: x, stage: input, text: y, want: block, judge: {b: true}}",
 			`no rule with a judge has the id "b"`,

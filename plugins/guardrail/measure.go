@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/judge"
+	"github.com/plughook/plughook/plugins/guardrail/internal/judging"
 	"github.com/plughook/plughook/plugins/guardrail/internal/vault"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
@@ -19,7 +20,7 @@ import (
 // does: with the same words, about what the policy's other rules leave of a text, within the policy's
 // budget. It may be used by several goroutines at once.
 type Judge struct {
-	policy.Judge
+	judging.Judge
 	// Kept returns the answer to a question that was kept earlier, if there is one; it may be nil.
 	Kept func(question string) (raw string, ok bool)
 
@@ -35,7 +36,7 @@ type Judge struct {
 // called when the judge is asked for the first time. The Judge has to be closed.
 func NewJudge(c Config, rule string) (j *Judge, ok bool) {
 	specs := c.Policy.Judges()
-	i := slices.IndexFunc(specs, func(spec policy.Judge) bool { return spec.Rule == rule })
+	i := slices.IndexFunc(specs, func(spec judging.Judge) bool { return spec.Rule == rule })
 	if i < 0 {
 		return nil, false
 	}
@@ -54,9 +55,12 @@ func NewJudge(c Config, rule string) (j *Judge, ok bool) {
 	return j, true
 }
 
+// A NoAnswer is the error of a [Judge] that does not answer as it should.
+type NoAnswer = judging.NoAnswer
+
 // A JudgeAnswer is what a judge has answered.
 type JudgeAnswer struct {
-	policy.Answer
+	judging.Answer
 	// Question is a digest of all that the answer depends on: the model or the address, the question with
 	// its examples, the stage, and the text as it is sent, whatever the key of what is hidden in it. It is
 	// empty if the rule has no question about the text: it is about something else, or its condition is false.
@@ -69,7 +73,7 @@ type JudgeAnswer struct {
 }
 
 // Ask asks the rule's judge about a text at a stage, if the answer was not kept. results are what tools have
-// answered, the latest first, for a rule with grounding. The error is a [policy.NoAnswer] if the judge does
+// answered, the latest first, for a rule with grounding. The error is a [NoAnswer] if the judge does
 // not answer as it should, or the rule's condition cannot be computed; another error says that the judge
 // cannot be asked about any text.
 func (j *Judge) Ask(
@@ -81,7 +85,7 @@ func (j *Judge) Ask(
 	asked := len(alone.Judges(&v, text, j.Parts)) > 0
 	switch {
 	case v.Err != nil:
-		return a, policy.NoAnswer{Why: v.Err.Error()}
+		return a, judging.NoAnswer{Why: v.Err.Error()}
 	case !asked || text == "" || j.Grounding && len(results) == 0:
 		return a, nil
 	}

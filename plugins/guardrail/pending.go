@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/judge"
+	"github.com/plughook/plughook/plugins/guardrail/internal/judging"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
@@ -66,7 +67,7 @@ func (p *pendingJudges) keep(t *evaluatedText, q *question, answer judge.Answer,
 	took time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, final := errors.AsType[policy.NoAnswer](err)
+	_, final := errors.AsType[judging.NoAnswer](err)
 	cancelled := p.ctx.Err() != nil && err != nil && !final
 	if p.over || cancelled {
 		return

@@ -96,7 +96,7 @@ func (ev *evaluation) awaitJudges(ctx context.Context) error {
 // endsRun reports whether the answer to a question ends the run, whatever the other answers are.
 func (ev *evaluation) endsRun(t *evaluatedText, q *question) bool {
 	var v policy.Verdict
-	q.decide(&v)
+	q.decide(ev.policy.Policy, &v)
 	return v.Action == policy.Block && t.item.mayEndRun()
 }
 
@@ -106,7 +106,7 @@ func (ev *evaluation) takeAnswers(pending *pendingJudges) {
 		for _, q := range t.open {
 			if q.answered && !q.dropped {
 				ev.answers = append(ev.answers, q)
-				q.decide(&t.verdict)
+				q.decide(ev.policy.Policy, &t.verdict)
 			}
 		}
 		ev.conclude(t)
@@ -115,14 +115,14 @@ func (ev *evaluation) takeAnswers(pending *pendingJudges) {
 }
 
 // decide adds to a verdict what the answer means.
-func (q *question) decide(v *policy.Verdict) {
+func (q *question) decide(p *policy.Policy, v *policy.Verdict) {
 	spans := slices.Clone(q.answer.Spans) // others may have asked the same
 	for i := range spans {
 		if q.left != nil {
 			spans[i].Start, spans[i].End = q.left.Original(spans[i].Start, spans[i].End)
 		}
 	}
-	q.spec.Decide(v, q.text, spans, q.err)
+	p.AddAnswer(v, &q.spec, q.text, spans, q.err)
 }
 
 // reportShadow waits for the judges of rules in shadow, on a goroutine that Close waits for, and
@@ -173,9 +173,9 @@ func (g *guard) reportAll(ctx context.Context, ev *evaluation, event string) (un
 		}
 		g.metrics.errors.Add(ctx, 1)
 		attrs = append(attrs, slog.String("error", q.err.Error()),
-			slog.String("on_error", string(q.spec.OnError)))
+			slog.String("on_error", q.spec.OnError))
 		g.Log.LogAttrs(ctx, slog.LevelError, "guardrail: a text could not be judged", attrs...)
-		if q.spec.OnError == policy.Allow && unchecked == "" {
+		if policy.Action(q.spec.OnError) == policy.Allow && unchecked == "" {
 			unchecked = fmt.Sprintf("rule %s: %v", q.spec.Rule, q.err)
 		}
 	}

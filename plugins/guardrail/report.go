@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/plughook/plughook/plugins/guardrail/internal/judging"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
 
@@ -51,7 +52,7 @@ func (ev *evaluation) record(stage policy.Stage, f *policy.Finding, text string)
 	r := &ev.records[i]
 	r.Count++
 	r.Length += f.End - f.Start
-	if f.By == policy.ByJudge && f.Type != policy.TypeUnjudged && f.Type != policy.TypeOverBudget {
+	if f.By == judging.By && f.Type != judging.TypeUnjudged && f.Type != judging.TypeOverBudget {
 		r.Score = max(r.Score, f.Score)
 	}
 	mark := ev.policy.Fingerprint(f.Type, text[f.Start:f.End])

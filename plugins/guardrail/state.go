@@ -17,6 +17,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/judge"
+	"github.com/plughook/plughook/plugins/guardrail/internal/judging"
 	"github.com/plughook/plughook/plugins/guardrail/internal/vault"
 	"github.com/plughook/plughook/plugins/guardrail/internal/walk"
 	"github.com/plughook/plughook/plugins/guardrail/internal/window"
@@ -310,10 +311,10 @@ type pendingJudges struct {
 
 // question is a question to the judge of a rule about a text, and its answer.
 type question struct {
-	judge.Question              // with the text as it is sent
-	text           string       // as it came
-	left           *policy.Left // nil if it was sent as it came, or as a whole
-	spec           policy.Judge
+	judge.Question               // with the text as it is sent
+	text           string        // as it came
+	left           *judging.Left // nil if it was sent as it came, or as a whole
+	spec           judging.Judge
 	judge          *judge.Judge
 	cancel         context.CancelFunc
 	dropped        bool // nobody waits for the answer any more

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
+	"github.com/plughook/plughook/plugins/guardrail/internal/judging"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/links"
 	"github.com/plughook/plughook/yamlfile"
 )
@@ -151,8 +152,6 @@ func (r *reader) piiDetectors() {
 	}
 }
 
-var typeForm = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,63}$`)
-
 // typed has the texts that a rule looks for under one type, and where they stand.
 type typed struct {
 	kind, path string
@@ -190,7 +189,7 @@ func (r *reader) byType(path, kind string, value any, lists bool) (found []typed
 	case nil:
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if !typeForm.MatchString(name) {
+			if !judging.TypeForm.MatchString(name) {
 				r.bad(path+"."+name, "a type is capital letters, digits and _, such as EMPLOYEE_ID")
 			}
 			if name == typeText || name == typeLength {

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/jsonvalue"
+	"github.com/plughook/plughook/plugins/guardrail/internal/judging"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/view"
 )
 
@@ -97,58 +98,23 @@ func (e Edit) Parts(ends []int, to int) []string {
 	return parts
 }
 
-// A Left is a text as the findings of a verdict leave it, before the rules with a judge have decided.
-type Left struct {
-	Text string
-	cuts []cut
-	ends []int // where what stands in the place of each cut ends in Text
-}
-
 // Left returns what a verdict leaves of a text. The verdict need not be finished, and stays as it
 // is. A text that is JSON need not be JSON afterwards.
-func (p *Policy) Left(v *Verdict, text string) Left {
+func (p *Policy) Left(v *Verdict, text string) judging.Left {
 	findings := slices.Clone(v.Findings)
 	slices.SortFunc(findings, func(a, b Finding) int { return a.compare(&b) })
-	l := Left{cuts: appendCuts(nil, findings)}
+	var l judging.Left
 	var b strings.Builder
 	at := 0
-	for _, c := range l.cuts {
+	for _, c := range appendCuts(nil, findings) {
 		b.WriteString(text[at:c.start])
 		p.put(&b, c, text[c.start:c.end])
-		l.ends = append(l.ends, b.Len())
+		l.Cuts = append(l.Cuts, judging.Cut{Start: c.start, End: c.end, LeftEnd: b.Len()})
 		at = c.end
 	}
 	b.WriteString(text[at:])
 	l.Text = b.String()
 	return l
-}
-
-// Original returns where a part of the text that is left was in the text before. A part that
-// touches what stands in the place of a finding begins, or ends, with all of that finding.
-func (l *Left) Original(start, end int) (int, int) {
-	return l.original(start, false), l.original(end, true)
-}
-
-// original returns where a byte was: a byte at which a part ends, or one at which it begins.
-func (l *Left) original(at int, isEnd bool) int {
-	was := 0 // where the text behind the last cut began
-	now := 0 // and where it begins
-	for i, c := range l.cuts {
-		begins := now + c.start - was
-		if at < begins || isEnd && at == begins {
-			break
-		}
-		inside := at < l.ends[i] || isEnd && at == l.ends[i]
-		switch {
-		case inside && isEnd:
-			return c.end
-		case inside:
-			return c.start
-		}
-		was = c.end
-		now = l.ends[i]
-	}
-	return was + at - now
 }
 
 // cut is a part of a text that becomes something else.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plughook/plughook/plugins/guardrail/internal/judging"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/permission"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/view"
 )
@@ -112,7 +113,7 @@ func (a *Active) Waits() bool {
 		if r.shadow || a.policy.shadow {
 			return false
 		}
-		if r.judge != nil && r.judge.OnError == Block {
+		if r.judge != nil && Action(r.judge.OnError) == Block {
 			return true
 		}
 		asksText := r.when != nil && r.when.text
@@ -214,7 +215,7 @@ func (a *Active) TooLong(v *Verdict, text string) bool {
 // assume adds to the verdict what follows from the answers of judges, which were sent what is left of the
 // text. It notes the first judge whose answer a run would wait for and that has none here: a run waits for
 // none about a text that is empty or too long, or that another rule, or another judge, blocks.
-func (a *Active) assume(v *Verdict, text string, left Left, assumed *assumed) {
+func (a *Active) assume(v *Verdict, text string, left judging.Left, assumed *assumed) {
 	var missing *rule
 	for _, r := range a.rules {
 		if r.judge == nil || !a.holds(v, r, text) {
@@ -226,20 +227,20 @@ func (a *Active) assume(v *Verdict, text string, left Left, assumed *assumed) {
 			continue
 		}
 		judge := r.asJudge(a.policy)
-		var answer Answer
+		var answer judging.Answer
 		var err error
 		switch said := said.(type) {
 		case bool:
 			if said {
-				answer.Spans = []Span{{End: len(text), Type: TypeFlagged, Score: 1}}
+				answer.Spans = []judging.Span{{End: len(text), Type: judging.TypeFlagged, Score: 1}}
 			}
 		case string:
-			answer, err = judge.readAbout(said, text, &left)
+			answer, err = readAbout(&judge, said, text, &left)
 		}
 		if err != nil && assumed.failure == nil {
 			assumed.failure = err
 		}
-		judge.Decide(v, text, answer.Spans, err)
+		a.policy.AddAnswer(v, &judge, text, answer.Spans, err)
 	}
 	blocked := slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Action == Block })
 	asked := !blocked && text != "" && len(text) <= a.policy.maxBytes
@@ -270,7 +271,7 @@ func beginning(text string) string {
 }
 
 // readAbout reads the answer of a judge that was sent a text as it came, or what other rules leave of it.
-func (j *Judge) readAbout(answer, text string, left *Left) (Answer, error) {
+func readAbout(j *judging.Judge, answer, text string, left *judging.Left) (judging.Answer, error) {
 	if j.Original {
 		return j.Read([]byte(answer), text)
 	}

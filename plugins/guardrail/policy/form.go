@@ -89,7 +89,6 @@ type formJudge struct {
 	Timeout   time.Duration `yaml:"timeout" json:"timeout" jsonschema:"How long an event waits for the answer, such as 3s."`
 	OnError   string        `yaml:"on_error" json:"on_error" jsonschema:"What becomes of a text without an answer: block, or allow, which marks the event as not checked."`
 	Sees      string        `yaml:"sees" json:"sees,omitempty" jsonschema:"What is sent: edited (the default), the text as the policy's other rules leave it, or original, the text as it came."`
-	Parallel  any           `yaml:"parallel" json:"-"` // it is read so that its error can say what to write instead
 }
 
 // formExample is a text, and what the answer about it is.

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"net"
@@ -10,64 +9,17 @@ import (
 	"slices"
 	"time"
 
+	"github.com/plughook/plughook/plugins/guardrail/internal/judging"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/view"
 	"github.com/plughook/plughook/prices"
 )
-
-// A Judge is a service or a model that a rule asks about texts.
-type Judge struct {
-	// Rule is the rule's id, Revision the policy's.
-	Rule, Revision string
-	// URL is the service's address. HeaderEnv names the environment variable with a header for it;
-	// "" for none.
-	URL, HeaderEnv string
-	// Model is the model's name, in place of a URL, and Question what it is asked about a text.
-	Model, Question string
-	// Examples show the model what the question means.
-	Examples []Example
-	// Grounding says that the model is sent what tools have answered in the run, too, and that it is
-	// not asked where there is no such answer.
-	Grounding bool
-	// Threshold is the least score with which the rule acts on a text.
-	Threshold float64
-	// Timeout is how long an event waits for an answer.
-	Timeout time.Duration
-	// OnError is what becomes of a text without an answer: Block or Allow.
-	OnError Action
-	// Original says that the judge is sent the text as it came. Otherwise it is sent what the
-	// policy's other rules leave of it.
-	Original bool
-	// Parts says that the judge gets each text alone, because the rule takes parts out of texts.
-	// Otherwise a call or an answer of a tool is asked about as a whole, in JSON.
-	Parts bool
-	// Shadow says that the rule, or its policy, is in shadow: nothing waits for the answer.
-	Shadow bool
-	// Budget is what the judges of the policy may spend, together.
-	Budget Budget
-
-	rule   *rule
-	policy *Policy
-}
-
-// An Example is a text, and whether the answer to a judge's question about it is yes.
-type Example struct {
-	Text    string
-	Flagged bool
-}
-
-// A Budget is what the models of a policy's judges may use in each period of a process, together.
-type Budget struct {
-	Tokens int           // 0 for any number
-	USD    float64       // 0 for any sum
-	Per    time.Duration // the period, 0 if there is no budget
-}
 
 // groundingQuestion is what a model is asked about grounding if the rule has no question.
 const groundingQuestion = "Does the text state a fact, such as a number, a name, a date, a price or that something was done, that does not follow from what the tools have answered? Greetings, questions, offers and what is said to be unknown are no such facts."
 
 // Judges returns the judges of the policy's rules.
-func (p *Policy) Judges() []Judge {
-	var list []Judge
+func (p *Policy) Judges() []judging.Judge {
+	var list []judging.Judge
 	for _, r := range p.rules {
 		if r.judge != nil {
 			list = append(list, r.asJudge(p))
@@ -78,8 +30,8 @@ func (p *Policy) Judges() []Judge {
 
 // Judges returns the judges that are to be asked about a text, those for parts or the others. A
 // condition that cannot be computed adds its error to the verdict.
-func (a *Active) Judges(v *Verdict, text string, parts bool) []Judge {
-	var list []Judge
+func (a *Active) Judges(v *Verdict, text string, parts bool) []judging.Judge {
+	var list []judging.Judge
 	for _, r := range a.rules {
 		if r.judge != nil && r.judge.Parts == parts && a.holds(v, r, text) {
 			list = append(list, r.asJudge(a.policy))
@@ -89,14 +41,12 @@ func (a *Active) Judges(v *Verdict, text string, parts bool) []Judge {
 }
 
 // asJudge returns the rule's judge under a policy.
-func (r *rule) asJudge(p *Policy) Judge {
+func (r *rule) asJudge(p *Policy) judging.Judge {
 	j := *r.judge
 	j.Rule = r.id
 	j.Revision = p.revision
 	j.Shadow = r.shadow || p.shadow
 	j.Budget = p.budget
-	j.rule = r
-	j.policy = p
 	return j
 }
 
@@ -105,34 +55,17 @@ func (a *Active) JudgesWhole() bool {
 	return slices.ContainsFunc(a.rules, func(r *rule) bool { return r.judge != nil && !r.judge.Parts })
 }
 
-// The types of what a judge flags without a type, of a text that it has not answered about, and of one
-// that it was not asked about because of the budget.
-const (
-	TypeFlagged    = "FLAGGED"
-	TypeUnjudged   = "UNJUDGED"    // the judge has not answered
-	TypeOverBudget = "OVER_BUDGET" // it was not asked, because the judges have spent what they may
-)
-
-// ByJudge is what [Finding.By] says of what a judge has flagged.
-const ByJudge = "judge"
-
-// TypeOf returns the type of a finding that stands for a failure of a judge.
-func TypeOf(failure error) string {
-	if why, ok := errors.AsType[NoAnswer](failure); ok && why.OverBudget {
-		return TypeOverBudget
-	}
-	return TypeUnjudged
-}
-
-// Decide adds to a verdict what the judge's answer about a text means: the spans that it flags,
-// none if it flags nothing, or why there is no answer.
-func (j *Judge) Decide(v *Verdict, text string, spans []Span, failure error) {
-	r := j.rule
-	a := Active{policy: j.policy}
+// AddAnswer adds to a verdict what the answer of one of the policy's judges about a text means: the
+// spans that it flags, none if it flags nothing, or why there is no answer.
+func (p *Policy) AddAnswer(
+	v *Verdict, j *judging.Judge, text string, spans []judging.Span, failure error,
+) {
+	r := p.rules[slices.IndexFunc(p.rules, func(r *rule) bool { return r.id == j.Rule })]
+	a := Active{policy: p}
 	add := func(f Finding, action Action) {
 		if action != Allow {
 			f.Rule = r.id
-			f.By = ByJudge
+			f.By = judging.By
 			f.View = view.RawView
 			f.with = r.with
 			v.add(a.finding(f, action, r.shadow))
@@ -140,12 +73,12 @@ func (j *Judge) Decide(v *Verdict, text string, spans []Span, failure error) {
 	}
 	if failure != nil {
 		add(Finding{
-			Type:    TypeOf(failure),
+			Type:    judging.TypeOf(failure),
 			End:     len(text),
 			Score:   1,
 			message: notChecked,
 			entire:  true,
-		}, j.OnError)
+		}, Action(j.OnError))
 		return
 	}
 	seen := map[string]bool{}
@@ -177,9 +110,6 @@ func (p *Policy) Notes() []string {
 	return append(notes, p.PinAdvice()...)
 }
 
-// ValidType reports whether a word can be the type of a finding: capital letters, digits and _.
-func ValidType(word string) bool { return typeForm.MatchString(word) }
-
 // Models returns the names of the models that rules ask.
 func (p *Policy) Models() []string {
 	var names []string
@@ -195,11 +125,11 @@ func (p *Policy) Models() []string {
 const maxTimeout = 10 * time.Minute
 
 // judge reads a rule's judge; nil if it has none.
-func (r *reader) judge(path string, f *formJudge) *Judge {
+func (r *reader) judge(path string, f *formJudge) *judging.Judge {
 	if !r.Has(path) {
 		return nil
 	}
-	j := &Judge{
+	j := &judging.Judge{
 		URL:       f.URL,
 		HeaderEnv: f.HeaderEnv,
 		Model:     f.Model,
@@ -237,16 +167,13 @@ func (r *reader) judge(path string, f *formJudge) *Judge {
 		if e.Text == "" || !r.Has(at+".flagged") {
 			r.bad(at, "an example needs text:, and flagged: true or false")
 		}
-		j.Examples = append(j.Examples, Example(e))
+		j.Examples = append(j.Examples, judging.Example(e))
 	}
 	switch {
 	case r.Has(path+".threshold") && !(f.Threshold > 0 && f.Threshold <= 1):
 		r.bad(path+".threshold", "the threshold is %v; it must be a score above 0 and at most 1", f.Threshold)
 	case f.Threshold == 0 && f.Model != "":
-		j.Threshold = undecided
-	}
-	if r.Has(path + ".parallel") {
-		r.bad(path+".parallel", "parallel is no longer an option: a judge at input answers before the model is called; leave parallel out, and give the judge a short timeout")
+		j.Threshold = judging.Undecided
 	}
 	if !r.Has(path + ".timeout") {
 		r.bad(path, "a judge needs a timeout: how long an event may wait for it, such as timeout: 3s")
@@ -257,16 +184,16 @@ func (r *reader) judge(path string, f *formJudge) *Judge {
 	if f.OnError == "" {
 		r.bad(path, "a judge needs on_error: block or allow. It decides when the judge cannot be reached or gives no valid answer: block withholds the text, allow lets it pass")
 	} else {
-		j.OnError = Action(r.oneOf(path+".on_error", f.OnError, string(Block), string(Allow)))
+		j.OnError = r.oneOf(path+".on_error", f.OnError, string(Block), string(Allow))
 	}
 	return j
 }
 
 // budget reads what the judges may spend.
-func (r *reader) budget(f *formJudges) Budget {
+func (r *reader) budget(f *formJudges) judging.Budget {
 	const path = "judges"
 	if !r.Has(path) {
-		return Budget{}
+		return judging.Budget{}
 	}
 	r.policy.budgetAt = r.Name() + ":" + r.At(path)
 	usd := r.Has(path + ".usd")
@@ -282,7 +209,7 @@ func (r *reader) budget(f *formJudges) Budget {
 	if f.Per <= 0 {
 		r.bad(path, "judges: needs per: the time in which that much may be used, such as per: 1h")
 	}
-	return Budget{Tokens: f.Tokens, USD: f.USD, Per: f.Per}
+	return judging.Budget{Tokens: f.Tokens, USD: f.USD, Per: f.Per}
 }
 
 // CheckPrices returns an error if the policy bounds what its models cost in USD, and nobody knows what

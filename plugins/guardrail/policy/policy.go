@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
+	"github.com/plughook/plughook/plugins/guardrail/internal/judging"
 	"github.com/plughook/plughook/plugins/guardrail/internal/vault"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/glob"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/permission"
@@ -40,7 +41,7 @@ type Policy struct {
 	literals  *literals         // of regular expressions; nil if they have none
 	tests     []Test
 	testsAt   []string // where each stands: file, line and column
-	budget    Budget
+	budget    judging.Budget
 	budgetAt  string // where it stands: file, line and column
 	named     []namedTool
 	taints    bool // see Taints
@@ -152,7 +153,7 @@ func Parse(name string, data []byte) (*Policy, error) {
 	if len(p.rules) == 0 && !p.PinsTools() {
 		r.bad("rules", "there are no rules, so the policy would let everything pass; if you want no guardrail, leave out the plugin")
 	}
-	if p.budget != (Budget{}) && len(p.Models()) == 0 {
+	if p.budget != (judging.Budget{}) && len(p.Models()) == 0 {
 		r.bad("judges", "judges: bounds what models use, and no rule asks a model; leave it out")
 	}
 	if len(r.errs) == 0 {

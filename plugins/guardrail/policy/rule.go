@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/plughook/plughook/plugins/guardrail/internal/judging"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/glob"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/permission"
 	"github.com/plughook/plughook/yamlfile"
@@ -23,7 +24,7 @@ type rule struct {
 	uses      []use
 	length    int // the most bytes that a text may have, 0 for any
 	tools     *permission.Lists
-	judge     *Judge // without the fields that depend on the policy
+	judge     *judging.Judge // without the fields that depend on the policy
 	when      *condition
 	action    Action // on types that byType has not; "" if that has "*" or every type
 	byType    map[string]Action
@@ -284,7 +285,7 @@ func (r *reader) actions(path string, f *formRule, made *rule, types []string) {
 		for _, kind := range slices.Sorted(maps.Keys(v)) {
 			a := one(at+"."+kind, v[kind])
 			// Nobody knows which types a service finds.
-			known := r.unread || slices.Contains(types, kind) || made.judge != nil && ValidType(kind)
+			known := r.unread || slices.Contains(types, kind) || made.judge != nil && judging.TypeForm.MatchString(kind)
 			switch {
 			case kind == "*":
 				made.action = a

@@ -8,6 +8,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
+	"github.com/plughook/plughook/plugins/guardrail/internal/judging"
 )
 
 // Schema returns the JSON Schema of policy files, for editors. It takes everything that Parse
@@ -147,7 +148,7 @@ func byTypeSchema(value *jsonschema.Schema) *jsonschema.Schema {
 		Type:                 "object",
 		AdditionalProperties: value,
 		MinProperties:        jsonschema.Ptr(1),
-		PropertyNames: &jsonschema.Schema{Pattern: typeForm.String(),
+		PropertyNames: &jsonschema.Schema{Pattern: judging.TypeForm.String(),
 			Not: &jsonschema.Schema{Enum: []any{typeText, typeLength}}},
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/jsonvalue"
+	"github.com/plughook/plughook/plugins/guardrail/internal/judging"
 	"github.com/plughook/plughook/plugins/guardrail/internal/window"
 	"github.com/plughook/plughook/yamlfile"
 )
@@ -89,7 +90,7 @@ func (p *Policy) try(t *Test, answers *assumed) Verdict {
 		v.Join(&call)
 		return v
 	}
-	p.At(&s, ToolArgs).assume(&call, args, Left{Text: args}, answers)
+	p.At(&s, ToolArgs).assume(&call, args, judging.Left{Text: args}, answers)
 	call.Action = cmp.Or(call.Action, Allow)
 	call.Took = time.Since(began)
 	return call

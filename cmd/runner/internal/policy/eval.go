@@ -276,7 +276,7 @@ func (p *commands) askAll(
 				return context.Cause(ctx)
 			}
 			t.answer, t.failure = judge.Ask(ctx, policy.Scope{}, t.Stage, t.Text, t.Results)
-			if _, none := errors.AsType[policy.NoAnswer](t.failure); t.failure != nil && !none {
+			if _, none := errors.AsType[guardrail.NoAnswer](t.failure); t.failure != nil && !none {
 				return cmp.Or(context.Cause(ctx), exit.Usage.As(t.failure))
 			}
 			t.flagged = t.answer.Flagged

@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
-	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/plugins/guardrail/internal/judging"
 )
 
 // flight is a question to one judge that is being asked, for all who wait for its answer.
@@ -55,7 +55,7 @@ func (p *Pool) fly(flights []*flight, q Question, now time.Time) {
 	}
 	p.start(func() {
 		began := time.Now()
-		results := none(judges, policy.Unanswered("its judge has ended without an answer"))
+		results := none(judges, judging.Unanswered("its judge has ended without an answer"))
 		defer func() { p.land(flights, results, began) }()
 
 		// Wait for one of the slots, and ask.

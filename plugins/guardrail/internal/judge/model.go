@@ -14,7 +14,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/model"
-	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/plugins/guardrail/internal/judging"
 	"github.com/plughook/plughook/session"
 )
 
@@ -144,7 +144,7 @@ func (p *Pool) byModel(m model.Model) ask {
 			p.share(ctx, judges, results, used)
 			return results
 		}
-		return none(judges, policy.Unanswered("its model has not answered"))
+		return none(judges, judging.Unanswered("its model has not answered"))
 	}
 }
 
@@ -167,12 +167,12 @@ func (p *Pool) share(ctx context.Context, judges []*Judge, results []result, use
 func modelFailed(err error) error {
 	var coded *model.Error
 	if errors.As(err, &coded) && coded.Status != 0 {
-		return policy.Unanswered("its model failed (HTTP status %d)", coded.Status)
+		return judging.Unanswered("its model failed (HTTP status %d)", coded.Status)
 	}
-	if errors.As(err, &coded) && policy.ValidType(coded.Code) {
-		return policy.Unanswered("its model failed: %s", coded.Code)
+	if errors.As(err, &coded) && judging.TypeForm.MatchString(coded.Code) {
+		return judging.Unanswered("its model failed: %s", coded.Code)
 	}
-	return policy.Unanswered("its model failed")
+	return judging.Unanswered("its model failed")
 }
 
 // modelAnswers reads a model's answers about a text, one for each judge. Anything but the JSON that it
@@ -186,8 +186,8 @@ func modelAnswers(judges []*Judge, r *model.Response, text string) []result {
 	byRule := map[string]jsontext.Value{judges[0].spec.Rule: jsontext.Value(raw)}
 	if len(judges) > 1 {
 		byRule = nil
-		if jsonstrict.Unmarshal([]byte(policy.Unfenced(raw)), &byRule) != nil {
-			return none(judges, policy.Unanswered("its model has not answered with an object that has an answer for each of the %d rules it was asked about", len(judges)))
+		if jsonstrict.Unmarshal([]byte(judging.Unfenced(raw)), &byRule) != nil {
+			return none(judges, judging.Unanswered("its model has not answered with an object that has an answer for each of the %d rules it was asked about", len(judges)))
 		}
 	}
 	var results []result
@@ -199,12 +199,12 @@ func modelAnswers(judges []*Judge, r *model.Response, text string) []result {
 			one.Answer.Answer, one.err = j.spec.Read(said, text)
 			one.Raw = string(said)
 		} else {
-			one.err = policy.Unanswered("its model has answered about the other rules that it was asked about, and not about this one")
+			one.err = judging.Unanswered("its model has answered about the other rules that it was asked about, and not about this one")
 		}
 		results = append(results, one)
 	}
 	if len(byRule) > 0 {
-		return none(judges, policy.Unanswered("its model has answered about a rule that it was not asked about"))
+		return none(judges, judging.Unanswered("its model has answered about a rule that it was not asked about"))
 	}
 	return results
 }
@@ -212,7 +212,7 @@ func modelAnswers(judges []*Judge, r *model.Response, text string) []result {
 // answerText returns the text of a finished answer.
 func answerText(r *model.Response) (string, error) {
 	if r.ErrorCode != "" || r.FinishReason != genai.FinishReasonStop || r.Content == nil {
-		return "", policy.Unanswered("its model has not finished its answer")
+		return "", judging.Unanswered("its model has not finished its answer")
 	}
 	var b strings.Builder
 	for _, p := range r.Content.Parts {
@@ -220,7 +220,7 @@ func answerText(r *model.Response) (string, error) {
 		case p == nil || p.Thought:
 		case p.FunctionCall != nil || p.FunctionResponse != nil || p.ExecutableCode != nil ||
 			p.CodeExecutionResult != nil || p.InlineData != nil || p.FileData != nil:
-			return "", policy.Unanswered("its model has answered with something else than text")
+			return "", judging.Unanswered("its model has answered with something else than text")
 		default:
 			b.WriteString(p.Text)
 		}

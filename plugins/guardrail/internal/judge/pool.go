@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/plugins/guardrail/internal/judging"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/prices"
 )
@@ -44,8 +45,8 @@ type Question struct {
 
 // An Answer is what a judge says of a text.
 type Answer struct {
-	policy.Answer
-	// Raw is the answer as it came: what policy.Judge.Read takes. It is "" if the answer was
+	judging.Answer
+	// Raw is the answer as it came: what judging.Judge.Read takes. It is "" if the answer was
 	// remembered.
 	Raw string
 	// Tokens is how many tokens a model has used for it, and USD what they cost, if that is known. An
@@ -126,7 +127,7 @@ func NewPool(m Metrics, now func() time.Time, price func(string) (prices.Price, 
 // A Judge asks the judge of one rule.
 type Judge struct {
 	pool  *Pool
-	spec  policy.Judge
+	spec  judging.Judge
 	slots chan struct{}
 	ask   ask
 }
@@ -142,7 +143,7 @@ type result struct {
 
 // Open returns a rule's judge. models opens the model of a judge that is one; nil if there are none
 // here.
-func (p *Pool) Open(spec policy.Judge,
+func (p *Pool) Open(spec judging.Judge,
 	models func(name string) (model.Model, error)) (*Judge, error) {
 	j := &Judge{pool: p, spec: spec}
 	at := lane{model: spec.Model, shadow: spec.Shadow}
@@ -217,7 +218,7 @@ func Ask(judges []*Judge, q Question) []*Waiting {
 	return list
 }
 
-// Answer returns the judge's answer, or a policy.NoAnswer that says why there is none. It waits no
+// Answer returns the judge's answer, or a judging.NoAnswer that says why there is none. It waits no
 // longer than the rule's timeout, or until the context is done. Others who wait for the same answer go
 // on waiting; when nobody waits for any answer to a request, the request is cancelled.
 func (w *Waiting) Answer(ctx context.Context) (Answer, error) {
@@ -252,7 +253,7 @@ func (w *Waiting) Answer(ctx context.Context) (Answer, error) {
 // because says of a judge that is late that it is.
 func (w *Waiting) because(err error) error {
 	if errors.Is(err, errLate) {
-		return policy.Unanswered("its judge has not answered within %s", w.judge.spec.Timeout)
+		return judging.Unanswered("its judge has not answered within %s", w.judge.spec.Timeout)
 	}
 	return err
 }
@@ -273,9 +274,9 @@ func checked(ctx context.Context, judges []*Judge, q *Question) (results []resul
 		if r == nil {
 			return
 		}
-		err := policy.Unanswered("its judge panicked with a %T", r)
+		err := judging.Unanswered("its judge panicked with a %T", r)
 		if known, ok := r.(runtime.Error); ok {
-			err = policy.Unanswered("its judge panicked: %s", known.Error())
+			err = judging.Unanswered("its judge panicked: %s", known.Error())
 		}
 		results = none(judges, err)
 	}()

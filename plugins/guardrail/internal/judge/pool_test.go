@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/metric/noop"
 	"go.uber.org/goleak"
 
-	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/plugins/guardrail/internal/judging"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -24,7 +24,7 @@ func newJudge(ask func(context.Context, *Question) (Answer, error)) (*Pool, *Jud
 		time.Now,
 		nil,
 	)
-	spec := policy.Judge{Rule: "topic", Timeout: time.Minute, OnError: policy.Block}
+	spec := judging.Judge{Rule: "topic", Timeout: time.Minute, OnError: "block"}
 	one := func(ctx context.Context, _ []*Judge, q *Question) []result {
 		a, err := ask(ctx, q)
 		return []result{{Answer: a, err: err}}
@@ -66,14 +66,14 @@ func TestCloseThatIsLateLeavesNothingOfItsOwn(t *testing.T) {
 func TestWhatIsRememberedIsBounded(t *testing.T) {
 	for name, spans := range map[string]int{"short": 0, "some": 30, "long": 900, "longest": 20000} {
 		t.Run(name, func(t *testing.T) {
-			list := make([]policy.Span, spans)
+			list := make([]judging.Span, spans)
 			for i := range list {
-				list[i] = policy.Span{End: 1, Type: strings.Repeat("K", 20)}
+				list[i] = judging.Span{End: 1, Type: strings.Repeat("K", 20)}
 			}
 			asked := 0
 			p, j := newJudge(func(context.Context, *Question) (Answer, error) {
 				asked++
-				return Answer{Answer: policy.Answer{Flagged: true, Spans: list}}, nil
+				return Answer{Answer: judging.Answer{Flagged: true, Spans: list}}, nil
 			})
 			const texts = maxAnswers + 500
 			for i := range texts {

@@ -8,7 +8,7 @@ import (
 
 	"google.golang.org/genai"
 
-	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/plugins/guardrail/internal/judging"
 )
 
 // usage is what a request to a model has used, or will use.
@@ -27,8 +27,8 @@ type purse struct {
 }
 
 // take counts what a request will use, by an estimate. If that is more than is left of the budget, it
-// returns a policy.NoAnswer. Otherwise settle corrects the count once it is known what the request has used.
-func (p *purse) take(b policy.Budget, now time.Time, estimate usage) (settle func(usage), err error) {
+// returns a judging.NoAnswer. Otherwise settle corrects the count once it is known what the request has used.
+func (p *purse) take(b judging.Budget, now time.Time, estimate usage) (settle func(usage), err error) {
 	if b.Per == 0 {
 		return func(usage) {}, nil
 	}
@@ -47,7 +47,7 @@ func (p *purse) take(b policy.Budget, now time.Time, estimate usage) (settle fun
 	}
 	if what != "" {
 		end := p.since.Add(b.Per)
-		return nil, policy.NoAnswer{
+		return nil, judging.NoAnswer{
 			Why:        fmt.Sprintf("its model was not asked: the policy's judges may use %s in %s, and that is spent until %s", what, b.Per, end.UTC().Format(time.RFC3339)),
 			OverBudget: true,
 		}
@@ -66,7 +66,7 @@ func (p *purse) take(b policy.Budget, now time.Time, estimate usage) (settle fun
 }
 
 func overBudget(err error) bool {
-	why, ok := errors.AsType[policy.NoAnswer](err)
+	why, ok := errors.AsType[judging.NoAnswer](err)
 	return ok && why.OverBudget
 }
 

@@ -18,7 +18,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
-	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/plugins/guardrail/internal/judging"
 )
 
 // maxResponse is how many bytes a service may answer with.
@@ -37,7 +37,7 @@ func newClient() *http.Client {
 }
 
 // service returns a function that asks a service.
-func (p *Pool) service(spec *policy.Judge) (ask, error) {
+func (p *Pool) service(spec *judging.Judge) (ask, error) {
 	header := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}}
 	if spec.HeaderEnv != "" {
 		name, value, ok := strings.Cut(os.Getenv(spec.HeaderEnv), ":")
@@ -56,11 +56,11 @@ func (p *Pool) service(spec *policy.Judge) (ask, error) {
 			"text":  text,
 		})
 		if err != nil {
-			return a, policy.Unanswered("the text cannot be written as JSON")
+			return a, judging.Unanswered("the text cannot be written as JSON")
 		}
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, spec.URL, bytes.NewReader(body))
 		if err != nil {
-			return a, policy.Unanswered("the address of its judge is wrong")
+			return a, judging.Unanswered("the address of its judge is wrong")
 		}
 		req.Header = header.Clone()
 		resp, err := p.client.Do(req)
@@ -72,16 +72,16 @@ func (p *Pool) service(spec *policy.Judge) (ask, error) {
 		// Read the answer. Anything but one as documented is none.
 		switch {
 		case resp.StatusCode >= 300 && resp.StatusCode < 400:
-			return a, policy.Unanswered("its judge answered with a redirect (HTTP status %d), and none is followed: put the address that it is at into the policy", resp.StatusCode)
+			return a, judging.Unanswered("its judge answered with a redirect (HTTP status %d), and none is followed: put the address that it is at into the policy", resp.StatusCode)
 		case resp.StatusCode != http.StatusOK:
-			return a, policy.Unanswered("its judge answered with HTTP status %d", resp.StatusCode)
+			return a, judging.Unanswered("its judge answered with HTTP status %d", resp.StatusCode)
 		}
 		data, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse+1))
 		switch {
 		case err != nil:
 			return a, unreachable(err)
 		case len(data) > maxResponse:
-			return a, policy.Unanswered("its judge answered with more than %d bytes", maxResponse)
+			return a, judging.Unanswered("its judge answered with more than %d bytes", maxResponse)
 		}
 		a.Raw = string(data)
 		a.Answer, err = spec.Read(data, text)
@@ -119,13 +119,13 @@ func unreachable(err error) error {
 	var errno syscall.Errno
 	switch {
 	case errors.As(err, &unknown) || errors.As(err, &invalid):
-		return policy.Unanswered("its judge has a certificate that is not trusted")
+		return judging.Unanswered("its judge has a certificate that is not trusted")
 	case errors.As(err, &host):
-		return policy.Unanswered("its judge cannot be reached: the host is not found")
+		return judging.Unanswered("its judge cannot be reached: the host is not found")
 	case errors.As(err, &errno):
-		return policy.Unanswered("its judge cannot be reached: %s", errno.Error())
+		return judging.Unanswered("its judge cannot be reached: %s", errno.Error())
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		return policy.Unanswered("its judge closed the connection")
+		return judging.Unanswered("its judge closed the connection")
 	}
-	return policy.Unanswered("its judge did not answer in HTTP")
+	return judging.Unanswered("its judge did not answer in HTTP")
 }

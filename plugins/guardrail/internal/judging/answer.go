@@ -1,6 +1,7 @@
-package policy
+package judging
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -38,6 +39,14 @@ type NoAnswer struct {
 // Error implements error.
 func (n NoAnswer) Error() string { return n.Why }
 
+// TypeOf returns the type of a finding that stands for a failure of a judge.
+func TypeOf(failure error) string {
+	if why, ok := errors.AsType[NoAnswer](failure); ok && why.OverBudget {
+		return TypeOverBudget
+	}
+	return TypeUnjudged
+}
+
 // Unanswered returns a NoAnswer that says why.
 func Unanswered(format string, args ...any) error {
 	return NoAnswer{Why: fmt.Sprintf(format, args...)}
@@ -53,8 +62,8 @@ func (j *Judge) Read(data []byte, text string) (Answer, error) {
 	return j.readService(data, text)
 }
 
-// undecided is the score of a model that finds yes as likely as no. It is the default threshold of rules.
-const undecided = 0.5
+// Undecided is the score of a model that finds yes as likely as no. It is the default threshold of rules.
+const Undecided = 0.5
 
 // readModel reads what a model has answered.
 func (j *Judge) readModel(data []byte, text string) (a Answer, err error) {
@@ -72,7 +81,7 @@ func (j *Judge) readModel(data []byte, text string) (a Answer, err error) {
 	}
 
 	// A model that says no and is sure of yes has not understood what a score is.
-	if *w.Flagged && a.Score < undecided || !*w.Flagged && a.Score > undecided {
+	if *w.Flagged && a.Score < Undecided || !*w.Flagged && a.Score > Undecided {
 		return a, Unanswered("its model has answered with a score that contradicts flagged: the score says how sure it is that the answer is yes")
 	}
 	a.Flagged = a.Score >= j.Threshold
@@ -170,7 +179,7 @@ func boundary(text string, at int) bool { return at == len(text) || utf8.RuneSta
 // label sets the type and the score of a span, if a service gives them.
 func label(s *Span, kind string, score *float64) error {
 	if kind != "" {
-		if !ValidType(kind) {
+		if !TypeForm.MatchString(kind) {
 			return Unanswered("its judge's answer has a wrong type: it is capital letters, digits and _, at most 64")
 		}
 		s.Type = kind
