@@ -23,7 +23,7 @@ func (c *Config) PinningPolicies(ctx context.Context) (list []*policy.Policy, er
 		if err != nil {
 			return nil, c.file.source.Errorf(pluginPath(i), "%w", err)
 		}
-		if pol.PinsTools() {
+		if pol.Pins() != nil {
 			list = append(list, pol)
 		}
 	}
@@ -78,21 +78,24 @@ func offered(root agent.Agent) (list []*genai.FunctionDeclaration) {
 // tools of servers are not known here.
 func (c *file) pinWarnings(a agent.Agent) (warnings []string) {
 	for pol := range c.policies {
-		warnings = append(warnings, pol.PinAdvice()...)
-		name, there := pol.PinsFile()
-		if !there {
+		pins := pol.Pins()
+		if pins == nil {
 			continue
 		}
-		tools, err := pol.ComparePins(offered(a))
+		warnings = append(warnings, pins.Advice()...)
+		if !pins.There() {
+			continue
+		}
+		tools, err := pins.CompareAll(offered(a))
 		if err != nil {
 			warnings = append(warnings, err.Error())
 		}
 		for _, t := range tools {
 			switch t.State {
 			case "new":
-				warnings = append(warnings, fmt.Sprintf("%s: the tool %s is not pinned, so it is not offered to a model; pin it with: runner policy pin %s", name, t.Name, t.Name))
+				warnings = append(warnings, fmt.Sprintf("%s: the tool %s is not pinned, so it is not offered to a model; pin it with: runner policy pin %s", pins.File(), t.Name, t.Name))
 			case "changed":
-				warnings = append(warnings, fmt.Sprintf("%s: the tool %s has changed since it was pinned, so its calls are asked about; if the change is right: runner policy pin %s", name, t.Name, t.Name))
+				warnings = append(warnings, fmt.Sprintf("%s: the tool %s has changed since it was pinned, so its calls are asked about; if the change is right: runner policy pin %s", pins.File(), t.Name, t.Name))
 			}
 		}
 	}

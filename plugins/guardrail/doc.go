@@ -21,7 +21,7 @@
 // tool in whose names or types something is to be hidden is not offered. If the policy has pin_tools,
 // the model is offered the declarations in the policy's lockfile, whatever the tools say by now. A human
 // is asked about each call of a tool that says something else, with the difference. Records about it
-// have the rule "pin_tools" ([policy.PinRule]) and the type TOOL_CHANGED or TOOL_NEW.
+// have the rule "pin_tools" ([pin.Rule]) and the type TOOL_CHANGED or TOOL_NEW.
 //
 // What a caller says is judged as input, in whatever form it comes. State that a tool sets is
 // judged as a part of its answer, too. The output of a workflow's node may come from an agent, a

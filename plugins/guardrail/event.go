@@ -13,6 +13,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail/internal/walk"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/plugins/guardrail/policy/pin"
 	"github.com/plughook/plughook/session"
 )
 
@@ -26,7 +27,7 @@ func (g *guard) event(
 		ev.taint(tools)
 		g.askJudges(ctx, ev)
 		w.MadeUp = ev.madeUp(r)
-		ev.unpinned = func(name string) (*policy.Unpinned, error) { return r.unpinnedTool(inv, ownerOf(e), name) }
+		ev.unpinned = func(name string) (*pin.Tool, error) { return r.unpinnedTool(inv, ownerOf(e), name) }
 		w.Event(e, ev.stage())
 	})
 	g.reportShadow(ev, e)

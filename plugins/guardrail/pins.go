@@ -14,12 +14,13 @@ import (
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/plugins/guardrail/policy/pin"
 	"github.com/plughook/plughook/session"
 )
 
 // unpinned returns how a tool's declaration differs from its pin, nil if it does not. It is remembered
 // by the declaration's JSON.
-func (e *enforced) unpinned(d *genai.FunctionDeclaration) (*policy.Unpinned, error) {
+func (e *enforced) unpinned(d *genai.FunctionDeclaration) (*pin.Tool, error) {
 	data, err := json.Marshal(d)
 	if err != nil {
 		return nil, fmt.Errorf("guardrail: the declaration of the tool %s cannot be read: %w", d.Name, err)
@@ -31,15 +32,18 @@ func (e *enforced) unpinned(d *genai.FunctionDeclaration) (*policy.Unpinned, err
 	if known {
 		return u, nil
 	}
-	u, err = e.Unpinned(d)
+	u, err = e.Pins().Compare(d)
 	if err != nil {
 		return nil, err
+	}
+	if u != nil && u.State == "same" {
+		u = nil
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.compared == nil || len(e.compared) >= maxClean {
-		e.compared = map[digest]*policy.Unpinned{}
-		e.warned = map[*policy.Unpinned]bool{}
+		e.compared = map[digest]*pin.Tool{}
+		e.warned = map[*pin.Tool]bool{}
 	}
 	e.compared[sum] = u
 	return u, nil
@@ -47,7 +51,7 @@ func (e *enforced) unpinned(d *genai.FunctionDeclaration) (*policy.Unpinned, err
 
 // firstWarning reports whether nobody was warned yet of a declaration that differs from its pin. A person
 // who says yes begins another run, and a server has many at once: one warning is enough for all of them.
-func (e *enforced) firstWarning(u *policy.Unpinned) bool {
+func (e *enforced) firstWarning(u *pin.Tool) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	first := !e.warned[u]
@@ -58,7 +62,7 @@ func (e *enforced) firstWarning(u *policy.Unpinned) bool {
 // pinTools puts the pinned declarations of tools in the place of those that differ from them, and takes
 // out those that are not pinned. It notes them, so that a human is asked about calls of these tools.
 func (g *guard) pinTools(ev *evaluation, r *runState, req *model.Request) error {
-	if !r.policy.PinsTools() || req.Config == nil {
+	if r.policy.Pins() == nil || req.Config == nil {
 		return nil
 	}
 	return replaceTools(req, func(d *genai.FunctionDeclaration) (*genai.FunctionDeclaration, error) {
@@ -79,12 +83,12 @@ func (g *guard) pinTools(ev *evaluation, r *runState, req *model.Request) error 
 				what = "a tool is not pinned"
 			}
 			g.Log.Warn("guardrail: "+what+"; if it is right: runner policy pin",
-				slog.String("tool", u.Tool),
+				slog.String("tool", u.Name),
 				slog.String("policy", r.policy.Name()),
-				slog.Bool("shadow", u.Shadow),
+				slog.Bool("shadow", r.policy.Shadow()),
 			)
 		}
-		if u.Shadow {
+		if r.policy.Shadow() {
 			return d, nil
 		}
 		return u.Pinned, nil
@@ -132,7 +136,7 @@ func replaceTools(req *model.Request,
 
 // differs notes how a tool of an agent differs from its pin, nil if it does not. It reports whether that
 // is news in this run.
-func (r *runState) differs(agent, name string, u *policy.Unpinned) (first bool) {
+func (r *runState) differs(agent, name string, u *pin.Tool) (first bool) {
 	key := toolKey(agent, name)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -148,8 +152,8 @@ func (r *runState) differs(agent, name string, u *policy.Unpinned) (first bool) 
 // unpinnedTool returns how a tool of an agent differs from its pin, nil if it does not, or if nobody knows
 // the tool. Where no model of the agent was offered the tool in this run, the agent says what it has: so it
 // is for calls that a human approves, and for those that a workflow's node makes.
-func (r *runState) unpinnedTool(inv *session.Invocation, agent, name string) (*policy.Unpinned, error) {
-	if !r.policy.PinsTools() {
+func (r *runState) unpinnedTool(inv *session.Invocation, agent, name string) (*pin.Tool, error) {
+	if r.policy.Pins() == nil {
 		return nil, nil
 	}
 	key := toolKey(agent, name)
@@ -174,8 +178,8 @@ func (r *runState) unpinnedTool(inv *session.Invocation, agent, name string) (*p
 func ownerOf(e *session.Event) string { return cmp.Or(plugin.NotesOf(e).Agent, e.Author) }
 
 // recordUnpinned counts a declaration that differs from its pin, or a call of its tool.
-func (ev *evaluation) recordUnpinned(stage policy.Stage, u *policy.Unpinned) {
-	f := policy.Finding{Rule: policy.PinRule, Type: "TOOL_CHANGED", Score: 1, Would: policy.Replace}
+func (ev *evaluation) recordUnpinned(stage policy.Stage, u *pin.Tool) {
+	f := policy.Finding{Rule: pin.Rule, Type: "TOOL_CHANGED", Score: 1, Would: policy.Replace}
 	if u.Pinned == nil {
 		f.Type = "TOOL_NEW"
 		f.Would = policy.Redact
@@ -184,7 +188,7 @@ func (ev *evaluation) recordUnpinned(stage policy.Stage, u *policy.Unpinned) {
 		f.Would = policy.Ask
 	}
 	f.Action = f.Would
-	if u.Shadow {
+	if ev.policy.Shadow() {
 		f.Action = policy.Allow
 	}
 	text := strings.Join(u.Changes, "\n")
@@ -202,7 +206,7 @@ func (ev *evaluation) askIfUnpinned(tool string) {
 		return
 	}
 	ev.recordUnpinned(policy.ToolArgs, u)
-	if !u.Shadow {
+	if !ev.policy.Shadow() {
 		ev.current.unpinned = u
 	}
 }
@@ -212,7 +216,7 @@ const maxHint = 2000
 
 // approvedAsIs reports whether a human has approved a call after having been shown the tool's declaration as
 // it is now. log ends with the input that approves the call.
-func (g *guard) approvedAsIs(log []*session.Event, c *session.Call, u *policy.Unpinned) bool {
+func (g *guard) approvedAsIs(log []*session.Event, c *session.Call, u *pin.Tool) bool {
 	var open session.CallTracker
 	var call *session.Call // c, as the log goes on
 	for _, e := range log {
@@ -235,10 +239,10 @@ func (g *guard) approvedAsIs(log []*session.Event, c *session.Call, u *policy.Un
 }
 
 // pinHint tells a human, who is asked about a function call, how the tool differs from its pin.
-func pinHint(u *policy.Unpinned) string {
-	said := fmt.Sprintf("The declaration of the tool %s has changed since it was pinned; the model was shown the pinned one. -: pinned, +: now", u.Tool)
+func pinHint(u *pin.Tool) string {
+	said := fmt.Sprintf("The declaration of the tool %s has changed since it was pinned; the model was shown the pinned one. -: pinned, +: now", u.Name)
 	if u.Pinned == nil {
-		said = fmt.Sprintf("The tool %s is not pinned, and the model was not shown its declaration", u.Tool)
+		said = fmt.Sprintf("The tool %s is not pinned, and the model was not shown its declaration", u.Name)
 	}
 	left := maxHint
 	for i, line := range u.Changes {

@@ -24,7 +24,7 @@ func (g *guard) beforeModel(ctx context.Context, inv *session.Invocation,
 	defer g.recovering(&err)
 	r := g.run(ctx, inv, true)
 	p := r.policy
-	if !p.prompt && !p.PinsTools() {
+	if !p.prompt && p.Pins() == nil {
 		r.offered(req)
 		return plugin.Outcome{}, nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/walk"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/plugins/guardrail/policy/pin"
 	"github.com/plughook/plughook/session"
 )
 
@@ -32,7 +33,7 @@ func (g *guard) reconsider(
 	log := append(slices.Clip(inv.Live), e)
 	var reasons []string
 	for _, c := range inv.Released(e) {
-		tool := func(name string) (*policy.Unpinned, error) {
+		tool := func(name string) (*pin.Tool, error) {
 			u, err := r.unpinnedTool(inv, ownerOf(c.Event), name)
 			if u == nil || g.approvedAsIs(log, &c, u) {
 				return nil, err
@@ -65,7 +66,7 @@ func (g *guard) reconsider(
 		why := ev.whyDenied(ctx, r, judged, c.FunctionCall)
 		if why == "" {
 			ev.records = slices.DeleteFunc(ev.records,
-				func(r Record) bool { return r.Would != policy.Block && r.Rule != policy.PinRule })
+				func(r Record) bool { return r.Would != policy.Block && r.Rule != pin.Rule })
 		}
 		again.unchecked = cmp.Or(again.unchecked, g.reportAll(ctx, ev, e.ID))
 		if why == "" {

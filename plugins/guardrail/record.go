@@ -39,7 +39,7 @@ type Note struct {
 	Release  string   `json:"release,omitempty"`
 	Records  []Record `json:"records"`
 	// Shown stands on a question to a human: by the ids of calls, the declaration of each one's tool that
-	// the human was shown because it is not the one that is pinned (policy.Unpinned.Digest).
+	// the human was shown because it is not the one that is pinned (pin.Tool.Digest).
 	Shown map[string]string `json:"shown,omitempty"`
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/judging"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/plugins/guardrail/policy/pin"
 )
 
 // maxFingerprints is how many fingerprints a record has at most.
@@ -24,7 +25,7 @@ func (ev *evaluation) record(stage policy.Stage, f *policy.Finding, text string)
 	case ev.guard.Found == nil:
 	case ev.approval == nil:
 		ev.guard.Found(ev.inv, ev.event, stage, *f, text)
-	case f.Would == policy.Block || f.Rule == policy.PinRule: // the rest was told when the call was made
+	case f.Would == policy.Block || f.Rule == pin.Rule: // the rest was told when the call was made
 		ev.guard.Found(ev.inv, ev.approval, stage, *f, text)
 	}
 	would := f.Would

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/plughook/plughook/plugin"
-	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/plugins/guardrail/policy/pin"
 	"github.com/plughook/plughook/session"
 )
 
@@ -26,7 +26,7 @@ func (g *guard) run(ctx context.Context, inv *session.Invocation, begins bool) *
 		policy:   g.policy.Load(),
 		streams:  map[string]*stream{},
 		tools:    map[string]*offeredTool{},
-		unpinned: map[string]*policy.Unpinned{},
+		unpinned: map[string]*pin.Tool{},
 	}
 	if !begins {
 		return r

@@ -22,6 +22,7 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/internal/walk"
 	"github.com/plughook/plughook/plugins/guardrail/internal/window"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/plugins/guardrail/policy/pin"
 	"github.com/plughook/plughook/session"
 )
 
@@ -77,7 +78,7 @@ type runState struct {
 	mu       sync.Mutex         // of the maps; nothing is judged while it is held
 	streams  map[string]*stream // by the ids of events
 	tools    map[string]*offeredTool
-	unpinned map[string]*policy.Unpinned // tools whose declarations are not those that are pinned
+	unpinned map[string]*pin.Tool // tools whose declarations are not those that are pinned
 }
 
 // runKey names a run. Callers may give runs of two sessions the same id.
@@ -138,8 +139,8 @@ type enforced struct {
 	promptsAlone bool
 
 	mu       sync.Mutex
-	compared map[digest]*policy.Unpinned // of declarations that were compared with their pins
-	warned   map[*policy.Unpinned]bool   // of those: the log has a warning
+	compared map[digest]*pin.Tool // of declarations that were compared with their pins
+	warned   map[*pin.Tool]bool   // of those: the log has a warning
 }
 
 // recovering makes a hook's error of a panic in the plugin. A panic's value may quote a text, so
@@ -201,7 +202,7 @@ type evaluation struct {
 	tainted bool  // the event has answers of tools that the session did not have
 	// unpinned returns how a tool differs from its pin, nil if it does not. It is nil where nobody can be
 	// asked about calls.
-	unpinned func(name string) (*policy.Unpinned, error)
+	unpinned func(name string) (*pin.Tool, error)
 	pinErr   error // why a declaration could not be compared with its pin
 
 	// The item at hand.
@@ -234,7 +235,7 @@ type evaluatedItem struct {
 	edited    bool // something in it was hidden
 	keyEdited bool // something in one of its keys was hidden
 
-	unpinned *policy.Unpinned // of a call: how its tool differs from its pin, nil if it does not
+	unpinned *pin.Tool // of a call: how its tool differs from its pin, nil if it does not
 }
 
 // asks reports whether a human is asked about the item, a call, unless it is blocked.

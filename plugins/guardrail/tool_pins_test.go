@@ -34,12 +34,11 @@ import (
 func approve(t require.TestingT, file string, tools ...*genai.FunctionDeclaration) {
 	p, err := policy.Load(file)
 	require.NoError(t, err)
-	compared, err := p.ComparePins(tools)
+	compared, err := p.Pins().CompareAll(tools)
 	require.NoError(t, err)
-	data, err := p.Pin(compared)
+	data, err := p.Pins().Approve(compared)
 	require.NoError(t, err)
-	name, _ := p.PinsFile()
-	require.NoError(t, os.WriteFile(name, data, 0o600))
+	require.NoError(t, os.WriteFile(p.Pins().File(), data, 0o600))
 }
 
 // pinning is the file of a policy that pins tools.

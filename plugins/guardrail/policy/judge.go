@@ -107,7 +107,10 @@ func (p *Policy) Notes() []string {
 				j.Rule, cmp.Or(j.URL, j.Model)))
 		}
 	}
-	return append(notes, p.PinAdvice()...)
+	if p.pins != nil {
+		notes = append(notes, p.pins.Advice()...)
+	}
+	return notes
 }
 
 // Models returns the names of the models that rules ask.

@@ -43,8 +43,8 @@ func TestLockfileOfTools(t *testing.T) {
 	p, err := policy.Load(file)
 	require.NoError(t, err)
 	bare := p.Revision()
-	lock, there := p.PinsFile()
-	require.False(t, there)
+	lock := p.Pins().File()
+	require.False(t, p.Pins().There())
 	require.Equal(t, filepath.Join(filepath.Dir(file), "p.lock.json"), lock)
 	require.Equal(t, []string{file, lock}, p.Files())
 	require.Equal(
@@ -54,13 +54,13 @@ func TestLockfileOfTools(t *testing.T) {
 		},
 		p.Notes(),
 	)
-	compared, err := p.ComparePins(
+	compared, err := p.Pins().CompareAll(
 		[]*genai.FunctionDeclaration{searching(), searching(), {Name: "web_own"}, {Name: "own"}},
 	)
 	require.NoError(t, err)
 	require.Len(t, compared, 1)
 	require.Equal(t, "new", compared[0].State)
-	data, err := p.Pin(compared)
+	data, err := p.Pins().Approve(compared)
 	require.NoError(t, err)
 	require.Equal(t, pinsFile, string(data))
 
@@ -69,26 +69,26 @@ func TestLockfileOfTools(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, bare, p.Revision())
 	require.Empty(t, p.Notes())
-	u, err := p.Unpinned(searching())
+	u, err := p.Pins().Compare(searching())
 	require.NoError(t, err)
-	require.Nil(t, u)
+	require.Equal(t, "same", u.State)
 
 	// It says what has changed, which are gone, and keeps what nobody asked about.
 	changed := searching()
 	changed.Description = "Searches\nall"
-	u, err = p.Unpinned(changed)
+	u, err = p.Pins().Compare(changed)
 	require.NoError(t, err)
 	require.Equal(t, []string{`- description: the web\u{200B}`, "+ description: all"}, u.Changes)
-	again, err := p.Pin(nil)
+	again, err := p.Pins().Approve(nil)
 	require.NoError(t, err)
 	require.Equal(t, pinsFile, string(again))
-	compared, err = p.ComparePins(nil)
+	compared, err = p.Pins().CompareAll(nil)
 	require.NoError(t, err)
 	require.Equal(t, "gone", compared[0].State)
-	data, err = p.Pin(compared)
+	data, err = p.Pins().Approve(compared)
 	require.NoError(t, err)
 	require.NotContains(t, string(data), "web_search")
-	_, err = p.ComparePins([]*genai.FunctionDeclaration{searching(), changed})
+	_, err = p.Pins().CompareAll([]*genai.FunctionDeclaration{searching(), changed})
 	require.ErrorContains(t, err, "two tools are named web_search")
 }
 
@@ -109,9 +109,9 @@ func TestKeysThatStandTwiceInATool(t *testing.T) {
 	} {
 		d := searching()
 		d.ParametersJsonSchema = json.RawMessage(schema)
-		_, err = p.Unpinned(d)
+		_, err = p.Pins().Compare(d)
 		require.ErrorContains(t, err, "the declaration of the tool web_search cannot be read")
-		_, err = p.ComparePins([]*genai.FunctionDeclaration{d})
+		_, err = p.Pins().CompareAll([]*genai.FunctionDeclaration{d})
 		require.ErrorContains(t, err, "the declaration of the tool web_search cannot be read")
 	}
 }
@@ -165,19 +165,19 @@ func TestDifferencesShowEveryChange(t *testing.T) {
 		}
 		one := d()
 		two := d()
-		compared, err := p.ComparePins([]*genai.FunctionDeclaration{one})
+		compared, err := p.Pins().CompareAll([]*genai.FunctionDeclaration{one})
 		require.NoError(t, err)
-		data, err := p.Pin(compared)
+		data, err := p.Pins().Approve(compared)
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(lock, data, 0o600))
 		pinned, err := policy.Load(file)
 		require.NoError(t, err)
 		a, _ := json.Marshal(one)
 		b, _ := json.Marshal(two)
-		u, err := pinned.Unpinned(two)
+		u, err := pinned.Pins().Compare(two)
 		require.NoError(t, err)
-		require.Equal(t, string(a) == string(b), u == nil)
-		if u != nil {
+		require.Equal(t, string(a) == string(b), u.State == "same")
+		if u.State != "same" {
 			require.NotEmpty(t, u.Changes, "%s %s", a, b)
 			restored, _ := json.Marshal(u.Pinned)
 			require.JSONEq(t, string(a), string(restored))

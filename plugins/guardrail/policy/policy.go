@@ -17,6 +17,7 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/internal/vault"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/glob"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/permission"
+	"github.com/plughook/plughook/plugins/guardrail/policy/pin"
 )
 
 // A Policy is what a policy file says, checked and ready. It never changes, and is safe for
@@ -32,9 +33,7 @@ type Policy struct {
 	overLimit Action
 	tenantKey string
 	trusted   glob.List
-	pinned    glob.List                // tools whose declarations are pinned
-	pinnedAt  string                   // where the policy names them first: FILE:LINE:COLUMN
-	pins      *pins                    // nil if none are
+	pins      *pin.Lock                // nil if it pins no tool
 	commands  []permission.CommandTool // the tools that run command lines
 	rules     []*rule
 	detectors []detect.Detector // each once, however many rules share it
@@ -75,8 +74,9 @@ func Load(name string) (*Policy, error) {
 }
 
 const (
-	maxFile         = 4 << 20 // bytes of a policy file
-	defaultMaxBytes = 1 << 20 // limits.max_bytes
+	maxFile         = 4 << 20  // bytes of a policy file
+	maxPinsFile     = 16 << 20 // bytes of a lockfile
+	defaultMaxBytes = 1 << 20  // limits.max_bytes
 )
 
 // content returns what is in a regular file of at most so many bytes. Errors say that it should be a thing,
@@ -139,7 +139,7 @@ func Parse(name string, data []byte) (*Policy, error) {
 		r.File = part.File
 		r.tools(&part.form)
 	}
-	if p.PinsTools() {
+	if !r.pinned.Empty() {
 		contents = append(contents, r.readPins())
 	}
 	p.revision = revisionOf(contents)
@@ -150,7 +150,7 @@ func Parse(name string, data []byte) (*Policy, error) {
 		}
 	}
 	r.File = all[0].File
-	if len(p.rules) == 0 && !p.PinsTools() {
+	if len(p.rules) == 0 && p.pins == nil {
 		r.bad("rules", "there are no rules, so the policy would let everything pass; if you want no guardrail, leave out the plugin")
 	}
 	if p.budget != (judging.Budget{}) && len(p.Models()) == 0 {
@@ -197,6 +197,12 @@ func (p *Policy) Files() []string { return slices.Clone(p.files) }
 
 // Name is the name of the policy's file.
 func (p *Policy) Name() string { return p.name }
+
+// Pins are the declarations of tools that the policy pins; nil if it pins none.
+func (p *Policy) Pins() *pin.Lock { return p.pins }
+
+// Shadow reports whether all of the policy is in shadow.
+func (p *Policy) Shadow() bool { return p.shadow }
 
 // OnError is what becomes of a text that could not be judged: Block or Allow.
 func (p *Policy) OnError() Action { return p.onError }

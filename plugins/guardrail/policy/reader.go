@@ -2,8 +2,11 @@ package policy
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -13,6 +16,7 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/internal/provider"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/glob"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/permission"
+	"github.com/plughook/plughook/plugins/guardrail/policy/pin"
 	"github.com/plughook/plughook/yamlfile"
 )
 
@@ -24,6 +28,10 @@ type reader struct {
 	lists  map[string][]string // by name
 	shared map[string]int      // the numbers of detectors that rules share, by name
 	pii    []piiUse
+
+	pinned   glob.List // tools whose declarations are pinned
+	pinnedAt string    // where the policy names them first: FILE:LINE:COLUMN
+
 	unread bool // a detector of the rule at hand is wrong, so nobody knows what the rule finds
 }
 
@@ -100,29 +108,32 @@ func (r *reader) pinTools(patterns []string) {
 	case strings.Contains(r.Name(), "://"):
 		r.bad(key, "a policy that is loaded from an address pins no tools: the lockfile with the pins stands beside the policy's file")
 	}
-	if r.policy.pinnedAt == "" {
-		r.policy.pinnedAt = r.Name() + ":" + r.At(key)
+	if r.pinnedAt == "" {
+		r.pinnedAt = r.Name() + ":" + r.At(key)
 	}
 	for _, pattern := range r.expand(key, patterns) {
-		r.policy.pinned.Add(pattern) // globs has checked it
+		r.pinned.Add(pattern) // globs has checked it
 	}
 	r.nameTools(key, list.Patterns()...)
 }
 
-// readPins reads the lockfile with the pins, and returns its content.
+// readPins reads the lockfile with the pins, which need not be there, and returns its content.
 func (r *reader) readPins() []byte {
-	r.policy.pins = &pins{}
-	if strings.Contains(r.policy.name, "://") { // it has an error already
+	r.policy.pins = &pin.Lock{}
+	own := r.policy.name
+	if strings.Contains(own, "://") { // it has an error already
 		return nil
 	}
-	name := pinsName(r.policy.name)
+	name := strings.TrimSuffix(own, filepath.Ext(own)) + ".lock.json"
 	r.policy.files = append(r.policy.files, name)
-	pins, data, err := readPins(name)
+	data, err := content(name, "a lockfile", maxPinsFile)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		r.policy.pins, err = pin.Read(r.pinned, r.pinnedAt, name, data)
+	}
 	if err != nil {
 		r.errs = append(r.errs, err)
 		return nil
 	}
-	r.policy.pins = pins
 	return data
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/internal/wholefile"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/plugins/guardrail/policy/pin"
 	"github.com/plughook/plughook/yamlfile"
 )
 
@@ -112,7 +113,7 @@ func (p *commands) pin(ctx context.Context, names []string, check, yes bool) err
 type toolPins struct {
 	policy *policy.Policy
 	file   string // the lockfile
-	tools  []policy.PinnedTool
+	tools  []*pin.Tool
 	idle   []string // globs of pin_tools that match no tool
 }
 
@@ -128,9 +129,8 @@ func comparePins(ctx context.Context, c *config.Config, stderr io.Writer) (list 
 		return nil, err
 	}
 	for _, pol := range policies {
-		pins := &toolPins{policy: pol, idle: pol.PinsNothing(declarations)}
-		pins.file, _ = pol.PinsFile()
-		pins.tools, err = pol.ComparePins(declarations)
+		pins := &toolPins{policy: pol, file: pol.Pins().File(), idle: pol.Pins().Idle(declarations)}
+		pins.tools, err = pol.Pins().CompareAll(declarations)
 		if err != nil {
 			return nil, err
 		}
@@ -141,8 +141,8 @@ func comparePins(ctx context.Context, c *config.Config, stderr io.Writer) (list 
 
 // write writes the lockfile once these tools are approved as they are: all of it or nothing. What the lockfile has of
 // other tools stays.
-func (p *toolPins) write(approved []policy.PinnedTool) error {
-	data, err := p.policy.Pin(approved)
+func (p *toolPins) write(approved []*pin.Tool) error {
+	data, err := p.policy.Pins().Approve(approved)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func known(list []*toolPins, names []string) error {
 
 // showPins writes what became of the named tools, all of them if none is named, and returns those that
 // differ from their pins.
-func (p *commands) showPins(pins *toolPins, names []string) (differ []policy.PinnedTool, err error) {
+func (p *commands) showPins(pins *toolPins, names []string) (differ []*pin.Tool, err error) {
 	for _, t := range pins.tools {
 		if len(names) > 0 && !slices.Contains(names, t.Name) {
 			continue

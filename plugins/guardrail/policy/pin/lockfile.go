@@ -1,31 +1,28 @@
-package policy
+package pin
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/plugins/guardrail/policy/internal/glob"
 )
 
-const (
-	pinVersion  = 1
-	maxPinsFile = 16 << 20 // bytes of a lockfile
-)
+const version = 1 // of the lockfile's form
 
-// Pin returns the content of the policy's lockfile once these tools are approved as they are. What it has
+// Approve returns the content of the lockfile once these tools are approved as they are. What it has
 // of other tools stays.
-func (p *Policy) Pin(approved []PinnedTool) ([]byte, error) {
+func (l *Lock) Approve(approved []*Tool) ([]byte, error) {
 	tools := map[string]any{}
-	for name, pin := range p.pins.tools {
+	for name, pin := range l.tools {
 		tools[name] = inLines(pin.values)
 	}
 	for _, t := range approved {
@@ -39,7 +36,7 @@ func (p *Policy) Pin(approved []PinnedTool) ([]byte, error) {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	err := e.Encode(map[string]any{"version": pinVersion, "tools": tools})
+	err := e.Encode(map[string]any{"version": version, "tools": tools})
 	if err != nil {
 		return nil, err
 	}
@@ -64,11 +61,6 @@ func inLines(values map[string]any) map[string]any {
 	return values
 }
 
-// pinsName is the name of the lockfile of a policy's file.
-func pinsName(policy string) string {
-	return strings.TrimSuffix(policy, filepath.Ext(policy)) + ".lock.json"
-}
-
 // lockedTool is a tool in a lockfile, and where it begins there.
 type lockedTool struct {
 	data []byte
@@ -83,18 +75,14 @@ func (t *lockedTool) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return err
 }
 
-// readPins reads the lockfile of a policy's file. It need not be there. Errors have its name, the line and
-// the column.
-func readPins(file string) (p *pins, data []byte, err error) {
-	p = &pins{file: file, tools: map[string]*pinnedTool{}}
-	data, err = content(file, "a lockfile", maxPinsFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return p, nil, nil
+// Read reads the lockfile of a policy that pins the tools of a list, which it names at a place. The data
+// is nil if the file is not there. Errors have the file's name, the line and the column.
+func Read(pinned glob.List, at, file string, data []byte) (*Lock, error) {
+	l := &Lock{pinned: pinned, at: at, file: file, tools: map[string]*approved{}}
+	if data == nil {
+		return l, nil
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	p.there = true
+	l.there = true
 	bad := func(at int64, err error) error {
 		before := data[:min(at, int64(len(data)))]
 		line := bytes.Count(before, []byte("\n")) + 1
@@ -107,37 +95,37 @@ func readPins(file string) (p *pins, data []byte, err error) {
 		Version int                    `json:"version"`
 		Tools   map[string]*lockedTool `json:"tools"`
 	}
-	err = jsonv2.Unmarshal(data, &form, jsonv2.RejectUnknownMembers(true))
+	err := jsonv2.Unmarshal(data, &form, jsonv2.RejectUnknownMembers(true))
 	var syntax *jsontext.SyntacticError
 	var semantic *jsonv2.SemanticError
 	switch {
 	case errors.As(err, &syntax):
-		return nil, nil, bad(syntax.ByteOffset, fmt.Errorf("this is not a lockfile of tools: %w", syntax.Err))
+		return nil, bad(syntax.ByteOffset, fmt.Errorf("this is not a lockfile of tools: %w", syntax.Err))
 	case errors.As(err, &semantic):
-		return nil, nil, bad(semantic.ByteOffset, fmt.Errorf("this is not a lockfile of tools: %w", err))
+		return nil, bad(semantic.ByteOffset, fmt.Errorf("this is not a lockfile of tools: %w", err))
 	case err != nil:
-		return nil, nil, bad(0, err)
-	case form.Version != pinVersion:
-		return nil, nil, bad(0, fmt.Errorf("the lockfile has version %d; this program reads version %d", form.Version, pinVersion))
+		return nil, bad(0, err)
+	case form.Version != version:
+		return nil, bad(0, fmt.Errorf("the lockfile has version %d; this program reads version %d", form.Version, version))
 	}
 
 	// Read the tools.
 	for _, name := range slices.Sorted(maps.Keys(form.Tools)) {
 		locked := form.Tools[name]
 		if locked == nil {
-			return nil, nil, bad(0, fmt.Errorf("the tool %s has no declaration", name))
+			return nil, bad(0, fmt.Errorf("the tool %s has no declaration", name))
 		}
 		pin, err := readPin(name, locked.data)
 		if err != nil {
-			return nil, nil, bad(locked.at, fmt.Errorf("this is no declaration of the tool %s: %w", name, err))
+			return nil, bad(locked.at, fmt.Errorf("this is no declaration of the tool %s: %w", name, err))
 		}
-		p.tools[name] = pin
+		l.tools[name] = pin
 	}
-	return p, data, nil
+	return l, nil
 }
 
 // readPin returns a tool of a lockfile.
-func readPin(name string, data []byte) (*pinnedTool, error) {
+func readPin(name string, data []byte) (*approved, error) {
 	values, err := decoded(data)
 	if err != nil {
 		return nil, err
@@ -163,5 +151,5 @@ func readPin(name string, data []byte) (*pinnedTool, error) {
 		return nil, err
 	}
 	d.Name = name
-	return &pinnedTool{values: values, text: string(data), declaration: d}, nil
+	return &approved{values: values, text: string(data), declaration: d}, nil
 }

@@ -1,4 +1,6 @@
-package policy
+// Package pin compares what tools say of themselves with what somebody has approved: the declarations
+// that a policy pins, in the lockfile beside its file.
+package pin
 
 import (
 	"bytes"
@@ -20,19 +22,21 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/glob"
 )
 
-// PinRule is the rule that records name when a tool's declaration is not the one that is pinned.
-const PinRule = "pin_tools"
+// Rule is the rule that records name when a tool's declaration is not the one that is pinned.
+const Rule = "pin_tools"
 
-// pins are the declarations of tools that somebody has approved. They stand in a lockfile beside the
+// A Lock has the declarations of tools that somebody has approved. They stand in a lockfile beside the
 // policy.
-type pins struct {
-	file  string
-	there bool // the lockfile is
-	tools map[string]*pinnedTool
+type Lock struct {
+	pinned glob.List // tools whose declarations are pinned
+	at     string    // where the policy names them first: FILE:LINE:COLUMN
+	file   string
+	there  bool // the lockfile is
+	tools  map[string]*approved
 }
 
-// pinnedTool is a tool's declaration as it was approved.
-type pinnedTool struct {
+// approved is a tool's declaration as it was approved.
+type approved struct {
 	values      map[string]any // the declaration as JSON, without its name
 	text        string         // values as JSON
 	declaration *genai.FunctionDeclaration
@@ -42,9 +46,10 @@ type pinnedTool struct {
 // writes their declarations, and no tool may have their names.
 var ownFunctions = []string{"transfer_to_agent", "set_model_response"}
 
-// An Unpinned says how the declaration of a tool differs from the one that is pinned.
-type Unpinned struct {
-	Tool string
+// A Tool is a tool that a policy pins, and how its declaration differs from the one in the lockfile.
+type Tool struct {
+	Name  string
+	State string // same, new, changed or gone
 	// Digest names the declaration as it is now: two that differ have different ones.
 	Digest string
 	// Pinned is the declaration that is pinned; nil if none is.
@@ -52,22 +57,19 @@ type Unpinned struct {
 	// Changes are lines of the two declarations: "- PATH: TEXT" is pinned, "+ PATH: TEXT" is there now.
 	// Characters that cannot be seen are written as \u{1F}.
 	Changes []string
-	// Shadow says that the policy is in shadow: nothing is done about it.
-	Shadow bool
+
+	values map[string]any // as it is now; nil if it is gone
 }
 
-// PinsTools reports whether the policy pins declarations of tools.
-func (p *Policy) PinsTools() bool { return !p.pinned.Empty() }
-
-// pinsTool reports whether the policy pins the declaration of a tool.
-func (p *Policy) pinsTool(name string) bool {
-	return p.PinsTools() && p.pinned.Match(name) && !slices.Contains(ownFunctions, name)
+// pins reports whether the policy pins the declaration of a tool.
+func (l *Lock) pins(name string) bool {
+	return l.pinned.Match(name) && !slices.Contains(ownFunctions, name)
 }
 
-// Unpinned returns how a tool's declaration differs from the one that is pinned; nil if it does not, or
-// if the policy does not pin it. It returns an error if the declaration cannot be written as JSON.
-func (p *Policy) Unpinned(d *genai.FunctionDeclaration) (*Unpinned, error) {
-	if !p.pinsTool(d.Name) {
+// Compare compares a tool's declaration with the one that is pinned. It returns nil if the policy does
+// not pin it, and an error if the declaration cannot be written as JSON.
+func (l *Lock) Compare(d *genai.FunctionDeclaration) (*Tool, error) {
+	if !l.pins(d.Name) {
 		return nil, nil
 	}
 	values, text, err := valuesOf(d)
@@ -75,18 +77,18 @@ func (p *Policy) Unpinned(d *genai.FunctionDeclaration) (*Unpinned, error) {
 		return nil, err
 	}
 	sum := sha256.Sum256([]byte(d.Name + "\x00" + text))
-	u := &Unpinned{Tool: d.Name, Digest: hex.EncodeToString(sum[:]), Shadow: p.shadow}
-	pin := p.pins.tools[d.Name]
-	if pin == nil {
-		u.Changes = differences(nil, values)
-		return u, nil
+	t := &Tool{Name: d.Name, State: "same", Digest: hex.EncodeToString(sum[:]), values: values}
+	pin := l.tools[d.Name]
+	switch {
+	case pin == nil:
+		t.State = "new"
+		t.Changes = differences(nil, values)
+	case pin.text != text:
+		t.State = "changed"
+		t.Pinned = pin.declaration
+		t.Changes = differences(pin.values, values)
 	}
-	if pin.text == text {
-		return nil, nil
-	}
-	u.Pinned = pin.declaration
-	u.Changes = differences(pin.values, values)
-	return u, nil
+	return t, nil
 }
 
 // valuesOf returns a declaration as JSON, without its name.
@@ -117,18 +119,9 @@ func decoded(data []byte) (object map[string]any, err error) {
 	return object, err
 }
 
-// A PinnedTool is a tool that a policy pins, and how its declaration differs from the one in the lockfile.
-type PinnedTool struct {
-	Name    string
-	State   string   // same, new, changed or gone
-	Changes []string // see Unpinned
-
-	values map[string]any // as it is now; nil if it is gone
-}
-
-// PinsNothing returns the globs of pin_tools that match none of these tools. Such a glob may be misspelt.
-func (p *Policy) PinsNothing(declarations []*genai.FunctionDeclaration) (idle []string) {
-	for _, pattern := range p.pinned.Included() {
+// Idle returns the globs of pin_tools that match none of these tools. Such a glob may be misspelt.
+func (l *Lock) Idle(declarations []*genai.FunctionDeclaration) (idle []string) {
+	for _, pattern := range l.pinned.Included() {
 		matches := func(d *genai.FunctionDeclaration) bool { return glob.Match(pattern, d.Name) }
 		if !slices.ContainsFunc(declarations, matches) {
 			idle = append(idle, pattern)
@@ -137,59 +130,38 @@ func (p *Policy) PinsNothing(declarations []*genai.FunctionDeclaration) (idle []
 	return idle
 }
 
-// ComparePins compares the declarations of tools with those in the policy's lockfile. Tools that the
-// policy does not pin are left out; gone is what the lockfile has beside these tools. It returns an error
-// if a declaration cannot be written as JSON, or if two different ones have one name.
-func (p *Policy) ComparePins(declarations []*genai.FunctionDeclaration) ([]PinnedTool, error) {
-	byName := map[string]PinnedTool{}
+// CompareAll compares the declarations of tools with those in the lockfile. Tools that the policy does
+// not pin are left out; gone is what the lockfile has beside these tools. It returns an error if a
+// declaration cannot be written as JSON, or if two different ones have one name.
+func (l *Lock) CompareAll(declarations []*genai.FunctionDeclaration) (list []*Tool, err error) {
+	byName := map[string]*Tool{}
+	for name := range l.tools {
+		byName[name] = &Tool{Name: name, State: "gone"}
+	}
 	for _, d := range declarations {
-		if !p.pinsTool(d.Name) {
-			continue
-		}
-		values, text, err := valuesOf(d)
+		t, err := l.Compare(d)
 		if err != nil {
 			return nil, err
 		}
-		if other, ok := byName[d.Name]; ok {
-			if len(differences(other.values, values)) > 0 {
-				return nil, fmt.Errorf("guardrail: two tools are named %s, and their declarations differ; give the tools of one of their servers a prefix", d.Name)
-			}
+		if t == nil {
 			continue
 		}
-		t := PinnedTool{Name: d.Name, State: "same", values: values}
-		pin := p.pins.tools[d.Name]
-		switch {
-		case pin == nil:
-			t.State = "new"
-			t.Changes = differences(nil, values)
-		case pin.text != text:
-			t.State = "changed"
-			t.Changes = differences(pin.values, values)
+		if other := byName[d.Name]; other != nil && other.values != nil && other.Digest != t.Digest {
+			return nil, fmt.Errorf("guardrail: two tools are named %s, and their declarations differ; give the tools of one of their servers a prefix", d.Name)
 		}
 		byName[d.Name] = t
 	}
-	if p.pins != nil {
-		for name := range p.pins.tools {
-			if _, ok := byName[name]; !ok {
-				byName[name] = PinnedTool{Name: name, State: "gone"}
-			}
-		}
-	}
-	var list []PinnedTool
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		list = append(list, byName[name])
 	}
 	return list, nil
 }
 
-// PinsFile returns the name of the lockfile in which the policy's pins are, "" if it pins nothing, and
-// whether the file is there.
-func (p *Policy) PinsFile() (name string, there bool) {
-	if p.pins == nil {
-		return "", false
-	}
-	return p.pins.file, p.pins.there
-}
+// File is the name of the lockfile.
+func (l *Lock) File() string { return l.file }
+
+// There reports whether the lockfile is there.
+func (l *Lock) There() bool { return l.there }
 
 // visible returns a text in which escape writes the characters that cannot be seen. Line feeds stay as they are.
 func visible(text string, escape func(rune) string) string {
@@ -283,18 +255,15 @@ func eachText(texts map[string]string, path string, value any) {
 
 var plainKey = regexp.MustCompile(`^[\w$-]+$`)
 
-// PinAdvice says what is wrong with the pins of the policy's tools, beginning with file, line and column
+// Advice says what is wrong with the pins of the policy's tools, beginning with file, line and column
 // where it stands in the policy.
-func (p *Policy) PinAdvice() (advice []string) {
-	if !p.PinsTools() {
-		return nil
+func (l *Lock) Advice() (advice []string) {
+	if !l.there {
+		return []string{fmt.Sprintf("%s: there is no %s, so no model is offered a tool that pin_tools names; read the tools' declarations and write it with: runner policy pin", l.at, l.file)}
 	}
-	if !p.pins.there {
-		return []string{fmt.Sprintf("%s: there is no %s, so no model is offered a tool that pin_tools names; read the tools' declarations and write it with: runner policy pin", p.pinnedAt, p.pins.file)}
-	}
-	for _, name := range slices.Sorted(maps.Keys(p.pins.tools)) {
-		if !p.pinsTool(name) {
-			advice = append(advice, fmt.Sprintf("%s: %s has a pin of the tool %s, which pin_tools does not name; take it out with: runner policy pin", p.pinnedAt, p.pins.file, name))
+	for _, name := range slices.Sorted(maps.Keys(l.tools)) {
+		if !l.pins(name) {
+			advice = append(advice, fmt.Sprintf("%s: %s has a pin of the tool %s, which pin_tools does not name; take it out with: runner policy pin", l.at, l.file, name))
 		}
 	}
 	return advice
