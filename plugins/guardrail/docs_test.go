@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/plugins/guardrail/policy/selftest"
 )
 
 // The guide's policies are policies, and do what it says.
@@ -28,7 +29,7 @@ func TestGuide(t *testing.T) {
 		}
 		p, err := policy.Parse(filepath.Join(dir, "guide.yaml"), []byte(block))
 		require.NoError(t, err, block)
-		for _, r := range p.Test() {
+		for _, r := range selftest.Run(p) {
 			assert.Empty(t, r.Failure, "%s:\n%s", r.Test.Name, block)
 		}
 	}
@@ -43,7 +44,7 @@ func TestGuide(t *testing.T) {
 		require.Contains(t, guide, strings.TrimPrefix(file, "../"))
 		p, err := policy.Load(file)
 		require.NoError(t, err)
-		results := p.Test()
+		results := selftest.Run(p)
 		require.NotEmpty(t, results, file)
 		for _, r := range results {
 			assert.Empty(t, r.Failure, "%s: %s", file, r.Test.Name)
@@ -61,7 +62,7 @@ func TestPageAboutJudges(t *testing.T) {
 			continue
 		}
 		block, _, _ = strings.Cut(block, "```")
-		for _, r := range parse(t, block).Test() {
+		for _, r := range selftest.Run(parse(t, block)) {
 			require.Empty(t, r.Failure, r.Test.Name)
 			tests++
 		}
@@ -69,7 +70,7 @@ func TestPageAboutJudges(t *testing.T) {
 	require.Positive(t, tests)
 	example, err := policy.Load("../../examples/judge/policy.yaml")
 	require.NoError(t, err)
-	for _, r := range example.Test() {
+	for _, r := range selftest.Run(example) {
 		require.Empty(t, r.Failure, r.Test.Name)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/plugins/guardrail/policy/selftest"
 	"github.com/plughook/plughook/session"
 )
 
@@ -94,7 +95,7 @@ tests:
   - {name: a picture, stage: input, files: [{type: image/png, size: 1}], want: allow}
   - {name: a large one, stage: input, files: [{type: image/png, size: 101}], want: block}
   - {name: a text, stage: input, text: application/zip, want: allow}`)
-	for _, r := range p.Test() {
+	for _, r := range selftest.Run(p) {
 		require.Empty(t, r.Failure, r.Test.Name)
 	}
 	_, err := policy.Parse(

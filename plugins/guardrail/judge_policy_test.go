@@ -10,6 +10,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/plugins/guardrail/policy/selftest"
 )
 
 func TestNobodyIsAskedByAPolicyItself(t *testing.T) {
@@ -25,7 +26,7 @@ tests:
   - {name: all of it, stage: output, text: x, want: redact, after: "[FLAGGED]", judge: {parts: true}}
   - {name: not asked, stage: output, text: y, want: allow, judge: {parts: true}}
 `)
-	for _, r := range p.Test() {
+	for _, r := range selftest.Run(p) {
 		require.Empty(t, r.Failure, r.Test.Name)
 	}
 	require.Equal(t, policy.Allow, p.Judge(policy.Input, policy.Scope{}, "x").Action)
@@ -65,7 +66,7 @@ tests:
   - {name: wrong, stage: input, text: x, judge: {model: '{"flagged": true, "score": 1}'}, want: error}
 `)
 	var failures []string
-	for _, r := range p.Test() {
+	for _, r := range selftest.Run(p) {
 		failures = append(failures, r.Failure)
 	}
 	require.Equal(
@@ -108,7 +109,7 @@ tests:
 		"a text in a call": "service",
 		"grounding":        "facts",
 	}
-	for _, r := range p.Test() {
+	for _, r := range selftest.Run(p) {
 		rule := missing[r.Test.Name]
 		if rule == "" {
 			require.Empty(t, r.Failure, r.Test.Name)
@@ -123,7 +124,7 @@ tests:
 		)
 		require.Regexp(t, `\(.*:\d+:\d+\)$`, r.Failure)
 	}
-	results := p.Test()
+	results := selftest.Run(p)
 	require.Contains(t, results[0].Failure, `about "x"`)
 	require.Contains(t, results[3].Failure, `about "{\"a\":\"b\"}"`)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
 	"github.com/plughook/plughook/plugins/guardrail/internal/judging"
+	"github.com/plughook/plughook/plugins/guardrail/policy/internal/form"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/links"
 	"github.com/plughook/plughook/yamlfile"
 )
@@ -23,7 +24,7 @@ type piiUse struct {
 }
 
 // detect reads a rule's detectors, and returns the types that they find.
-func (r *reader) detect(path string, f *formDetect, made *rule) (types []string) {
+func (r *reader) detect(path string, f *form.Detect, made *rule) (types []string) {
 	if f.Secrets != "" {
 		r.oneOf(path+".secrets", f.Secrets, "default")
 		r.use(made, r.share("secrets", func() detect.Detector { return detect.Secrets() }))

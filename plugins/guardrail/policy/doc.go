@@ -49,15 +49,25 @@
 //
 // # Using a policy
 //
-// [Parse] and [Load] read a policy, [Policy.Judge] judges a text, [Policy.Test] runs the tests that
-// a policy has in its file, and [Schema] describes the file. The plugin guardrail holds runs to a
-// policy; it uses [Active] to judge the many texts of an event.
+// [Parse] and [Load] read a policy, [Policy.Judge] judges a text, and [Schema] describes the file. The
+// plugin guardrail holds runs to a policy; it uses [Active] to judge the many texts of an event.
+//
+// Around this package stand, from the bottom up: file (what conditions know of a file), judging (what
+// judges are, and how their answers are read), internal/form (the keys of a policy's file), pin (the
+// declarations of tools that are pinned), then this package, and above it selftest, which runs the tests
+// that a policy has in its file.
+//
+// A detect.Finding is a place where a detector has found something. A [Finding] is one on which a rule
+// acts, and a [Verdict] is what all findings make of a text. A permission.Decision is what the lists of
+// a rule with tools decide about a call, which becomes an [Action]. A guardrail.Decision is the line of a log:
+// what one rule has made of one event. A shell.Decision is what rules say of one command line.
 //
 // # Where to add what
 //
-// A new kind of rule: its keys stand in form.go, rule.go reads them, and evaluate.go decides by them
-// ([Active.Whole]). A rule that looks for something else in texts needs a detector instead: its key stands in
-// form.go, schema.go has its values for editors, and detectors.go makes the detector. A new action: action.go names it, and edit.go carries it out.
+// A new kind of rule: its keys stand in internal/form, rule.go reads them, and evaluate.go decides by them
+// ([Active.Whole]). A rule that looks for something else in texts needs a detector instead: its key
+// stands in internal/form, schema.go has its values for editors, and detectors.go makes the detector. A new
+// action: action.go names it, and edit.go carries it out. Another answer of judges: judging reads it.
 package policy
 
 //go:generate go run ../internal/reference -o ../../../docs/guardrail-reference.md

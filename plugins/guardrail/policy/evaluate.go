@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
 	"reflect"
 	"runtime"
@@ -9,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/plughook/plughook/plugins/guardrail/internal/judging"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/permission"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/view"
 )
@@ -17,19 +15,6 @@ import (
 // Judge returns what the policy makes of a text at a stage. It keeps nothing, changes nothing and
 // asks nobody: rules with a judge (see [Policy.Judges]) do not decide.
 func (p *Policy) Judge(stage Stage, s Scope, text string) Verdict {
-	return p.judge(stage, s, text, nil)
-}
-
-// assumed is what the judges of some rules are taken to answer, by the rules' ids: true for one that
-// flags the whole text, or the answer as it comes from the judge.
-type assumed struct {
-	answers map[string]any
-	failure error // why one of them is no answer
-	missing error // which judge would be asked in a run, and has no answer here
-}
-
-// judge is Judge with the answers of judges; nil for none.
-func (p *Policy) judge(stage Stage, s Scope, text string, answers *assumed) Verdict {
 	began := time.Now()
 	sc := scratches.Get().(*scratch)
 	sc.scope = s
@@ -42,9 +27,6 @@ func (p *Policy) judge(stage Stage, s Scope, text string, answers *assumed) Verd
 	var v Verdict
 	sc.Find(&v, nil, text, nil)
 	sc.Whole(&v, text)
-	if answers != nil {
-		sc.assume(&v, text, p.Left(&v, text), answers)
-	}
 	p.Finish(&v, text)
 	sc.scope = Scope{}
 	scratches.Put(sc)
@@ -52,7 +34,7 @@ func (p *Policy) judge(stage Stage, s Scope, text string, answers *assumed) Verd
 	return v
 }
 
-// scratch is the memory of one call of judge. It is used again, so that a text without findings
+// scratch is the memory of one call of Judge. It is used again, so that a text without findings
 // allocates nothing.
 type scratch struct {
 	Active
@@ -210,77 +192,6 @@ func (a *Active) TooLong(v *Verdict, text string) bool {
 	}
 	v.add(a.finding(f, a.policy.overLimit, false))
 	return true
-}
-
-// assume adds to the verdict what follows from the answers of judges, which were sent what is left of the
-// text. It notes the first judge whose answer a run would wait for and that has none here: a run waits for
-// none about a text that is empty or too long, or that another rule, or another judge, blocks.
-func (a *Active) assume(v *Verdict, text string, left judging.Left, assumed *assumed) {
-	var missing *rule
-	for _, r := range a.rules {
-		if r.judge == nil || !a.holds(v, r, text) {
-			continue
-		}
-		said, ok := assumed.answers[r.id]
-		if !ok {
-			missing = cmp.Or(missing, r)
-			continue
-		}
-		judge := r.asJudge(a.policy)
-		var answer judging.Answer
-		var err error
-		switch said := said.(type) {
-		case bool:
-			if said {
-				answer.Spans = []judging.Span{{End: len(text), Type: judging.TypeFlagged, Score: 1}}
-			}
-		case string:
-			answer, err = readAbout(&judge, said, text, &left)
-		}
-		if err != nil && assumed.failure == nil {
-			assumed.failure = err
-		}
-		a.policy.AddAnswer(v, &judge, text, answer.Spans, err)
-	}
-	blocked := slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Action == Block })
-	asked := !blocked && text != "" && len(text) <= a.policy.maxBytes
-	if missing != nil && asked && assumed.missing == nil {
-		assumed.missing = noRecordedAnswer(missing, text)
-	}
-}
-
-// noRecordedAnswer says that a test lacks the answer of a rule's judge, and what to write.
-func noRecordedAnswer(r *rule, text string) error {
-	form := `{"flagged": false}`
-	if r.judge.Model != "" {
-		form = `{"flagged": false, "score": 0.1}`
-	}
-	return fmt.Errorf("the rule %[1]s asks a judge about %[2]q, and the test has no answer of that judge; "+
-		"write one into the test: judge: {%[1]s: true} or judge: {%[1]s: false}, or what the judge has answered, such as judge: {%[1]s: '%[3]s'}",
-		r.id, beginning(text), form)
-}
-
-// beginning returns a text, or the beginning of a long one.
-func beginning(text string) string {
-	const most = 60
-	runes := []rune(text)
-	if len(runes) <= most {
-		return text
-	}
-	return string(runes[:most]) + "…"
-}
-
-// readAbout reads the answer of a judge that was sent a text as it came, or what other rules leave of it.
-func readAbout(j *judging.Judge, answer, text string, left *judging.Left) (judging.Answer, error) {
-	if j.Original {
-		return j.Read([]byte(answer), text)
-	}
-	read, err := j.Read([]byte(answer), left.Text)
-	for i := range read.Spans {
-		s := &read.Spans[i]
-		s.Start, s.End = left.Original(s.Start, s.End)
-	}
-	return read, err
 }
 
 // Finish makes the verdict of its findings: the action, and the text as it may pass.

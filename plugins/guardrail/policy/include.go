@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plughook/plughook/plugins/guardrail/policy/internal/form"
 	"github.com/plughook/plughook/yamlfile"
 )
 
@@ -16,7 +17,7 @@ const maxIncludes = 100
 // A part is a file of a policy: the policy's own, or one that it includes.
 type part struct {
 	*yamlfile.File
-	form form
+	form form.File
 	data []byte
 }
 
@@ -59,7 +60,7 @@ func parts(name string, data []byte) ([]part, error) {
 }
 
 func readPart(name string, data []byte) (part, error) {
-	p := part{form: form{Version: 1}, data: data}
+	p := part{form: form.File{Version: 1}, data: data}
 	file, err := yamlfile.Read(name, data, &p.form)
 	p.File = file
 	return p, err

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/plugins/guardrail/policy/selftest"
 )
 
 // inFiles writes files into a directory, and returns the path of the first.
@@ -56,7 +57,7 @@ func TestInclude(t *testing.T) {
 	)
 	require.Len(t, p.Rules(), 3)
 	require.Len(t, p.Tests(), 1)
-	require.Empty(t, p.Test()[0].Failure)
+	require.Empty(t, selftest.Run(p)[0].Failure)
 	require.True(t, p.Trusts("clock") && p.Trusts("db"))
 	text := func(text string) string { return p.Judge(policy.Output, policy.Scope{}, text).Text }
 	require.Equal(t, "a [WORD] at [WORD]", text("a egret at @home"))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/judging"
+	"github.com/plughook/plughook/plugins/guardrail/policy/internal/form"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/view"
 	"github.com/plughook/plughook/prices"
 )
@@ -128,7 +129,7 @@ func (p *Policy) Models() []string {
 const maxTimeout = 10 * time.Minute
 
 // judge reads a rule's judge; nil if it has none.
-func (r *reader) judge(path string, f *formJudge) *judging.Judge {
+func (r *reader) judge(path string, f *form.Judge) *judging.Judge {
 	if !r.Has(path) {
 		return nil
 	}
@@ -193,7 +194,7 @@ func (r *reader) judge(path string, f *formJudge) *judging.Judge {
 }
 
 // budget reads what the judges may spend.
-func (r *reader) budget(f *formJudges) judging.Budget {
+func (r *reader) budget(f *form.Judges) judging.Budget {
 	const path = "judges"
 	if !r.Has(path) {
 		return judging.Budget{}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/plugins/guardrail/policy/selftest"
 )
 
 func parse(t testing.TB, rules string) *policy.Policy {
@@ -473,7 +474,7 @@ tests:
   - {name: cannot be computed, stage: summary, text: x, want: block}
 `)
 	var failures []string
-	for _, r := range p.Test() {
+	for _, r := range selftest.Run(p) {
 		failures = append(failures, r.Failure)
 	}
 	require.Equal(
@@ -505,7 +506,7 @@ tests:
 `
 	for _, onError := range []string{"on_error: block", "on_error: allow"} {
 		var failures []string
-		for _, r := range parse(t, onError+file).Test() {
+		for _, r := range selftest.Run(parse(t, onError+file)) {
 			failures = append(failures, r.Failure)
 		}
 		require.Equal(t, []string{
@@ -549,7 +550,7 @@ tests:
   - {name: wrong, stage: tool_args, args: {to: ann@example.com}, want: allow}
 `)
 	var failures []string
-	for _, r := range p.Test() {
+	for _, r := range selftest.Run(p) {
 		failures = append(failures, r.Failure)
 	}
 	require.Equal(

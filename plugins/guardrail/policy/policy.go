@@ -15,6 +15,7 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/detect"
 	"github.com/plughook/plughook/plugins/guardrail/internal/judging"
 	"github.com/plughook/plughook/plugins/guardrail/internal/vault"
+	"github.com/plughook/plughook/plugins/guardrail/policy/internal/form"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/glob"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/permission"
 	"github.com/plughook/plughook/plugins/guardrail/policy/pin"
@@ -38,8 +39,7 @@ type Policy struct {
 	rules     []*rule
 	detectors []detect.Detector // each once, however many rules share it
 	literals  *literals         // of regular expressions; nil if they have none
-	tests     []Test
-	testsAt   []string // where each stands: file, line and column
+	tests     []form.Test
 	budget    judging.Budget
 	budgetAt  string // where it stands: file, line and column
 	named     []namedTool

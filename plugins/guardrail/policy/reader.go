@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/provider"
+	"github.com/plughook/plughook/plugins/guardrail/policy/internal/form"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/glob"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/permission"
 	"github.com/plughook/plughook/plugins/guardrail/policy/pin"
@@ -62,7 +63,7 @@ func (r *reader) sortErrors() {
 }
 
 // top reads what stands at the top of the file, beside rules and tests.
-func (r *reader) top(f *form) {
+func (r *reader) top(f *form.File) {
 	p := r.policy
 	top := *f
 	top.Rules = nil
@@ -84,7 +85,7 @@ func (r *reader) top(f *form) {
 }
 
 // tools reads what a part of the policy says about tools.
-func (r *reader) tools(f *form) {
+func (r *reader) tools(f *form.File) {
 	trusted := r.globs("trusted_tools", f.TrustedTools)
 	for _, pattern := range r.expand("trusted_tools", f.TrustedTools) {
 		r.policy.trusted.Add(pattern) // globs has checked it
@@ -139,7 +140,7 @@ func (r *reader) readPins() []byte {
 
 // commandTools reads which tools run command lines. Of several globs that a tool's name matches, the
 // longest counts.
-func (r *reader) commandTools(tools map[string]formCommandTool) {
+func (r *reader) commandTools(tools map[string]form.CommandTool) {
 	for _, name := range slices.Sorted(maps.Keys(tools)) {
 		at := "command_tools." + name
 		tool := tools[name]

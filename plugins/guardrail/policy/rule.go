@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/plughook/plughook/plugins/guardrail/internal/judging"
+	"github.com/plughook/plughook/plugins/guardrail/policy/internal/form"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/glob"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/permission"
 	"github.com/plughook/plughook/yamlfile"
@@ -113,7 +114,7 @@ func (g *scope) empty() bool {
 }
 
 // rule reads one rule.
-func (r *reader) rule(path string, f *formRule) {
+func (r *reader) rule(path string, f *form.Rule) {
 	made := &rule{
 		id:      f.ID,
 		file:    r.File,
@@ -189,7 +190,7 @@ func (r *reader) rule(path string, f *formRule) {
 }
 
 // length returns the most bytes that a text may have, 0 for any.
-func (r *reader) length(path string, f *formLength) int {
+func (r *reader) length(path string, f *form.Length) int {
 	most := f.Bytes
 	if f.Tokens > 0 && (most == 0 || 4*f.Tokens < most) {
 		most = 4 * f.Tokens
@@ -221,7 +222,7 @@ func (r *reader) stages(path string, names []string) []Stage {
 }
 
 // permissions reads a rule's permissions; nil if it has none.
-func (r *reader) permissions(at string, f *formTools) *permission.Lists {
+func (r *reader) permissions(at string, f *form.Tools) *permission.Lists {
 	if !r.Has(at) {
 		return nil
 	}
@@ -264,7 +265,7 @@ func (r *reader) permissions(at string, f *formTools) *permission.Lists {
 }
 
 // actions reads what the rule does; types are those that its detectors find.
-func (r *reader) actions(path string, f *formRule, made *rule, types []string) {
+func (r *reader) actions(path string, f *form.Rule, made *rule, types []string) {
 	one := func(at string, value any) Action {
 		name, ok := value.(string)
 		if !ok {
@@ -307,7 +308,7 @@ func (r *reader) actions(path string, f *formRule, made *rule, types []string) {
 }
 
 // actionFits checks one action of a rule against the rest of the rule.
-func (r *reader) actionFits(at string, a Action, f *formRule, made *rule) {
+func (r *reader) actionFits(at string, a Action, f *form.Rule, made *rule) {
 	switch {
 	case a.edits() && made.whole() && made.judge == nil && !r.unread:
 		r.bad(at, "%s takes out what a detector has found, and the rule has no detector that finds parts of a text; use block, ask or flag, or add detect:", a)

@@ -106,8 +106,8 @@ func (p *Policy) InShadow() *Policy {
 	return &c
 }
 
-// enforced returns the policy with no rule in shadow.
-func (p *Policy) enforced() *Policy {
+// Enforced returns the policy with no rule in shadow.
+func (p *Policy) Enforced() *Policy {
 	c := *p
 	c.shadow = false
 	c.rules = slices.Clone(p.rules)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/plughook/plughook/plugins/guardrail/detect"
 	"github.com/plughook/plughook/plugins/guardrail/internal/judging"
+	"github.com/plughook/plughook/plugins/guardrail/policy/internal/form"
 )
 
 // Schema returns the JSON Schema of policy files, for editors. It takes everything that Parse
@@ -16,7 +17,7 @@ import (
 // actions that do not fit a rule, ids that are there twice, and wrong globs, addresses, conditions
 // and expressions.
 func Schema() (*jsonschema.Schema, error) {
-	s, err := jsonschema.For[form](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+	s, err := jsonschema.For[form.File](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[time.Duration](): {Type: "string",
 			Pattern: `^\+?(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`},
 	}})
@@ -95,7 +96,7 @@ func Schema() (*jsonschema.Schema, error) {
 
 	test := s.Properties["tests"].Items
 	enum(test, "stage", Stages()...)
-	enum(test, "want", slices.Concat(actions, []Action{wantError})...)
+	enum(test, "want", slices.Concat(actions, []Action{form.WantError})...)
 	test.Properties["judge"].AdditionalProperties = &jsonschema.Schema{Types: []string{"boolean", "string"}}
 	return s, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
+	"github.com/plughook/plughook/plugins/guardrail/policy/selftest"
 )
 
 // policyTesting is what policy test is asked for.
@@ -121,7 +122,7 @@ func (p *commands) testPolicies(ctx context.Context, t *policyTesting, files []s
 // suiteOf runs a policy's tests.
 func suiteOf(file string, pol *policy.Policy) *policySuite {
 	s := &policySuite{File: file, Revision: pol.Revision(), Results: []policyTestLine{}}
-	for _, r := range pol.Test() {
+	for _, r := range selftest.Run(pol) {
 		l := policyTestLine{
 			Name:    r.Test.Name,
 			Stage:   r.Test.Stage,
