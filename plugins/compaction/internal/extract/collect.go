@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/plughook/plughook/internal/told"
 )
 
 // A collector puts the values of one call or response into records.
@@ -67,14 +69,7 @@ func (c *collector) collect(r *record, label string, v any, depth int) {
 	case bool, int, json.Number:
 		c.value(r, label, fmt.Sprint(v))
 	default: // a Go value of a program that uses the store directly
-		data, err := json.Marshal(v)
-		if err != nil {
-			return
-		}
-		var plain any
-		if err := json.Unmarshal(data, &plain); err == nil {
-			c.collect(r, label, plain, depth+1)
-		}
+		c.collect(r, label, strings.Trim(told.JSON(v), `"`), depth+1)
 	}
 }
 

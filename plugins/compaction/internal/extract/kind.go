@@ -13,12 +13,10 @@ type kind int
 
 const (
 	phrase kind = iota // prose, which no call needs word for word
-	number             // 12, 3.5, $255
-	clock              // 06:00:00
+	number             // 12, 3.5, $255, 06:00:00
 	choice             // economy, one_way, true: one of a few words that a program knows
 	name               // Mia, Sunset Drive
-	date               // 2024-05-20
-	moment             // 2024-05-20T15:00:00Z
+	date               // 2024-05-20, 2024-05-20T15:00:00Z
 	code               // SEA: capitals only
 	ident              // HAT069, mia_li_3668, a@b.org, https://…
 )
@@ -28,11 +26,9 @@ const (
 var worth = [...]float64{
 	phrase: 0.05,
 	number: 0.15,
-	clock:  0.15,
 	choice: 0.3,
 	name:   0.5,
 	date:   0.8,
-	moment: 0.4,
 	code:   0.4,
 	ident:  1,
 }
@@ -43,7 +39,7 @@ func (k kind) exact() bool { return k >= name }
 
 // bare reports whether a value of the kind is clear without its label.
 func (k kind) bare() bool {
-	return k == phrase || k == name || k == date || k == moment || k == ident
+	return k == phrase || k == name || k == date || k == ident
 }
 
 // kindOf guesses the kind of a value from its characters.
@@ -85,15 +81,12 @@ func kindOf(v string) kind {
 		case dashes == 2 && digits >= 6 && colons == 0:
 			return date
 		case colons > 0 && dashes == 0:
-			return clock
+			return number
 		case dashes >= 1 && v[0] != '-', digits >= 5 && digits == len(v):
 			return ident // such numbers are not for calculating
 		}
 		return number
 	case digits >= 8 && dashes == 2 && letters <= 2 && blanks <= 1 && v[0] <= '9':
-		if colons > 0 || letters > 0 {
-			return moment
-		}
 		return date
 	case blanks == 0 && letters > 0 && (digits > 0 || ats > 0 || dashes > 1):
 		return ident

@@ -65,14 +65,12 @@ func newField(label, value string) field {
 	return field{label: label, value: value}
 }
 
-func (f field) String() string { return strings.TrimPrefix(f.label+" "+f.value, " ") }
-
 // key returns under what the history of a field is kept. An exact value is the same in all records.
 func (f field) key() string {
 	if kindOf(f.value).exact() {
 		return f.value
 	}
-	return f.String()
+	return f.label + " " + f.value
 }
 
 // about returns the exact values in the head of a record.
@@ -172,7 +170,7 @@ func (l *ledger) note(f field, used bool) (known bool) {
 // put adds a record. If a record with the same head exists, put adds the new fields to that one. Numbers and
 // choices can change, so a new one replaces the old ones with its label.
 func (l *ledger) put(r *record) {
-	if len(r.fields)+len(r.about()) == 0 {
+	if len(r.fields) == 0 && len(r.about()) == 0 {
 		return
 	}
 	if l.byHead == nil {
@@ -264,7 +262,7 @@ func (l *ledger) wants(f field) bool {
 	if len(l.stressed) == 0 {
 		return false
 	}
-	words := wordsOf(nil, f.String())
+	words := wordsOf(nil, f.label+" "+f.value)
 	return slices.ContainsFunc(words, func(w word) bool { return l.stressed[w.stem] })
 }
 
@@ -288,14 +286,21 @@ func (l *ledger) draw(some []place) string {
 	for _, i := range ordered(some) {
 		if i.record != record {
 			record = i.record
-			b.WriteString("\n" + l.records[record].head)
+			b.WriteByte('\n')
+			b.WriteString(l.records[record].head)
 			separator = ": "
 			if l.records[record].head == "" {
 				separator = ""
 			}
 		}
 		if i.field >= 0 {
-			b.WriteString(separator + l.records[record].fields[i.field].String())
+			f := l.records[record].fields[i.field]
+			b.WriteString(separator)
+			if f.label != "" {
+				b.WriteString(f.label)
+				b.WriteByte(' ')
+			}
+			b.WriteString(f.value)
 			separator = between
 		}
 	}

@@ -46,7 +46,6 @@ func (s *State) weight(sen sentence, words []word) float64 {
 		}
 	}
 	weight := 1.0
-	marksOfCode := 12 // one mark among so many characters
 	if sen.asks() {
 		weight *= question
 	} else {
@@ -60,15 +59,12 @@ func (s *State) weight(sen sentence, words []word) float64 {
 			weight *= answers
 		}
 	}
-	isRow := false
-	if sen.long || sen.byTool() {
-		marksOfCode = 25
-		isRow = 2*names >= len(words) || len(words) > 50
-		if !self {
-			weight *= brought
-		}
+	fromElsewhere := sen.long || sen.byTool()
+	if fromElsewhere && !self {
+		weight *= brought
 	}
-	if isRow || isCode(sen.text, marksOfCode) {
+	isRow := fromElsewhere && 2*names >= len(words)
+	if isRow || isCode(sen.text) {
 		weight *= listed
 	}
 	if isWanted {
@@ -77,15 +73,15 @@ func (s *State) weight(sen sentence, words []word) float64 {
 	return weight
 }
 
-// isCode reports whether at least one of so many characters of a text is a mark that code and tables have.
-func isCode(text string, characters int) bool {
+// isCode reports whether many characters of a text are marks that code and tables have.
+func isCode(text string) bool {
 	marks := 0
 	for _, r := range text {
 		if strings.ContainsRune("{}|=<>\\/_`#*~^&@+()", r) {
 			marks++
 		}
 	}
-	return marks >= 3 && marks*characters > utf8.RuneCountInString(text)
+	return marks >= 3 && marks*16 > utf8.RuneCountInString(text)
 }
 
 // markAnswers notes which sentences follow a question of another author.
@@ -145,10 +141,11 @@ func (s *State) newRanking() *ranking {
 	var counts []float64 // how many sentences have a term
 	var latest []int     // the last sentence that has it
 	var words []word
+	terms := make([]term, 0, 12*len(s.sentences)) // of all candidates
 	for i, sen := range s.sentences {
 		words = wordsOf(words[:0], sen.text)
 		weight := s.weight(sen, words) / float64(utf8.RuneCountInString(sen.text)+4)
-		c := candidate{sentence: sen, weight: weight, terms: make([]term, 0, len(words))}
+		first := len(terms)
 		for _, w := range words {
 			if w.stem == "" {
 				continue
@@ -168,9 +165,9 @@ func (s *State) newRanking() *ranking {
 			if w.name || times[w.plain] {
 				t.weight = exact
 			}
-			c.terms = append(c.terms, t)
+			terms = append(terms, t)
 		}
-		r.candidates[i] = c
+		r.candidates[i] = candidate{sentence: sen, weight: weight, terms: terms[first:]}
 	}
 
 	// What is in many sentences tells nothing, in any language.

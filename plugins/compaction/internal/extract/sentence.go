@@ -124,7 +124,7 @@ func withoutRepeats(all []sentence) []sentence {
 	left := make([]sentence, 0, len(all))
 	heard := make(map[said]bool, len(all))
 	for _, s := range slices.Backward(all) {
-		key := said{s.author, strings.ToLower(strings.TrimRight(s.text, ".!… "))}
+		key := said{s.author, strings.TrimRight(s.text, ".!… ")}
 		if !heard[key] {
 			left = append(left, s)
 		}

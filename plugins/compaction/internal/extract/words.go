@@ -116,32 +116,26 @@ func stem(w string) string {
 // that the forms of a word differ in. It leaves out words without information, unless the query has no
 // others.
 func Terms(query string) (terms []string) {
-	all := strings.FieldsFunc(strings.ToLower(query), func(r rune) bool {
+	var all []string
+	for part := range strings.FieldsFuncSeq(strings.ToLower(query), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' && r != '’'
-	})
-	var words []string
-	for _, w := range all {
-		w = strings.Trim(w, "'’")
+	}) {
+		w := strings.Trim(part, "'’")
 		w = strings.TrimSuffix(strings.TrimSuffix(w, "'s"), "’s")
 		if w == "" {
 			continue
 		}
-		words = append(words, w)
-		if stops[plain(w)] {
-			continue
-		}
+		all = append(all, w)
 		begin := stem(w)
-		for !strings.HasPrefix(w, begin) {
+		if !strings.HasPrefix(w, begin) { // it has another last letter
 			begin = begin[:len(begin)-1]
 		}
-		begin = strings.ToValidUTF8(begin, "")
-		if begin == "" {
-			begin = w
+		if !stops[plain(w)] {
+			terms = append(terms, begin)
 		}
-		terms = append(terms, begin)
 	}
 	if len(terms) == 0 {
-		terms = words
+		terms = all
 	}
 	slices.Sort(terms)
 	return slices.Compact(terms)
