@@ -88,10 +88,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		var err error
 		who, err = g.caller(r)
 		switch {
-		case errors.Is(err, ErrUnauthorized):
-			g.core.Fail(w, r, unauthorized)
-			return
-		case err == nil && who.User == "" && !who.AnyUser:
+		case errors.Is(err, ErrUnauthorized), err == nil && who.User == "" && !who.AnyUser:
 			g.core.Fail(w, r, unauthorized)
 			return
 		case err != nil:

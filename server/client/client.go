@@ -105,30 +105,16 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// path returns the URL of a session, or of a route below it such as "events?follow=1".
+// path returns the URL of a session, or of a route below it such as "events?follow=1". Without an ID in the key
+// it is that of the user's sessions. The user is left out if it is "user", which is the servers' default, and
+// with a token, which says who the user is.
 func (c *Client) path(key session.Key, below string) string {
-	query := c.user(key)
-	path, more, _ := strings.Cut(below, "?")
-	u := c.base.JoinPath("v1", "apps", segment(key.App), "sessions", segment(key.ID), path)
-	u.RawQuery = strings.Trim(query.Encode()+"&"+more, "&")
-	return u.String()
-}
-
-// user returns the query parameter "user" of a key. It is left out for the user "user", which is the servers'
-// default, and with a token, which says who the user is.
-func (c *Client) user(key session.Key) url.Values {
-	query := url.Values{}
+	path, query, _ := strings.Cut(below, "?")
 	if c.token == "" && key.User != "" && key.User != "user" {
-		query.Set("user", key.User)
+		query = "user=" + url.QueryEscape(key.User) + "&" + query
 	}
-	return query
-}
-
-// sessions returns the path of the sessions of a key's app and user, with parameters.
-func (c *Client) sessions(key session.Key, parameters string) string {
-	query := c.user(key)
-	u := c.base.JoinPath("v1", "apps", segment(key.App), "sessions")
-	u.RawQuery = strings.Trim(query.Encode()+"&"+parameters, "&")
+	u := c.base.JoinPath("v1", "apps", segment(key.App), "sessions", segment(key.ID), path)
+	u.RawQuery = strings.TrimSuffix(query, "&")
 	return u.String()
 }
 

@@ -23,7 +23,7 @@ func (c *Client) Create(
 		body["state"] = state
 	}
 	var s sessionBody
-	if err := c.ask(ctx, http.MethodPost, c.sessions(key, ""), body, &s); err != nil {
+	if err := c.ask(ctx, http.MethodPost, c.path(session.Key{App: key.App, User: key.User}, ""), body, &s); err != nil {
 		return nil, err
 	}
 	return s.session()
@@ -72,13 +72,13 @@ func (b *sessionBody) session() (*session.Session, error) {
 // List yields a user's sessions. With a token, the user is the token's.
 func (c *Client) List(ctx context.Context, app, user string) iter.Seq2[*session.Session, error] {
 	return func(yield func(*session.Session, error) bool) {
-		below := "limit=1000"
+		below := "?limit=1000"
 		for {
 			var page struct {
 				Sessions []*sessionBody `json:"sessions"`
 				Next     string         `json:"next"`
 			}
-			if err := c.get(ctx, c.sessions(session.Key{App: app, User: user}, below), &page); err != nil {
+			if err := c.get(ctx, c.path(session.Key{App: app, User: user}, below), &page); err != nil {
 				yield(nil, err)
 				return
 			}
@@ -91,7 +91,7 @@ func (c *Client) List(ctx context.Context, app, user string) iter.Seq2[*session.
 			if page.Next == "" {
 				return
 			}
-			below = "limit=1000&after=" + url.QueryEscape(page.Next)
+			below = "?limit=1000&after=" + url.QueryEscape(page.Next)
 		}
 	}
 }

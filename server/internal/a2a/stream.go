@@ -33,15 +33,22 @@ func (s *stream) send(result wire.Result) error {
 }
 
 func (s *stream) status(status wire.Status) error {
-	return s.send(
-		wire.Result{
-			StatusUpdate: &wire.StatusUpdate{
-				TaskID:    s.task.String(),
-				ContextID: s.task.key.ID,
-				Status:    status,
-			},
-		},
-	)
+	return s.send(wire.Result{StatusUpdate: &wire.StatusUpdate{
+		TaskID:    s.task.String(),
+		ContextID: s.task.key.ID,
+		Status:    status,
+	}})
+}
+
+// artifact tells of an artifact: of all of it, or of more of it, and whether that was the last of it.
+func (s *stream) artifact(a wire.Artifact, more, last bool) error {
+	return s.send(wire.Result{ArtifactUpdate: &wire.ArtifactUpdate{
+		TaskID:    s.task.String(),
+		ContextID: s.task.key.ID,
+		Artifact:  a,
+		Append:    more,
+		LastChunk: last,
+	}})
 }
 
 // event tells of what an agent says. Text comes as it is made; what was streamed and is not so in the whole
@@ -50,31 +57,25 @@ func (s *stream) event(e *session.Event) error {
 	a := artifactOf(e)
 	sent, begun := s.sent[e.ID]
 	text := wire.TextOf(a.Parts)
-	update := &wire.ArtifactUpdate{
-		TaskID:    s.task.String(),
-		ContextID: s.task.key.ID,
-		Artifact:  a,
-		Append:    begun,
-		LastChunk: !e.Partial,
-	}
+	more := begun
 	switch {
 	case e.Partial && text == "", !begun && len(a.Parts) == 0:
 		return nil
 	case e.Partial:
 		s.sent[e.ID] = sent + text
-		update.Artifact.Parts = []wire.Part{wire.Text(text)}
+		a.Parts = []wire.Part{wire.Text(text)}
 	case begun && len(a.Parts) <= 1 && strings.HasPrefix(text, sent):
-		update.Artifact.Parts = []wire.Part{wire.Text(text[len(sent):])}
+		a.Parts = []wire.Part{wire.Text(text[len(sent):])}
 	case begun:
-		update.Append = false
+		more = false
 		if len(a.Parts) == 0 {
-			update.Artifact.Parts = []wire.Part{wire.Text("")}
+			a.Parts = []wire.Part{wire.Text("")}
 		}
 	}
 	if !e.Partial {
 		delete(s.sent, e.ID)
 	}
-	return s.send(wire.Result{ArtifactUpdate: update})
+	return s.artifact(a, more, !e.Partial)
 }
 
 // stream answers with what a task does: the task as it is first, what it makes from there on, and how it
@@ -120,13 +121,7 @@ func (x *routes) stream(c *rpcRequest, t taskID, run *runs.Run, from runs.Follow
 // taken back.
 func (s *stream) last(task *fullTask) error {
 	for id := range s.sent {
-		update := &wire.ArtifactUpdate{
-			TaskID:    s.task.String(),
-			ContextID: s.task.key.ID,
-			Artifact:  wire.Artifact{ArtifactID: id, Parts: []wire.Part{wire.Text("")}},
-			LastChunk: true,
-		}
-		if err := s.send(wire.Result{ArtifactUpdate: update}); err != nil {
+		if err := s.artifact(wire.Artifact{ArtifactID: id, Parts: []wire.Part{wire.Text("")}}, false, true); err != nil {
 			return err
 		}
 	}

@@ -64,15 +64,12 @@ func (x *routes) saveArtifact(w http.ResponseWriter, r *request) (any, error) {
 		return nil, err
 	}
 	name := ""
-	if err := b.read("filename", &name); err != nil {
-		return nil, err
+	b.read("filename", &name)
+	if metadata := b.object("customMetadata"); len(metadata) > 0 {
+		b.fail(web.Bad("customMetadata of artifacts is not kept: leave it out"))
 	}
-	metadata, err := b.object("customMetadata")
-	if err != nil {
-		return nil, err
-	}
-	if len(metadata) > 0 {
-		return nil, web.Bad("customMetadata of artifacts is not kept: leave it out")
+	if b.err != nil {
+		return nil, b.err
 	}
 	part, err := readPart(b.keys["artifact"])
 	if err != nil {

@@ -2,7 +2,7 @@ package kit
 
 import (
 	"bytes"
-	"fmt"
+	"cmp"
 	"maps"
 	"net/http"
 	"slices"
@@ -22,6 +22,7 @@ type body struct {
 	// keys are the object's keys, without those that are null, by their spelling without underscores and in
 	// lower case: clients send both "sessionId" and "session_id".
 	keys map[string]jsontext.Value
+	err  error // of the first key whose value is not what a reader has wanted
 }
 
 // readBody reads a body of at most limit bytes. An empty one and null are an object without keys.
@@ -50,35 +51,34 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) (*body, error
 func folded(key string) string { return strings.ToLower(strings.ReplaceAll(key, "_", "")) }
 
 // read reads the value of a key, which stays as it is if the body does not have the key.
-func (b *body) read(key string, to any) error {
+func (b *body) read(key string, to any) {
+	value := b.keys[folded(key)]
+	if value != nil && json.Unmarshal(value, to, jsontext.AllowInvalidUTF8(true)) != nil {
+		b.fail(web.Bad(key + " has the wrong type"))
+	}
+}
+
+// fail notes what is wrong with the body.
+func (b *body) fail(err error) { b.err = cmp.Or(b.err, err) }
+
+// object returns the value of a key that is an object: state, a state delta, metadata. It is nil if the body
+// does not have the key.
+func (b *body) object(key string) map[string]any {
 	value := b.keys[folded(key)]
 	if value == nil {
 		return nil
 	}
-	if err := json.Unmarshal(value, to, jsontext.AllowInvalidUTF8(true)); err != nil {
-		return web.Bad(fmt.Sprintf("%s has the wrong type", key))
-	}
-	return nil
-}
-
-// object returns the value of a key that is an object: state, a state delta, metadata. It is nil if the body
-// does not have the key.
-func (b *body) object(key string) (map[string]any, error) {
-	value := b.keys[folded(key)]
-	if value == nil {
-		return nil, nil
-	}
-	return readObject(key, value)
+	return b.readObject(key, value)
 }
 
 // readObject reads a JSON object. Integers that no float64 holds stay exact.
-func readObject(what string, data jsontext.Value) (map[string]any, error) {
+func (b *body) readObject(what string, data jsontext.Value) map[string]any {
 	v, err := session.DecodeValue(data)
 	o, ok := v.(map[string]any)
 	if err != nil || !ok {
-		return nil, web.Bad(what + " is not a JSON object")
+		b.fail(web.Bad(what + " is not a JSON object"))
 	}
-	return o, nil
+	return o
 }
 
 // readContent reads a message, whose parts may be spelled in either way. It returns nil for one without

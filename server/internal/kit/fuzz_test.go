@@ -33,8 +33,8 @@ func FuzzBody(f *testing.F) {
 			refused(err)
 			return
 		}
-		if _, err := b.object("stateDelta"); err != nil {
-			refused(err)
+		if b.object("stateDelta"); b.err != nil {
+			refused(b.err)
 		}
 		if _, err := readPart(b.keys["artifact"]); err != nil {
 			refused(err)

@@ -112,15 +112,12 @@ func (x *routes) toRun(w http.ResponseWriter, r *request) (q runs.Request, err e
 	}
 	var name, user, id string
 	streaming := false
-	for key, to := range map[string]any{
-		"appName":   &name,
-		"userId":    &user,
-		"sessionId": &id,
-		"streaming": &streaming,
-	} {
-		if err := b.read(key, to); err != nil {
-			return q, err
-		}
+	b.read("appName", &name)
+	b.read("userId", &user)
+	b.read("sessionId", &id)
+	b.read("streaming", &streaming)
+	if b.err != nil {
+		return q, b.err
 	}
 	if r.app, err = x.App(r.Request, name); err != nil {
 		return q, err
@@ -160,11 +157,10 @@ func (x *routes) input(r *request, b *body) (*session.Event, error) {
 		return nil, err
 	}
 	input := &session.Event{Author: session.User, Content: content}
-	if input.Actions.StateDelta, err = b.object("stateDelta"); err != nil {
-		return nil, err
-	}
-	if input.CustomMetadata, err = b.object("customMetadata"); err != nil {
-		return nil, err
+	input.Actions.StateDelta = b.object("stateDelta")
+	input.CustomMetadata = b.object("customMetadata")
+	if b.err != nil {
+		return nil, b.err
 	}
 	if content == nil && len(input.Actions.StateDelta) == 0 && len(input.CustomMetadata) == 0 {
 		return nil, nil

@@ -87,17 +87,9 @@ func (x *routes) createSession(w http.ResponseWriter, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := b.read("sessionId", &r.key.ID); err != nil {
-		return nil, err
-	}
-	if err := r.key.Check(true); err != nil {
-		return nil, err
-	}
-	state, err := b.wrappedState()
-	if err != nil {
-		return nil, err
-	}
-	return x.create(r, state)
+	b.read("sessionId", &r.key.ID)
+	b.fail(r.key.Check(true))
+	return x.create(r, b, b.wrappedState())
 }
 
 // createNamedSession makes a session of the id in the path. The body is the state, as the kit's Python server
@@ -116,31 +108,29 @@ func (x *routes) createNamedSession(w http.ResponseWriter, r *request) (any, err
 	}
 	var state map[string]any
 	if wrapped {
-		state, err = b.wrappedState()
+		state = b.wrappedState()
 	} else {
-		state, err = readObject("the body", b.raw)
+		state = b.readObject("the body", b.raw)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return x.create(r, state)
+	return x.create(r, b, state)
 }
 
 // wrappedState returns the state of a session that a body wants made. Events are refused: whoever makes a
 // session could put words into the mouth of the agent.
-func (b *body) wrappedState() (map[string]any, error) {
+func (b *body) wrappedState() map[string]any {
 	var events []jsontext.Value
-	if err := b.read("events", &events); err != nil {
-		return nil, err
-	}
+	b.read("events", &events)
 	if len(events) > 0 {
-		return nil, web.Bad("events cannot be given to a new session: the server makes them")
+		b.fail(web.Bad("events cannot be given to a new session: the server makes them"))
 	}
 	return b.object("state")
 }
 
-// create makes a session.
-func (x *routes) create(r *request, state map[string]any) (any, error) {
+// create makes a session with a state of a body.
+func (x *routes) create(r *request, b *body, state map[string]any) (any, error) {
+	if b.err != nil {
+		return nil, b.err
+	}
 	maps.DeleteFunc(state, func(_ string, v any) bool { return v == nil })
 	s, err := x.Create(r.Context(), r.app, r.key, state)
 	if err != nil {
@@ -191,8 +181,8 @@ func (x *routes) patchSession(w http.ResponseWriter, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	delta, err := b.object("stateDelta")
-	if err == nil && len(delta) > 0 {
+	delta := b.object("stateDelta")
+	if err = b.err; err == nil && len(delta) > 0 {
 		_, err = x.PatchState(r.Context(), r.app, r.key, "", delta)
 	}
 	if err != nil {
@@ -208,11 +198,12 @@ func (x *routes) rewind(w http.ResponseWriter, r *request) (any, error) {
 		return nil, err
 	}
 	invocation := ""
-	if err := b.read("rewindBeforeInvocationId", &invocation); err != nil {
-		return nil, err
-	}
+	b.read("rewindBeforeInvocationId", &invocation)
 	if invocation == "" {
-		return nil, web.Bad("rewindBeforeInvocationId is missing: the first invocation to take back")
+		b.fail(web.Bad("rewindBeforeInvocationId is missing: the first invocation to take back"))
+	}
+	if b.err != nil {
+		return nil, b.err
 	}
 	_, err = x.Command(r.Context(), r.app, r.key, plugin.Rewind, map[string]any{"before": invocation}, "")
 	var p *web.Problem

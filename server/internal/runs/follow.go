@@ -55,7 +55,7 @@ func (n Nothing) Close() {}
 
 // An InvocationFollower is a Follower of an invocation that may be run by another process.
 type InvocationFollower struct {
-	session    *SessionFollower
+	*SessionFollower
 	invocation string
 }
 
@@ -74,17 +74,14 @@ func (r *Runs) FollowInvocation(
 		}
 		return nil
 	}
-	return &InvocationFollower{session: f, invocation: invocation}, nil
+	return &InvocationFollower{SessionFollower: f, invocation: invocation}, nil
 }
 
 // Next is that of a Follower.
 func (f *InvocationFollower) Next(ctx context.Context, idle time.Duration) (*session.Event, error) {
-	e, err := f.session.Next(ctx, idle)
+	e, err := f.SessionFollower.Next(ctx, idle)
 	for err == nil && e != nil && e.InvocationID != f.invocation {
-		e, err = f.session.Next(ctx, idle)
+		e, err = f.SessionFollower.Next(ctx, idle)
 	}
 	return e, err
 }
-
-// Close ends the reading.
-func (f *InvocationFollower) Close() { f.session.Close() }

@@ -102,53 +102,22 @@ func (c *Core) openStream(
 var errRevoked = NewProblem(http.StatusUnauthorized, "unauthorized", "the token with which this "+
 	"stream was opened is no longer valid: open it again with a valid one")
 
-// An admission is that of a stream's caller, who may be let in no more while the stream is open. It
-// is used from one goroutine.
-type admission struct {
-	still func() bool // nil: always
-	every time.Duration
-	asked time.Time
-}
-
-// admission returns that of the caller whose request has the context.
-func (c *Core) admission(ctx context.Context) *admission {
-	who, _ := ctx.Value(callerKey{}).(admitted)
-	return &admission{still: who.still, every: c.Limits.Heartbeat, asked: time.Now()}
-}
-
-// check returns an error, a *Problem, if the caller is let in no more. It asks at most once in each
-// Limits.Heartbeat, and a stream calls it at least as often.
-func (a *admission) check() error {
-	if a.still == nil || time.Since(a.asked) < a.every {
-		return nil
-	}
-	a.asked = time.Now()
-	if !a.still() {
-		return errRevoked
-	}
-	return nil
-}
-
-// left returns how long it is until the next time to ask, or to show that the stream lives.
-func (a *admission) left() time.Duration {
-	if a.still == nil {
-		return a.every
-	}
-	return max(a.every-time.Since(a.asked), time.Millisecond)
-}
-
 // pump calls send for each event of a follower, until that ends: it returns nil at io.EOF, ErrLeft if the
-// client has left, a *Problem if they are let in no more, else what the follower or send returned. In silence
-// it sends heartbeats.
+// client has left, a *Problem if they are let in no more, else what the follower or send returned. In each
+// Limits.Heartbeat it asks whether they are let in; in silence it sends heartbeats.
 func (c *Core) pump(
 	ctx context.Context, s *sse.Stream, from runs.Follower, send func(*session.Event) error,
 ) error {
-	may := c.admission(ctx)
+	who := ctx.Value(callerKey{}).(admitted)
+	asked := time.Now()
 	idle := time.Duration(0) // what is there already goes out together with the header
 	for {
 		e, err := from.Next(ctx, idle)
-		if revoked := may.check(); revoked != nil {
-			return revoked
+		if time.Since(asked) >= c.Limits.Heartbeat {
+			asked = time.Now()
+			if !who.still() {
+				return errRevoked
+			}
 		}
 		switch {
 		case err == io.EOF:
@@ -171,7 +140,7 @@ func (c *Core) pump(
 		if err != nil {
 			return err
 		}
-		idle = may.left()
+		idle = max(c.Limits.Heartbeat-time.Since(asked), time.Millisecond)
 	}
 }
 
