@@ -85,12 +85,7 @@ func (c *file) checkAgent(bad complaint, path string, a *agentConfig, above stri
 	default:
 		names.take(bad, path, a.Name)
 	}
-	var kinds []string
-	for _, kind := range agentKinds {
-		if c.source.Has(path + "." + kind) {
-			kinds = append(kinds, kind)
-		}
-	}
+	kinds := c.keysAt(path, agentKinds)
 	if a.Model != "" {
 		above = a.Model
 		if !slices.Contains(kinds, "replay") && !slices.Contains(kinds, "a2a") {
@@ -117,10 +112,10 @@ func (c *file) checkAgent(bad complaint, path string, a *agentConfig, above stri
 			bad(fmt.Sprintf("%s.tools[%d]", path, i), "%w", err)
 		}
 	}
-	c.checkDuration(bad, path, "timeout", a.Timeout)
-	c.checkLeast(bad, path+".max_model_calls", a.MaxModelCalls, 1)
+	checkAbove0(c, bad, path+".timeout", a.Timeout)
+	checkAbove0(c, bad, path+".max_model_calls", a.MaxModelCalls)
 	if a.Generate != nil {
-		c.checkLeast(bad, path+".generate.max_output_tokens", int(a.Generate.MaxOutputTokens), 1)
+		checkAbove0(c, bad, path+".generate.max_output_tokens", a.Generate.MaxOutputTokens)
 	}
 	if a.Workflow != nil {
 		c.checkWorkflow(bad, path+".workflow", a.Workflow, above, names)
@@ -133,10 +128,8 @@ func (c *file) checkAgent(bad complaint, path string, a *agentConfig, above stri
 
 // checkKind checks an agent that asks no model.
 func (c *file) checkKind(bad complaint, path string, a *agentConfig, kind string) {
-	for _, key := range llmKeys {
-		if c.source.Has(path + "." + key) {
-			bad(path+"."+key, "only an agent that asks a model can have %s; this one is of the kind %s", key, kind)
-		}
+	for _, key := range c.keysAt(path, llmKeys) {
+		bad(path+"."+key, "only an agent that asks a model can have %s; this one is of the kind %s", key, kind)
 	}
 	switch {
 	case kind == "replay" && path != "agent":
@@ -160,13 +153,6 @@ func (c *file) checkKind(bad complaint, path string, a *agentConfig, kind string
 	}
 	if slices.Contains([]string{"sequential", "parallel", "loop"}, kind) && len(a.inside()) == 0 {
 		bad(path+"."+kind, "there are no agents in it")
-	}
-}
-
-// checkLeast complains about a number that is there and too small.
-func (c *file) checkLeast(bad complaint, path string, n, least int) {
-	if n < least && c.source.Has(path) {
-		bad(path, "%s %d: it must be at least %d", last(path), n, least)
 	}
 }
 

@@ -27,10 +27,8 @@ var modelKeys = []string{"max_input", "prompt", "prices", "attempts", "timeout"}
 
 func (c *file) checkCompaction(bad complaint, path string, k *compactionConfig) {
 	if k.Model == "" {
-		for _, key := range modelKeys {
-			if path := path + "." + key; c.source.Has(path) {
-				bad(path, "%s needs a model that writes the summaries; name one with model:", key)
-			}
+		for _, key := range c.keysAt(path, modelKeys) {
+			bad(path+"."+key, "%s needs a model that writes the summaries; name one with model:", key)
 		}
 	} else if _, err := c.model(k.Model); err != nil {
 		bad(path+".model", "%w", err)
@@ -40,7 +38,7 @@ func (c *file) checkCompaction(bad complaint, path string, k *compactionConfig) 
 	}
 
 	// In the place of 0 these would have their defaults, as if they were not set.
-	atLeastOne := func(key string, n int) { c.checkLeast(bad, path+"."+key, n, 1) }
+	atLeastOne := func(key string, n int) { checkAbove0(c, bad, path+"."+key, n) }
 	atLeastOne("window", k.Window)
 	atLeastOne("budget", k.Budget)
 	atLeastOne("trigger", k.Trigger)
@@ -52,8 +50,8 @@ func (c *file) checkCompaction(bad complaint, path string, k *compactionConfig) 
 	atLeastOne("clear.min", k.Clear.Min)
 	atLeastOne("attempts", k.Attempts)
 	atLeastOne("max_input", k.MaxInput)
-	c.checkDuration(bad, path, "timeout", k.Timeout)
-	c.checkDuration(bad, path, "idle", k.Idle)
+	checkAbove0(c, bad, path+".timeout", k.Timeout)
+	checkAbove0(c, bad, path+".idle", k.Idle)
 }
 
 // plugin makes the plugin.

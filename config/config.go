@@ -137,12 +137,20 @@ func (n *names) take(bad complaint, path, name string) {
 	n.at[name] = n.source.At(path)
 }
 
-// checkDuration complains about a duration at a key of what stands at path that is there and not
-// above 0.
-func (c *file) checkDuration(bad complaint, path, key string, d time.Duration) {
-	path += "." + key
-	if d < 0 || d == 0 && c.source.Has(path) {
-		bad(path, "%s %v: it must be more than 0", last(path), d)
+// keysAt returns which of some keys the file has in what stands at a path.
+func (c *file) keysAt(path string, keys []string) (list []string) {
+	for _, key := range keys {
+		if c.source.Has(path + "." + key) {
+			list = append(list, key)
+		}
+	}
+	return list
+}
+
+// checkAbove0 complains about a number or a duration that is there and not above 0.
+func checkAbove0[N int | int32 | int64 | size | time.Duration](c *file, bad complaint, path string, n N) {
+	if n <= 0 && c.source.Has(path) {
+		bad(path, "%s %v: it must be more than 0", last(path), n)
 	}
 }
 

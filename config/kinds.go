@@ -3,6 +3,8 @@ package config
 import (
 	"errors"
 	"log/slog"
+	"reflect"
+	"slices"
 
 	"github.com/plughook/plughook/artifact"
 	"github.com/plughook/plughook/model"
@@ -21,7 +23,6 @@ import (
 // A kind is a key that a plugin's configuration can have, and what makes the plugin of it.
 type kind struct {
 	name string
-	is   func(*pluginConfig) bool
 	make func(*pluginConfig, dependencies) (*plugin.Plugin, error) // nil for processes, see file.start
 }
 
@@ -48,7 +49,6 @@ const (
 var kinds = []kind{
 	{
 		name: "logger",
-		is:   func(c *pluginConfig) bool { return c.Logger != nil },
 		make: func(c *pluginConfig, d dependencies) (*plugin.Plugin, error) {
 			own := *c.Logger
 			own.Log = d.log
@@ -57,27 +57,22 @@ var kinds = []kind{
 	},
 	{
 		name: "earlyexit",
-		is:   func(c *pluginConfig) bool { return c.EarlyExit != nil },
 		make: func(c *pluginConfig, _ dependencies) (*plugin.Plugin, error) { return earlyexit.New(*c.EarlyExit) },
 	},
 	{
 		name: "retry",
-		is:   func(c *pluginConfig) bool { return c.Retry != nil },
 		make: func(c *pluginConfig, _ dependencies) (*plugin.Plugin, error) { return retry.New(*c.Retry) },
 	},
 	{
 		name: "rewind",
-		is:   func(c *pluginConfig) bool { return c.Rewind != nil },
 		make: func(_ *pluginConfig, d dependencies) (*plugin.Plugin, error) { return rewind.New(d.sessions), nil },
 	},
 	{
 		name: "compaction",
-		is:   func(c *pluginConfig) bool { return c.Compaction != nil },
 		make: func(c *pluginConfig, d dependencies) (*plugin.Plugin, error) { return c.Compaction.plugin(d) },
 	},
 	{
 		name: "uploads",
-		is:   func(c *pluginConfig) bool { return c.Uploads != nil },
 		make: func(c *pluginConfig, d dependencies) (*plugin.Plugin, error) {
 			if d.artifacts == nil {
 				return nil, errors.New("uploads needs a place to save to: write artifacts: DIRECTORY at the top of the configuration")
@@ -89,21 +84,15 @@ var kinds = []kind{
 	},
 	{
 		name: "budget",
-		is:   func(c *pluginConfig) bool { return c.Budget != nil },
 		make: func(c *pluginConfig, _ dependencies) (*plugin.Plugin, error) {
 			own := *c.Budget
 			own.Name = c.Name // the keys of its counts begin with it
 			return budget.New(own)
 		},
 	},
-	{
-		name: "guardrail",
-		is:   func(c *pluginConfig) bool { return c.Guardrail != nil },
-		make: newGuardrail,
-	},
+	{name: "guardrail", make: newGuardrail},
 	{
 		name: "audit",
-		is:   func(c *pluginConfig) bool { return c.Audit != nil },
 		make: func(c *pluginConfig, d dependencies) (*plugin.Plugin, error) {
 			own := *c.Audit
 			if own.Path != "" {
@@ -115,8 +104,8 @@ var kinds = []kind{
 			return audit.New(own)
 		},
 	},
-	{name: processKind, is: func(c *pluginConfig) bool { return c.Command != nil }},
-	{name: attachKind, is: (*pluginConfig).attached},
+	{name: processKind},
+	{name: attachKind},
 }
 
 // PluginKinds returns the kinds of plugins that a configuration can have, which are their keys.
@@ -132,11 +121,15 @@ func pluginKinds() []string {
 
 // kinds returns the kinds that the plugin's configuration names: one, if it is right.
 func (c *pluginConfig) kinds() []kind {
-	var list []kind
-	for _, k := range kinds {
-		if k.is(c) {
-			list = append(list, k)
+	return slices.DeleteFunc(slices.Clone(kinds), func(k kind) bool { return !given(c, k.name) })
+}
+
+// given reports whether the configuration of a plugin or a model has a key.
+func given(config any, key string) bool {
+	for field, value := range reflect.ValueOf(config).Elem().Fields() {
+		if field.Tag.Get("yaml") == key {
+			return !value.IsZero()
 		}
 	}
-	return list
+	return false
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"google.golang.org/genai"
@@ -51,7 +52,6 @@ type scriptConfig struct {
 // A modelKind is a key that a model's configuration can have.
 type modelKind struct {
 	name string
-	is   func(*modelConfig) bool
 	// of returns the model that the short form KIND:WHAT stands for.
 	of func(what string) *modelConfig
 	// needs is the key that cannot be empty, and whether it is.
@@ -64,7 +64,6 @@ type modelKind struct {
 var modelKinds = []modelKind{
 	{
 		name:   "gemini",
-		is:     func(m *modelConfig) bool { return m.Gemini != nil },
 		of:     func(what string) *modelConfig { return &modelConfig{Gemini: &geminiConfig{Model: what}} },
 		needs:  func(m *modelConfig) (string, bool) { return "model", m.Gemini.Model == "" },
 		remote: true,
@@ -72,7 +71,6 @@ var modelKinds = []modelKind{
 	},
 	{
 		name:   "openai",
-		is:     func(m *modelConfig) bool { return m.OpenAI != nil },
 		of:     func(what string) *modelConfig { return &modelConfig{OpenAI: &openaiConfig{Model: what}} },
 		needs:  func(m *modelConfig) (string, bool) { return "model", m.OpenAI.Model == "" },
 		remote: true,
@@ -80,7 +78,6 @@ var modelKinds = []modelKind{
 	},
 	{
 		name:  "script",
-		is:    func(m *modelConfig) bool { return m.Script != nil },
 		of:    func(what string) *modelConfig { return &modelConfig{Script: &scriptConfig{File: what}} },
 		needs: func(m *modelConfig) (string, bool) { return "file", m.Script.File == "" },
 		open:  openScript,
@@ -146,13 +143,7 @@ func keyFrom(variable, usual string) string {
 
 // kinds returns the kinds that the model's configuration names: one, if it is right.
 func (m *modelConfig) kinds() []modelKind {
-	var list []modelKind
-	for _, k := range modelKinds {
-		if k.is(m) {
-			list = append(list, k)
-		}
-	}
-	return list
+	return slices.DeleteFunc(slices.Clone(modelKinds), func(k modelKind) bool { return !given(m, k.name) })
 }
 
 func modelKindNames() (list []string) {
@@ -185,10 +176,10 @@ func (c *file) checkModels(bad complaint) {
 			}
 			if m.Gemini != nil {
 				checkAddress(bad, path+".gemini.base_url", m.Gemini.BaseURL)
-				c.checkLeast(bad, path+".gemini.attempts", m.Gemini.Attempts, 1)
+				checkAbove0(c, bad, path+".gemini.attempts", m.Gemini.Attempts)
 			} else if m.OpenAI != nil {
 				checkAddress(bad, path+".openai.base_url", m.OpenAI.BaseURL)
-				c.checkLeast(bad, path+".openai.attempts", m.OpenAI.Attempts, 1)
+				checkAbove0(c, bad, path+".openai.attempts", m.OpenAI.Attempts)
 			}
 		}
 	}

@@ -65,7 +65,7 @@ func (c *file) checkTimeouts(bad complaint, path string, timeouts hookTimeouts) 
 		if !slices.Contains(names, string(hook)) {
 			bad(path+".timeouts."+string(hook), "unknown key %q%s", hook, yamlfile.Meant(string(hook), names))
 		}
-		c.checkDuration(bad, path, "timeouts."+string(hook), timeouts[hook])
+		checkAbove0(c, bad, path+".timeouts."+string(hook), timeouts[hook])
 	}
 }
 
@@ -117,7 +117,7 @@ func (c *file) checkPlugins(bad complaint) {
 			}
 		}
 		names.take(bad, path, plug.Name)
-		c.checkDuration(bad, path, "timeout", plug.Timeout)
+		checkAbove0(c, bad, path+".timeout", plug.Timeout)
 		if plug.OnError != "" && plug.OnError != onErrors[0] && plug.OnError != onErrors[1] {
 			bad(path+".on_error", "on_error %q: it is closed or open%s", plug.OnError,
 				yamlfile.Guess(plug.OnError, onErrors))
@@ -129,12 +129,9 @@ func (c *file) checkPlugins(bad complaint) {
 		if plug.Compaction != nil {
 			c.checkCompaction(bad, path+".compaction", plug.Compaction)
 		}
-		for _, key := range commandKeys {
-			path := path + "." + key
-			if c.source.Has(path) {
-				bad(path, "only a plugin that is a command can have %s; this one is of the kind %s", key,
-					kinds[0].name)
-			}
+		for _, key := range c.keysAt(path, commandKeys) {
+			bad(path+"."+key, "only a plugin that is a command can have %s; this one is of the kind %s", key,
+				kinds[0].name)
 		}
 	}
 }
@@ -170,36 +167,27 @@ func (c *file) checkProcess(bad complaint, path string, p *pluginConfig) {
 		}
 		seen[f.path] = true
 	}
-	c.checkDuration(bad, path, "background_timeout", p.BackgroundTimeout)
-	c.checkDuration(bad, path, "start_timeout", p.StartTimeout)
+	checkAbove0(c, bad, path+".background_timeout", p.BackgroundTimeout)
+	checkAbove0(c, bad, path+".start_timeout", p.StartTimeout)
 	c.checkTimeouts(bad, path, p.Timeouts)
 	c.checkEnv(bad, path, p.Env)
 	if c.source.Has(path+".isolation") && !slices.Contains(isolations, p.Isolation) && !p.attached() {
 		bad(path+".isolation", "isolation %q: it is required or none%s", p.Isolation,
 			yamlfile.Guess(p.Isolation, isolations))
 	}
-	c.checkCount(bad, path+".limits.memory", int64(p.Limits.Memory))
-	c.checkCount(bad, path+".limits.open_files", int64(p.Limits.OpenFiles))
-	c.checkCount(bad, path+".limits.processes", int64(p.Limits.Processes))
+	checkAbove0(c, bad, path+".limits.memory", p.Limits.Memory)
+	checkAbove0(c, bad, path+".limits.open_files", p.Limits.OpenFiles)
+	checkAbove0(c, bad, path+".limits.processes", p.Limits.Processes)
 	if c.source.Has(path+".max_message") && p.MaxMessage < minMessage {
 		bad(path+".max_message", "max_message is %d bytes; it must be at least 64KiB", p.MaxMessage)
 	}
 }
 
 func (c *file) checkAttached(bad complaint, path string, p *pluginConfig) {
-	for _, key := range startKeys {
-		path := path + "." + key
-		if c.source.Has(path) {
-			bad(path, "only a plugin with command can have %s; this one has attach, so it has been started already", key)
-		}
+	for _, key := range c.keysAt(path, startKeys) {
+		bad(path+"."+key, "only a plugin with command can have %s; this one has attach, so it has been started already", key)
 	}
 	if !pluginName.MatchString(p.Name) && !c.source.Has(path+".name") {
 		bad(path+".attach", "a plugin cannot be named %q like its socket; give it a name of lower case letters, digits, '-', '_' and '.' with name:", p.Name)
-	}
-}
-
-func (c *file) checkCount(bad complaint, path string, n int64) {
-	if n <= 0 && c.source.Has(path) {
-		bad(path, "%s %d: it must be more than 0", last(path), n)
 	}
 }

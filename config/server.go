@@ -76,7 +76,7 @@ func (c *file) checkServing(bad complaint) {
 			bad(fmt.Sprintf("server.origins[%d]", i), "%q is no origin, such as https://chat.example.com", origin)
 		}
 	}
-	c.checkDuration(bad, "server.limits", "run", s.Limits.Run)
+	checkAbove0(c, bad, "server.limits.run", s.Limits.Run)
 	for key, n := range map[string]int{"waiting": s.Limits.Waiting, "user_runs": s.Limits.UserRuns, "streams": s.Limits.Streams, "user_streams": s.Limits.UserStreams} {
 		if n < 0 {
 			bad("server.limits."+key, "%d: it must be more than 0", n)

@@ -65,7 +65,7 @@ func (c *file) checkTools(bad complaint) {
 			bad(path+".vault", "tool %s has vault: true, so it needs a guardrail with a key; write under plugins: - guardrail: {file: …, key_env: NAME}", t.Name)
 		}
 		c.checkEnv(bad, path, t.Env)
-		c.checkDuration(bad, path, "timeout", t.Timeout)
+		checkAbove0(c, bad, path+".timeout", t.Timeout)
 	}
 	for i := range c.MCP {
 		m := &c.MCP[i]
@@ -73,8 +73,8 @@ func (c *file) checkTools(bad complaint) {
 		names.tool(bad, path, m.Name)
 		c.checkServer(bad, path, m)
 		c.checkEnv(bad, path, m.Env)
-		c.checkDuration(bad, path, "timeout", m.Timeout)
-		c.checkDuration(bad, path, "start_timeout", m.StartTimeout)
+		checkAbove0(c, bad, path+".timeout", m.Timeout)
+		checkAbove0(c, bad, path+".start_timeout", m.StartTimeout)
 	}
 }
 

@@ -49,8 +49,8 @@ func (c *file) checkWorkflow(bad complaint, path string, w *workflowConfig, abov
 			c.checkWorkflow(bad, one.path+".workflow", one.workflow, above, agents)
 		}
 	}
-	c.checkLeast(bad, path+".limit", w.Limit, 1)
-	c.checkLeast(bad, path+".runs", w.Runs, 1)
+	checkAbove0(c, bad, path+".limit", w.Limit)
+	checkAbove0(c, bad, path+".runs", w.Runs)
 
 	// The edges.
 	if len(w.Edges) == 0 {
@@ -128,15 +128,7 @@ func (c *file) checkEdges(path string, w *workflowConfig) (errs []error) {
 
 // checkNode checks what a node says of itself.
 func (c *file) checkNode(bad complaint, path string, n *nodeConfig) {
-	kinds := func(at string, among []string) (list []string) {
-		for _, kind := range among {
-			if c.source.Has(at + "." + kind) {
-				list = append(list, kind)
-			}
-		}
-		return list
-	}
-	switch has := kinds(path, nodeKinds); {
+	switch has := c.keysAt(path, nodeKinds); {
 	case len(has) == 0:
 		bad(path, "the node %s has no kind; it needs one of %s", n.Name, strings.Join(nodeKinds, ", "))
 	case len(has) > 1:
@@ -147,21 +139,21 @@ func (c *file) checkNode(bad complaint, path string, n *nodeConfig) {
 		bad(path+".tool", "the node %s names no tool", n.Name)
 	}
 	if n.Each != nil {
-		if has := kinds(path+".each", []string{"agent", "tool", "workflow"}); len(has) != 1 {
+		if has := c.keysAt(path+".each", []string{"agent", "tool", "workflow"}); len(has) != 1 {
 			bad(path+".each", "an each needs one of agent, tool and workflow")
 		}
-		c.checkLeast(bad, path+".each.limit", n.Each.Limit, 1)
+		checkAbove0(c, bad, path+".each.limit", n.Each.Limit)
 	}
 	if n.Ask != nil {
 		n.Ask.check(bad, path+".ask")
 	}
 	if n.Retry != nil {
-		c.checkLeast(bad, path+".retry.attempts", n.Retry.Attempts, 1)
-		c.checkDuration(bad, path+".retry", "delay", n.Retry.Delay)
-		c.checkDuration(bad, path+".retry", "max", n.Retry.Max)
+		checkAbove0(c, bad, path+".retry.attempts", n.Retry.Attempts)
+		checkAbove0(c, bad, path+".retry.delay", n.Retry.Delay)
+		checkAbove0(c, bad, path+".retry.max", n.Retry.Max)
 		if n.Retry.Factor < 0 || n.Retry.Jitter < 0 || n.Retry.Jitter > 1 {
 			bad(path+".retry", "factor is not below 0, and jitter is from 0 to 1")
 		}
 	}
-	c.checkDuration(bad, path, "timeout", n.Timeout)
+	checkAbove0(c, bad, path+".timeout", n.Timeout)
 }
