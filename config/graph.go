@@ -1,6 +1,10 @@
 package config
 
-import "github.com/plughook/plughook/agent/workflow"
+import (
+	"slices"
+
+	"github.com/plughook/plughook/agent/workflow"
+)
 
 // Graph returns the picture of the workflow that the configuration's agent is, as the file has it: a
 // question is a node of the kind ask, and conditions are on the edges. It is nil if the agent is no
@@ -41,17 +45,5 @@ func (w *workflowConfig) picture(name string) *workflow.Picture {
 
 // kind returns the kind of a node that was checked.
 func (n *nodeConfig) kind() string {
-	switch {
-	case n.Agent != nil:
-		return "agent"
-	case n.Tool != "":
-		return "tool"
-	case n.Ask != nil:
-		return "ask"
-	case n.Join:
-		return "join"
-	case n.Each != nil:
-		return "each"
-	}
-	return "workflow"
+	return nodeKinds[slices.IndexFunc(nodeKinds, func(kind string) bool { return given(n, kind) })]
 }

@@ -124,7 +124,7 @@ func (c *pluginConfig) kinds() []kind {
 	return slices.DeleteFunc(slices.Clone(kinds), func(k kind) bool { return !given(c, k.name) })
 }
 
-// given reports whether the configuration of a plugin or a model has a key.
+// given reports whether the configuration of a plugin, a model or a node has a key.
 func given(config any, key string) bool {
 	for field, value := range reflect.ValueOf(config).Elem().Fields() {
 		if field.Tag.Get("yaml") == key {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/artifact"
@@ -126,15 +127,12 @@ func closingOnce(plugins []*plugin.Plugin) []*plugin.Plugin {
 	for i, p := range plugins {
 		once := *p
 		if p.Close != nil {
-			unclosed := make(chan struct{}, 1)
-			unclosed <- struct{}{}
+			var closed atomic.Bool
 			once.Close = func(ctx context.Context) error {
-				select {
-				case <-unclosed:
-					return p.Close(ctx)
-				default:
+				if closed.Swap(true) {
 					return nil
 				}
+				return p.Close(ctx)
 			}
 		}
 		list[i] = &once

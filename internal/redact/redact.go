@@ -12,6 +12,7 @@ package redact
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 )
@@ -102,6 +103,30 @@ func (s *Secrets) TrimStart(text string) string {
 		}
 	}
 	return text[longest:]
+}
+
+// Value returns a JSON value without secrets in its texts and keys. A json.Number with a secret in it becomes a
+// text. Lists are changed in place.
+func (s *Secrets) Value(v any) any {
+	switch v := v.(type) {
+	case string:
+		return s.Replace(v)
+	case json.Number:
+		if clean := s.Replace(v.String()); clean != v.String() {
+			return clean
+		}
+	case []any:
+		for i := range v {
+			v[i] = s.Value(v[i])
+		}
+	case map[string]any:
+		clean := make(map[string]any, len(v))
+		for key, value := range v {
+			clean[s.Replace(key)] = s.Value(value)
+		}
+		return clean
+	}
+	return v
 }
 
 // Replace returns a text with the names of the secrets in their place.

@@ -5,15 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"math"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/internal/inbound"
+	"github.com/plughook/plughook/session"
 )
 
 // An exchange records what the transport sees of one attempt and the SDK does not report.
@@ -109,8 +108,8 @@ func (b *body) raw(p []byte) (int, error) {
 func (b *body) Close() error { return b.in.Close() }
 
 type exactCall struct {
-	Name string         `json:"name"`
-	Args map[string]any `json:"args"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"`
 }
 
 // frame reads from the raw response what the SDK changes or drops.
@@ -130,9 +129,7 @@ func (e *exchange) frame(data []byte) {
 			} `json:"content"`
 		} `json:"candidates"`
 	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	if d.Decode(&response) != nil {
+	if json.Unmarshal(data, &response) != nil {
 		return // the SDK says so
 	}
 	for _, c := range response.Candidates {
@@ -158,28 +155,9 @@ func (e *exchange) exact(c *genai.Content) {
 		}
 		as := e.calls[0]
 		e.calls = e.calls[1:]
-		if as.Name == p.FunctionCall.Name && as.Args != nil {
-			p.FunctionCall.Args = numbers(as.Args).(map[string]any)
+		args, _ := session.DecodeValue(as.Args)
+		if object, ok := args.(map[string]any); ok && as.Name == p.FunctionCall.Name {
+			p.FunctionCall.Args = object
 		}
 	}
-}
-
-// numbers turns numbers into float64, except integers beyond 2^53.
-func numbers(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for k, x := range v {
-			v[k] = numbers(x)
-		}
-	case []any:
-		for i, x := range v {
-			v[i] = numbers(x)
-		}
-	case json.Number:
-		f, err := v.Float64()
-		if err == nil && (math.Abs(f) < 1<<53 || strings.ContainsAny(v.String(), ".eE")) {
-			return f
-		}
-	}
-	return v
 }

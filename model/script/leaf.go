@@ -42,15 +42,19 @@ func (t *tmpl) UnmarshalYAML(n ast.Node) error {
 	return nil
 }
 
+// oneOrMore returns the items of a list, or what stands in the place of one.
+func oneOrMore(n ast.Node) []ast.Node {
+	if list, ok := n.(*ast.SequenceNode); ok {
+		return list.Values
+	}
+	return []ast.Node{n}
+}
+
 // names is a name, or a list of them.
 type names []string
 
 func (l *names) UnmarshalYAML(n ast.Node) error {
-	items := []ast.Node{n}
-	if list, ok := n.(*ast.SequenceNode); ok {
-		items = list.Values
-	}
-	for _, item := range items {
+	for _, item := range oneOrMore(n) {
 		name, err := words(item)
 		if err != nil {
 			return err
@@ -70,11 +74,7 @@ func (l *names) UnmarshalYAML(n ast.Node) error {
 type calls []scriptedCall
 
 func (l *calls) UnmarshalYAML(n ast.Node) error {
-	items := []ast.Node{n}
-	if list, ok := n.(*ast.SequenceNode); ok {
-		items = list.Values
-	}
-	for _, item := range items {
+	for _, item := range oneOrMore(n) {
 		var c scriptedCall
 		if err := decode(item, &c); err != nil {
 			return err

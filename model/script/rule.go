@@ -28,9 +28,9 @@ type rule struct {
 	Fail   *failure `yaml:"fail"`
 	Finish code     `yaml:"finish"`
 
-	Stream *count   `yaml:"stream"`
+	Stream count    `yaml:"stream"`
 	Delay  duration `yaml:"delay"`
-	Usage  *usage   `yaml:"usage"`
+	Usage  usage    `yaml:"usage"`
 
 	at string // line and column
 }
@@ -41,14 +41,14 @@ type scriptedCall struct {
 }
 
 type failure struct {
-	Code    code   `yaml:"code"`
-	Message *tmpl  `yaml:"message"`
-	Status  *count `yaml:"status"`
+	Code    code  `yaml:"code"`
+	Message *tmpl `yaml:"message"`
+	Status  count `yaml:"status"`
 }
 
 type usage struct {
-	Prompt *count `yaml:"prompt"`
-	Answer *count `yaml:"answer"`
+	Prompt count `yaml:"prompt"`
+	Answer count `yaml:"answer"`
 }
 
 // runes is how many characters a chunk has unless the rule says otherwise.
@@ -63,9 +63,9 @@ func (r *rule) check() error {
 		return errors.New("fail and call exclude each other: an answer that fails calls nothing")
 	case r.Fail != nil && r.Finish != "":
 		return errors.New("fail and finish exclude each other: an answer that fails is not finished")
-	case r.Fail != nil && r.Usage != nil:
+	case r.Fail != nil && r.Usage != usage{}:
 		return errors.New("fail and usage exclude each other: an answer that fails has no counts")
-	case r.Stream != nil && r.Say == nil && r.Think == nil:
+	case r.Stream > 0 && r.Say == nil && r.Think == nil:
 		return errors.New("stream cuts what is said or thought, and the rule has neither")
 	}
 	return nil
@@ -112,10 +112,13 @@ func (p *pattern) match(text string, groups map[string]string) bool {
 // answer fills in the rule's templates.
 func (r *rule) answer(ctx context.Context, data map[string]any, id func() string) (*scriptedAnswer, error) {
 	a := &scriptedAnswer{
-		chunk:  runes,
+		chunk:  int(cmp.Or(r.Stream, runes)),
 		delay:  time.Duration(r.Delay),
-		finish: genai.FinishReasonStop,
-		usage:  &genai.GenerateContentResponseUsageMetadata{},
+		finish: genai.FinishReason(cmp.Or(r.Finish, "STOP")),
+		usage: &genai.GenerateContentResponseUsageMetadata{
+			PromptTokenCount:     int32(r.Usage.Prompt),
+			CandidatesTokenCount: int32(r.Usage.Answer),
+		},
 	}
 	var err error
 	if r.Think != nil {
@@ -140,30 +143,13 @@ func (r *rule) answer(ctx context.Context, data map[string]any, id func() string
 		}})
 	}
 	if f := r.Fail; f != nil {
-		a.fail = &model.Error{Code: cmp.Or(string(f.Code), model.Failed)}
-		if f.Status != nil {
-			a.fail.Status = int(*f.Status)
-		}
+		a.fail = &model.Error{Code: cmp.Or(string(f.Code), model.Failed), Status: int(f.Status)}
 		if f.Message != nil {
 			message, err := f.Message.fill(ctx, data)
 			if err != nil {
 				return nil, fmt.Errorf("fail: message: %w", err)
 			}
 			a.fail.Err = errors.New(message)
-		}
-	}
-	if r.Finish != "" {
-		a.finish = genai.FinishReason(r.Finish)
-	}
-	if r.Stream != nil {
-		a.chunk = int(*r.Stream)
-	}
-	if u := r.Usage; u != nil {
-		if u.Prompt != nil {
-			a.usage.PromptTokenCount = int32(*u.Prompt)
-		}
-		if u.Answer != nil {
-			a.usage.CandidatesTokenCount = int32(*u.Answer)
 		}
 	}
 	return a, nil

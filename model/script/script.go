@@ -5,10 +5,9 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
-	"io"
 	"iter"
-	"os"
 
+	"github.com/plughook/plughook/internal/input"
 	"github.com/plughook/plughook/model"
 )
 
@@ -17,18 +16,9 @@ const maxFile = 16 << 20
 
 // Load reads a script from a file of at most 16 MiB.
 func Load(name string) (model.Model, error) {
-	f, err := os.Open(name)
+	data, err := input.ReadFile(context.Background(), name, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("script: %w", err)
-	}
-	defer f.Close() // it was only read
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("script: %w", err)
-	}
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("script: %s is larger than %d MiB, the most that is taken", name,
-			maxFile>>20)
 	}
 	return Parse(name, data)
 }
@@ -86,11 +76,7 @@ func (s *script) answer(ctx context.Context, req *model.Request) (*scriptedAnswe
 }
 
 func invalid(err error) error {
-	return &model.Error{
-		Code:   "INVALID_ARGUMENT",
-		Status: 400,
-		Err:    err,
-	}
+	return &model.Error{Code: "INVALID_ARGUMENT", Status: 400, Err: err}
 }
 
 // caller returns what makes the ids of function calls: they count what the request's contents have,

@@ -650,7 +650,7 @@ func TestNoFileTakesAllMemory(t *testing.T) {
 	require.NoError(t, os.WriteFile(large, nil, 0o600))
 	require.NoError(t, os.Truncate(large, 16<<20+1))
 	_, err := script.Load(large)
-	require.ErrorContains(t, err, "large.yaml is larger than 16 MiB")
+	require.ErrorContains(t, err, "large.yaml: it is larger than 16 MiB")
 	for _, deep := range []string{"- say: " + strings.Repeat("[", 100_000), strings.Repeat("- ", 100_000) + "x", "- say: " + strings.Repeat("{a: ", 50_000)} {
 		_, err := script.Parse("deep.yaml", []byte(deep))
 		require.ErrorContains(t, err, "more than 100 values inside of one another")

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/plughook/plughook/session"
 )
 
 // response makes a response of what a command wrote.
@@ -22,39 +24,16 @@ func response(out []byte, hidden *secrets) (map[string]any, error) {
 	if err != nil || end != io.EOF { // text, or several values
 		return map[string]any{"result": valid(hidden.Replace(string(out)))}, nil
 	}
-	v = plain(hidden.hide(v))
+	if out, err = json.Marshal(hidden.Value(v)); err != nil {
+		return nil, err
+	}
+	if v, err = session.DecodeValue(out); err != nil {
+		return nil, err
+	}
 	if object, ok := v.(map[string]any); ok {
 		return object, nil
 	}
 	return map[string]any{"result": v}, nil
-}
-
-// plain makes numbers float64, except integers that float64 cannot represent.
-func plain(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		f, err := v.Float64()
-		if err != nil {
-			return v
-		}
-		if strings.ContainsAny(v.String(), ".eE") {
-			return f
-		}
-		n, err := v.Int64()
-		if err != nil || int64(f) != n {
-			return v
-		}
-		return f
-	case map[string]any:
-		for key := range v {
-			v[key] = plain(v[key])
-		}
-	case []any:
-		for i := range v {
-			v[i] = plain(v[i])
-		}
-	}
-	return v
 }
 
 // bounded keeps what is written, up to maxOutput bytes, and calls full if there is more.

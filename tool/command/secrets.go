@@ -1,7 +1,6 @@
 package command
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -32,29 +31,4 @@ func newSecrets(variables []string) *secrets {
 		}
 	}
 	return &secrets{redact.New(all)}
-}
-
-// hide hides secrets in a JSON value, also in keys and numbers. A number with a secret in it
-// becomes text.
-func (s *secrets) hide(v any) any {
-	switch v := v.(type) {
-	case string:
-		return s.Replace(v)
-	case json.Number:
-		clean := s.Replace(v.String())
-		if clean != v.String() {
-			return clean
-		}
-	case []any:
-		for i := range v {
-			v[i] = s.hide(v[i])
-		}
-	case map[string]any:
-		clean := make(map[string]any, len(v))
-		for key := range v {
-			clean[s.Replace(key)] = s.hide(v[key])
-		}
-		return clean
-	}
-	return v
 }

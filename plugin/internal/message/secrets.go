@@ -11,16 +11,10 @@ const maxText = 64 << 10
 
 // Secrets are values that must not be shown, such as those of the environment variables that a
 // plugin was granted. The zero Secrets are none.
-type Secrets struct{ all *redact.Secrets }
+type Secrets struct{ *redact.Secrets }
 
 // NewSecrets returns secrets.
 func NewSecrets(all ...redact.Secret) Secrets { return Secrets{redact.New(all)} }
-
-// Replace returns a text without the secrets. Package redact says in which forms they are found.
-func (s Secrets) Replace(text string) string { return s.all.Replace(text) }
-
-// TrimStart returns a text that was cut at its start, without the end of a secret there.
-func (s Secrets) TrimStart(text string) string { return s.all.TrimStart(text) }
 
 // Text returns a text that a plugin wrote for people, without the secrets. A long text is cut off
 // after 64 KiB.
@@ -31,7 +25,7 @@ func (s Secrets) Text(text string) string {
 	}
 	text = s.Replace(text)
 	if long { // its end may be the beginning of a secret
-		text = text[:max(0, len(text)-s.all.Longest())]
+		text = text[:max(0, len(text)-s.Longest())]
 	}
 	if len(text) > maxText {
 		text = strings.ToValidUTF8(text[:maxText], "") + "…"

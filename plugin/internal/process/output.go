@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/plughook/plughook/plugin/internal/message"
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
@@ -76,8 +78,8 @@ type output struct {
 	log     *slog.Logger
 	pending []outputLine
 	size    int
-	lines   allowance
-	bytes   allowance
+	lines   *rate.Limiter
+	bytes   *rate.Limiter
 	dropped int           // since the log was told of that
 	told    time.Time     // when the log was told that lines were dropped
 	wake    chan struct{} // has an element when there is something to do
@@ -95,27 +97,13 @@ func newOutput(log *slog.Logger, secret message.Secrets) *output {
 	o := &output{
 		log:    log,
 		secret: secret,
-		lines:  allowance{most: linesAtOnce, perSecond: linesPerSecond},
-		bytes:  allowance{most: bytesAtOnce, perSecond: bytesPerSecond},
+		lines:  rate.NewLimiter(linesPerSecond, linesAtOnce),
+		bytes:  rate.NewLimiter(bytesPerSecond, bytesAtOnce),
 		wake:   make(chan struct{}, 1),
 		done:   make(chan struct{}),
 	}
 	go o.run()
 	return o
-}
-
-// An allowance is what may be used: most at once, and then so much in each second.
-type allowance struct {
-	most, perSecond float64
-	used            float64
-	at              time.Time // when that much was used
-}
-
-// left returns how much may be used now.
-func (a *allowance) left(now time.Time) float64 {
-	a.used = max(0, a.used-a.perSecond*now.Sub(a.at).Seconds())
-	a.at = now
-	return a.most - a.used
 }
 
 // setLog changes the log.
@@ -144,15 +132,11 @@ func (o *output) add(l outputLine, size int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	size += perLine
-	now := time.Now()
-	tooMuch := o.lines.left(now) < 1 || o.bytes.left(now) < float64(size)
-	if o.closed || tooMuch || o.size+size > maxPending {
+	if o.closed || o.size+size > maxPending || !o.lines.Allow() || !o.bytes.AllowN(time.Now(), size) {
 		o.dropped++
 		o.notify()
 		return
 	}
-	o.lines.used++
-	o.bytes.used += float64(size)
 	o.pending = append(o.pending, l)
 	o.size += size
 	o.notify()
@@ -218,36 +202,15 @@ func (o *output) run() {
 
 func (o *output) write(log *slog.Logger, level slog.Level, message string, attrs []slog.Attr) {
 	for i, a := range attrs {
-		var v any = a.Value.Any()
-		switch without := withoutSecret(o.secret, v).(type) {
+		v := o.secret.Value(a.Value.Any())
+		switch v.(type) {
 		case map[string]any, []any: // as a text
-			data, _ := json.Marshal(without)
+			data, _ := json.Marshal(v)
 			v = string(data)
-		default:
-			v = without
 		}
 		attrs[i] = slog.Any(o.secret.Replace(a.Key), v)
 	}
 	log.LogAttrs(context.Background(), level, o.secret.Replace(message), attrs...)
-}
-
-// withoutSecret returns a value of JSON without secrets in its texts and keys.
-func withoutSecret(secret message.Secrets, v any) any {
-	switch v := v.(type) {
-	case string:
-		return secret.Replace(v)
-	case []any:
-		for i := range v {
-			v[i] = withoutSecret(secret, v[i])
-		}
-	case map[string]any:
-		clean := make(map[string]any, len(v))
-		for key, value := range v {
-			clean[secret.Replace(key)] = withoutSecret(secret, value)
-		}
-		return clean
-	}
-	return v
 }
 
 // wireRecord returns the level and the attributes of a record that the plugin has sent.
