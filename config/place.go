@@ -8,12 +8,6 @@ import (
 	"github.com/plughook/plughook/plugin/remote"
 )
 
-// A digestError is a difference between what is pinned and what is on the disk.
-type digestError struct{ text string }
-
-func (e *digestError) Error() string { return e.text }
-func (e *digestError) Unwrap() error { return remote.ErrDigest }
-
 // placed gives an error of package remote the position in the file at which the plugin stands. index counts the
 // plugins of the file.
 func (c *file) placed(i int, err error) error {
@@ -39,17 +33,17 @@ func (c *file) placed(i int, err error) error {
 			text += "; if the change is meant, change the digest in the configuration, or in the lockfile with: " + c.lockCommand(p.Name)
 		}
 	}
-	return c.source.Errorf(path, "%w", &startError{text, err})
+	return c.source.Errorf(path, "%w", &wordedError{text: text, err: err})
 }
 
-// A startError is an error of a start in the command's words.
-type startError struct {
+// A wordedError is an error in words for those who write the configuration.
+type wordedError struct {
 	text string
-	err  error
+	err  error // what errors.Is finds
 }
 
-func (e *startError) Error() string { return e.text }
-func (e *startError) Unwrap() error { return e.err }
+func (e *wordedError) Error() string { return e.text }
+func (e *wordedError) Unwrap() error { return e.err }
 
 // complaintAt is the beginning of a complaint about a value of the settings: its JSON pointer.
 var complaintAt = regexp.MustCompile(`(?:^|; )(/[^ ]*): `)
@@ -60,7 +54,7 @@ func (c *file) badSettings(path, name, why string, err error) error {
 	found := complaintAt.FindAllStringSubmatchIndex(why, -1)
 	if len(found) == 0 || found[0][0] != 0 {
 		return c.source.Errorf(c.nearest(path, ""), "%w",
-			&startError{"plugin " + name + " does not take its settings: " + why, err})
+			&wordedError{text: "plugin " + name + " does not take its settings: " + why, err: err})
 	}
 	var errs []error
 	for i, at := range found {
@@ -70,7 +64,7 @@ func (c *file) badSettings(path, name, why string, err error) error {
 		}
 		pointer := why[at[2]:at[3]]
 		errs = append(errs, c.source.Errorf(c.nearest(path, pointer), "%w",
-			&startError{"plugin " + name + " does not take its settings: " + pointer + ": " + why[at[1]:end], err}))
+			&wordedError{text: "plugin " + name + " does not take its settings: " + pointer + ": " + why[at[1]:end], err: err}))
 	}
 	return errors.Join(errs...)
 }

@@ -115,7 +115,7 @@ func (c *file) checkStart(i int, r remote.Config) error {
 	}
 	differ := lockfile.Differences(pinsOf(r), pinsOf(now))
 	if len(differ) > 0 {
-		return c.placed(i, &digestError{strings.Join(differ, "; ")})
+		return c.placed(i, &wordedError{text: strings.Join(differ, "; "), err: remote.ErrDigest})
 	}
 	return nil
 }

@@ -118,7 +118,7 @@ func openMemory(context.Context, string, bool) (session.Service, error) { return
 func openSQLite(ctx context.Context, where string, create bool) (session.Service, error) {
 	file := strings.TrimPrefix(where, "sqlite:")
 	if _, err := os.Stat(file); !create && errors.Is(err, fs.ErrNotExist) {
-		return nil, &noStoreError{file}
+		return nil, &wordedError{text: "there is no store " + file, err: fs.ErrNotExist}
 	}
 	return sqlite.Open(ctx, file)
 }
@@ -126,12 +126,6 @@ func openSQLite(ctx context.Context, where string, create bool) (session.Service
 func openPostgres(ctx context.Context, where string, _ bool) (session.Service, error) {
 	return postgres.Open(ctx, where)
 }
-
-// A noStoreError says that a store's file is not there.
-type noStoreError struct{ file string }
-
-func (e *noStoreError) Error() string { return "there is no store " + e.file }
-func (e *noStoreError) Unwrap() error { return fs.ErrNotExist }
 
 // Store returns where the file says that sessions are kept, as Options.OpenStore takes it: "memory:" if it does not
 // say.

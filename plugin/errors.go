@@ -3,6 +3,7 @@ package plugin
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"runtime/debug"
 
 	"github.com/plughook/plughook/session"
@@ -90,7 +91,7 @@ func Validate(plugins ...*Plugin) error {
 		bad := func(format string, args ...any) {
 			errs = append(errs, fmt.Errorf("plugin %d (%q): %s", i+1, p.Name, fmt.Sprintf(format, args...)))
 		}
-		if !validName(p.Name) {
+		if !validName.MatchString(p.Name) {
 			bad("the name needs 1 to 64 lower case letters, digits, '-', '_' and '.'")
 		}
 		switch p.Name + ":" {
@@ -120,14 +121,7 @@ func Validate(plugins ...*Plugin) error {
 	return errors.Join(errs...)
 }
 
-func validName(name string) bool {
-	for _, c := range []byte(name) {
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.' {
-			return false
-		}
-	}
-	return name != "" && len(name) <= 64
-}
+var validName = regexp.MustCompile(`^[a-z0-9_.-]{1,64}$`)
 
 // Warnings returns what is allowed in a list of plugins and may not be meant: an observer that stands
 // before a plugin which may change or withhold what the observer has then seen already, and a plugin that

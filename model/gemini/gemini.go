@@ -100,17 +100,16 @@ func New(ctx context.Context, c Config) (model.Model, error) {
 	// The SDK's own client, if there was none: it is nobody else's.
 	cc.HTTPClient.Transport = &transport{base: cc.HTTPClient.Transport}
 	cc.HTTPClient.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	m := &gemini{models: client.Models, name: c.Model, attempts: c.Attempts, backoff: c.Backoff}
+	m := &gemini{
+		models:   client.Models,
+		name:     c.Model,
+		attempts: cmp.Or(c.Attempts, 4),
+		backoff:  cmp.Or(c.Backoff, time.Second),
+	}
 	if cc.APIKey != "" {
 		m.keyHint = "; check " + from
 	}
 	m.hide = func(text string) string { return hide(text, cc.APIKey) }
-	if m.attempts == 0 {
-		m.attempts = 4
-	}
-	if m.backoff == 0 {
-		m.backoff = time.Second
-	}
 	return m, nil
 }
 

@@ -21,6 +21,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,12 +122,8 @@ func Open(ctx context.Context, config Config) (*Client, error) {
 		return nil, fmt.Errorf("mcp: %w", err)
 	}
 	c.config.Command = slices.Clone(config.Command)
-	if c.config.Timeout == 0 {
-		c.config.Timeout = callLimit
-	}
-	if c.config.StartTimeout == 0 {
-		c.config.StartTimeout = startLimit
-	}
+	c.config.Timeout = cmp.Or(config.Timeout, callLimit)
+	c.config.StartTimeout = cmp.Or(config.StartTimeout, startLimit)
 	c.secrets = newSecrets(&c.config)
 	c.life, c.end = context.WithCancel(context.WithoutCancel(ctx))
 	conn, err := c.connect(ctx)
@@ -214,15 +211,11 @@ func (c *Client) declare(ctx context.Context, list []*sdk.Tool) ([]*tool.Tool, e
 
 // tool returns a tool that calls a tool of the server. It has the server's schema.
 func (c *Client) tool(t *sdk.Tool) *tool.Tool {
-	description := t.Description
-	if description == "" {
-		description = t.Title
-	}
 	name := t.Name
 	made := &tool.Tool{
 		Declaration: &genai.FunctionDeclaration{
 			Name:                 c.config.Prefix + plain(name),
-			Description:          description,
+			Description:          cmp.Or(t.Description, t.Title),
 			ParametersJsonSchema: t.InputSchema,
 		},
 		Serial: t.Annotations == nil || !t.Annotations.ReadOnlyHint,

@@ -3,7 +3,6 @@
 package pinned
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -90,18 +89,17 @@ func CopyOf(path, name, want string) (*Copy, error) {
 	}
 	defer src.Close()
 	h := sha256.New()
-	var head bytes.Buffer
-	file, drop, err := unwritable(name, io.TeeReader(src, io.MultiWriter(h, &firstTwo{&head})))
+	file, drop, err := unwritable(name, io.TeeReader(src, h))
 	if err != nil {
 		return nil, fmt.Errorf("a copy of %s that nobody can write to: %w", name, err)
 	}
-	if err := compare(name, want, hex.EncodeToString(h.Sum(nil))); err != nil {
+	err = compare(name, want, hex.EncodeToString(h.Sum(nil)))
+	if err == nil {
+		err = noScript(path, name)
+	}
+	if err != nil {
 		drop()
 		return nil, err
-	}
-	if head.String() == "#!" {
-		drop()
-		return nil, fmt.Errorf("%s is a script; name its interpreter in the command, and the digest of the script in the files", name)
 	}
 	i := &Copy{digest: want, file: file, drop: drop, users: 1}
 	copies.all[want] = i
@@ -116,12 +114,4 @@ func (i *Copy) Release() {
 		delete(copies.all, i.digest)
 		i.drop()
 	}
-}
-
-// firstTwo keeps the first two bytes that are written: "#!" begins a script.
-type firstTwo struct{ *bytes.Buffer }
-
-func (f *firstTwo) Write(p []byte) (int, error) {
-	f.Buffer.Write(p[:min(len(p), max(0, 2-f.Len()))])
-	return len(p), nil
 }

@@ -150,18 +150,9 @@ func startError(o Order, cmd *exec.Cmd, err error) error {
 // command prepares the process. It returns the process's ends of the pipes too, which are to be
 // closed after the start.
 func (p *Process) command(o Order) (*exec.Cmd, []*os.File, error) {
-	in, stdin, err := os.Pipe()
-	if err != nil {
-		return nil, nil, err
-	}
-	stdout, out, err := os.Pipe()
-	if err != nil {
-		return nil, []*os.File{in, stdin}, err
-	}
-	stderr, errs, err := os.Pipe()
-	if err != nil {
-		return nil, []*os.File{in, stdin, stdout, out}, err
-	}
+	in, stdin, inErr := os.Pipe()
+	stdout, out, outErr := os.Pipe()
+	stderr, errs, errsErr := os.Pipe()
 	p.Stdin = stdin
 	p.Stdout = stdout
 	p.Stderr = stderr
@@ -174,7 +165,7 @@ func (p *Process) command(o Order) (*exec.Cmd, []*os.File, error) {
 		Stdout: out,
 		Stderr: errs,
 	}
-	return cmd, []*os.File{in, out, errs}, nil
+	return cmd, []*os.File{in, out, errs}, errors.Join(inErr, outErr, errsErr)
 }
 
 // Close closes the host's ends of the pipes.
