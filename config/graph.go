@@ -34,7 +34,7 @@ func (w *workflowConfig) picture(name string) *workflow.Picture {
 		e := &w.Edges[i]
 		label := e.When
 		if e.Otherwise {
-			label = "otherwise"
+			label = otherwise
 		}
 		for _, to := range e.To {
 			p.Edges = append(p.Edges, workflow.PictureEdge{From: e.From, To: to, Label: label})

@@ -217,7 +217,7 @@ func BenchmarkStart(b *testing.B) {
 			"start": nil,
 		},
 	}
-	var last *pluginProcess
+	var last *launched
 	stop := func() {
 		if last != nil {
 			_ = last.process.Stop(context.Background())

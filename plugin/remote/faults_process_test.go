@@ -189,7 +189,7 @@ func (x processFault) open(t *testing.T) (h *Host, left func() []int) {
 		t.Context(),
 		c,
 		func(ctx context.Context, c Config, log *slog.Logger) (*launched, error) {
-			l, err := launchProcess(ctx, c, log)
+			l, err := start(ctx, c, log)
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {

@@ -17,7 +17,6 @@ import (
 type generation struct {
 	*launched
 	number   int // from 1
-	config   Config
 	since    time.Time
 	breakers map[plugin.Hook]*breaker
 

@@ -40,7 +40,7 @@ func TestLargeAnswersWaitForEachOther(t *testing.T) {
 	require.NoError(t, decoding.Acquire(t.Context(), maxDecoding)) // as if others were decoded
 	release := sync.OnceFunc(func() { decoding.Release(maxDecoding) })
 	defer release()
-	for _, p := range []*pluginProcess{one, another} {
+	for _, p := range []*launched{one, another} {
 		require.Equal(t, "hello", asked(t, p, "say hello"))
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // enough to ask it
 		_, err := p.conn.call(

@@ -64,7 +64,7 @@ func command(name string, args ...string) Config {
 }
 
 // started starts a process for a test.
-func started(t testing.TB, c Config) (*pluginProcess, *testplugin.Log) {
+func started(t testing.TB, c Config) (*launched, *testplugin.Log) {
 	log := new(testplugin.Log)
 	p, err := start(t.Context(), c, log.Logger())
 	require.NoError(t, err)
@@ -73,7 +73,7 @@ func started(t testing.TB, c Config) (*pluginProcess, *testplugin.Log) {
 }
 
 // question asks an asked process.
-func question(t testing.TB, p *pluginProcess, text string) (string, error) {
+func question(t testing.TB, p *launched, text string) (string, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	out, err := p.conn.call(
@@ -88,7 +88,7 @@ func question(t testing.TB, p *pluginProcess, text string) (string, error) {
 	return out.Emit[0].Text(), nil
 }
 
-func asked(t testing.TB, p *pluginProcess, text string) string {
+func asked(t testing.TB, p *launched, text string) string {
 	answer, err := question(t, p, text)
 	require.NoError(t, err)
 	return answer

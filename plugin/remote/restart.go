@@ -171,9 +171,9 @@ func (h *Host) start(ctx context.Context, c Config) (*generation, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.config = c
 	g := &generation{
 		launched: p,
-		config:   c,
 		retired:  make(chan struct{}),
 		idle:     make(chan struct{}),
 	}

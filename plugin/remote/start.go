@@ -30,7 +30,7 @@ func Start(ctx context.Context, c Config) (*plugin.Plugin, error) {
 
 // Open starts a plugin's process, or attaches to one, and returns its host. It returns once the
 // plugin has taken its settings and can be called; ctx is for that time only.
-func Open(ctx context.Context, c Config) (*Host, error) { return openHost(ctx, c, launchProcess) }
+func Open(ctx context.Context, c Config) (*Host, error) { return openHost(ctx, c, start) }
 
 // launched is a process that has taken its settings and can be called.
 type launched struct {
@@ -43,30 +43,17 @@ type launched struct {
 	// stop ends it, if it has not ended, and returns once nothing of it is left. It is bounded in
 	// time by itself, and kills at once when the context is done.
 	stop func(context.Context) error
-}
 
-// launch is launchProcess, or what stands for it in tests.
-type launch func(ctx context.Context, c Config, log *slog.Logger) (*launched, error)
-
-// launchProcess starts a plugin's process, or attaches to one, and agrees with it on its
-// settings. If it fails, nothing of the process is left.
-func launchProcess(ctx context.Context, c Config, log *slog.Logger) (*launched, error) {
-	s, err := start(ctx, c, log)
-	if err != nil {
-		return nil, err
-	}
-	return &s.launched, nil
-}
-
-// pluginProcess is a plugin's process that has taken its settings, and the connection to it.
-type pluginProcess struct {
-	launched
 	process *process.Process
 	config  Config
 }
 
-// start is launchProcess with all that is known of the process.
-func start(ctx context.Context, c Config, log *slog.Logger) (*pluginProcess, error) {
+// launch is start, or what stands for it in tests.
+type launch func(ctx context.Context, c Config, log *slog.Logger) (*launched, error)
+
+// start starts a plugin's process, or attaches to one, and agrees with it on its settings. If it
+// fails, nothing of the process is left.
+func start(ctx context.Context, c Config, log *slog.Logger) (*launched, error) {
 	c = c.withDefaults()
 	if err := c.check(); err != nil {
 		return nil, err
@@ -90,11 +77,7 @@ func start(ctx context.Context, c Config, log *slog.Logger) (*pluginProcess, err
 	}
 
 	// Make it ready to be called.
-	s := &pluginProcess{
-		launched: launched{pid: p.PID, traced: p.Traced, stop: p.Stop},
-		process:  p,
-		config:   c,
-	}
+	s := &launched{pid: p.PID, traced: p.Traced, stop: p.Stop, process: p, config: c}
 	if err := s.begin(ctx); err != nil {
 		err = p.Explain(ctx, err)
 		p.Free()
@@ -108,7 +91,7 @@ func start(ctx context.Context, c Config, log *slog.Logger) (*pluginProcess, err
 }
 
 // name is what the plugin is called, as far as that is known.
-func (s *pluginProcess) name() string {
+func (s *launched) name() string {
 	if s.config.Name == "" && s.about.GetName() != "" {
 		return s.about.Name
 	}
@@ -116,7 +99,7 @@ func (s *pluginProcess) name() string {
 }
 
 // begin makes a process ready to be called.
-func (s *pluginProcess) begin(ctx context.Context) error {
+func (s *launched) begin(ctx context.Context) error {
 	if err := s.introduce(ctx); err != nil || s.config.Attach != "" {
 		return err
 	}
@@ -132,7 +115,7 @@ func (s *pluginProcess) begin(ctx context.Context) error {
 }
 
 // introduce asks the plugin who it is, gives it its settings, and opens the stream of calls.
-func (s *pluginProcess) introduce(ctx context.Context) error {
+func (s *launched) introduce(ctx context.Context) error {
 	service := wire.NewPluginClient(s.process.RPC)
 	if err := s.describe(ctx, service); err != nil {
 		return err
@@ -151,7 +134,7 @@ func (s *pluginProcess) introduce(ctx context.Context) error {
 }
 
 // describe asks the plugin who it is.
-func (s *pluginProcess) describe(ctx context.Context, service wire.PluginClient) error {
+func (s *launched) describe(ctx context.Context, service wire.PluginClient) error {
 	host := &wire.Host{Protocol: transport.ProtocolVersion}
 	transport.AddUnknown(host)
 	about, err := service.Describe(ctx, host)
@@ -178,7 +161,7 @@ func (s *pluginProcess) describe(ctx context.Context, service wire.PluginClient)
 }
 
 // configure gives the plugin its settings.
-func (s *pluginProcess) configure(ctx context.Context, service wire.PluginClient) error {
+func (s *launched) configure(ctx context.Context, service wire.PluginClient) error {
 	if err := message.CheckSettings(ctx, s.about.Settings, s.config.Settings); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // openStream opens the stream of calls: frames, if the plugin takes them, and gRPC's otherwise.
-func (s *pluginProcess) openStream(ctx context.Context, service wire.PluginClient) (stream, error) {
+func (s *launched) openStream(ctx context.Context, service wire.PluginClient) (stream, error) {
 	if !s.about.Frames {
 		over, err := service.Serve(s.process.Context())
 		return &hostStream{stream: over, process: s.process}, err
@@ -19,13 +19,14 @@ func (s *pluginProcess) openStream(ctx context.Context, service wire.PluginClien
 	if err != nil {
 		return nil, err
 	}
-	return &promptHostStream{hostStream: hostStream{stream: f, process: s.process}, frames: f}, nil
+	return &hostStream{stream: f, process: s.process, frames: f}, nil
 }
 
 // hostStream is the stream of calls to a process. Its errors say how the process has ended.
 type hostStream struct {
 	stream
 	process *process.Process
+	frames  *transport.HostFrames // the stream, if it is one of frames; else nil
 	sent    atomic.Int64
 }
 
@@ -54,20 +55,17 @@ func (s *hostStream) Recv() (*wire.PluginMessage, error) {
 	return m, nil
 }
 
-// promptHostStream is a hostStream of frames.
-type promptHostStream struct {
-	hostStream
-	frames *transport.HostFrames
-}
-
 // try implements promptStream.
-func (s *promptHostStream) try(m *wire.HostMessage) (rest []byte, ok bool) {
+func (s *hostStream) try(m *wire.HostMessage) (rest []byte, ok bool) {
+	if s.frames == nil {
+		return nil, false
+	}
 	s.addUnknown(m)
 	return s.frames.Try(m)
 }
 
 // sendRest implements promptStream.
-func (s *promptHostStream) sendRest(rest []byte) error {
+func (s *hostStream) sendRest(rest []byte) error {
 	if err := s.frames.SendRest(rest); err != nil {
 		return s.process.Died(err)
 	}

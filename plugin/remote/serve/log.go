@@ -49,22 +49,18 @@ func (h *wireHandler) Enabled(context.Context, slog.Level) bool { return true }
 
 // WithAttrs implements slog.Handler.
 func (h *wireHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &wireHandler{
-		target:   h.target,
-		fallback: h.fallback.WithAttrs(attrs),
-		attrs:    h.attrs.WithAttrs(attrs),
-		buffer:   h.buffer,
-	}
+	c := *h
+	c.fallback = h.fallback.WithAttrs(attrs)
+	c.attrs = h.attrs.WithAttrs(attrs)
+	return &c
 }
 
 // WithGroup implements slog.Handler.
 func (h *wireHandler) WithGroup(name string) slog.Handler {
-	return &wireHandler{
-		target:   h.target,
-		fallback: h.fallback.WithGroup(name),
-		attrs:    h.attrs.WithGroup(name),
-		buffer:   h.buffer,
-	}
+	c := *h
+	c.fallback = h.fallback.WithGroup(name)
+	c.attrs = h.attrs.WithGroup(name)
+	return &c
 }
 
 // emptyRecord is how the JSON of a record without time and message begins. The attributes follow.
@@ -79,7 +75,11 @@ func (h *wireHandler) Handle(ctx context.Context, r slog.Record) error {
 		return h.fallback.Handle(ctx, r)
 	}
 	l := &wire.Log{Level: r.Level.String(), Message: r.Message}
-	only := attrsOnly(r)
+	var only slog.Record // the attributes of r, and nothing else
+	r.Attrs(func(a slog.Attr) bool {
+		only.AddAttrs(a)
+		return true
+	})
 	h.buffer.mu.Lock()
 	h.buffer.Reset()
 	err := h.attrs.Handle(ctx, only)
@@ -91,14 +91,4 @@ func (h *wireHandler) Handle(ctx context.Context, r slog.Record) error {
 		return err
 	}
 	return stream.Send(&wire.PluginMessage{Message: &wire.PluginMessage_Log{Log: l}})
-}
-
-// attrsOnly returns a record with the attributes of r, and nothing else.
-func attrsOnly(r slog.Record) slog.Record {
-	var only slog.Record
-	r.Attrs(func(a slog.Attr) bool {
-		only.AddAttrs(a)
-		return true
-	})
-	return only
 }
