@@ -74,6 +74,7 @@ type file struct {
 	Server    *Server       `yaml:"server" json:"server,omitempty" jsonschema:"how runner serve serves it over HTTP"`
 
 	source *yamlfile.File
+	errs   []error // of check
 }
 
 // parse reads a configuration.
@@ -88,9 +89,8 @@ func parse(name string, data []byte) (*file, error) {
 
 // check returns what is wrong with the configuration beyond its form.
 func (c *file) check() error {
-	var errs []error
 	bad := func(path, format string, args ...any) {
-		errs = append(errs, c.source.Errorf(path, format, args...))
+		c.errs = append(c.errs, c.source.Errorf(path, format, args...))
 	}
 	if c.Store != "" {
 		if _, err := schemeOf(c.Store); err != nil {
@@ -102,15 +102,12 @@ func (c *file) check() error {
 	c.checkModels(bad)
 	c.checkTools(bad)
 	c.checkAgents(bad)
-	if c.Agent != nil {
-		errs = append(errs, c.checkConditions("agent", c.Agent)...)
-	}
 	c.checkPlugins(bad)
 	if c.Prices != nil {
 		c.Prices.Check(func(model string, err error) { bad("prices.models."+model, "%w", err) })
 	}
 	c.checkServing(bad)
-	return errors.Join(errs...)
+	return errors.Join(c.errs...)
 }
 
 // A complaint reports what is wrong with what stands at a path of the configuration.

@@ -74,6 +74,11 @@ func (c *file) checkWorkflow(bad complaint, path string, w *workflowConfig, abov
 		if e.When != "" && e.Otherwise {
 			bad(at, "an edge has either when: or otherwise:")
 		}
+		if e.When != "" {
+			if _, err := compileWhen(c.source, at+".when", e.When); err != nil {
+				c.errs = append(c.errs, err) // it says by itself where in the condition
+			}
+		}
 		if len(e.To) == 0 {
 			bad(at, "the edge leads to no node; write to: NODE")
 		}
@@ -94,36 +99,6 @@ func (c *file) checkWorkflow(bad complaint, path string, w *workflowConfig, abov
 			bad(fmt.Sprintf("%s.nodes[%d]", path, i), "no edge leads to the node %s", w.Nodes[i].Name)
 		}
 	}
-}
-
-// checkConditions returns what is wrong with the conditions in an agent's workflows, and in those of
-// the agents below it.
-func (c *file) checkConditions(path string, a *agentConfig) []error {
-	errs := c.checkEdges(path+".workflow", a.Workflow)
-	for _, in := range a.inside() {
-		errs = append(errs, c.checkConditions(path+"."+in.path, in.agent)...)
-	}
-	return errs
-}
-
-// checkEdges returns what is wrong with the conditions in a workflow and those below it.
-func (c *file) checkEdges(path string, w *workflowConfig) (errs []error) {
-	if w == nil {
-		return nil
-	}
-	for i := range w.Edges {
-		at := fmt.Sprintf("%s.edges[%d].when", path, i)
-		if w.Edges[i].When == "" {
-			continue
-		}
-		if _, err := compileWhen(c.source, at, w.Edges[i].When); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	for _, one := range w.workers(path) {
-		errs = append(errs, c.checkEdges(one.path+".workflow", one.workflow)...)
-	}
-	return errs
 }
 
 // checkNode checks what a node says of itself.

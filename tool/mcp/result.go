@@ -5,9 +5,9 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"mime"
 	"strings"
 
+	"github.com/gabriel-vasile/mimetype"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"google.golang.org/genai"
 
@@ -122,24 +122,10 @@ func known(described map[string]any, pairs ...string) map[string]any {
 	return described
 }
 
-// extension returns the file extension of common types.
+// extension returns the file extension of a type, "" if none is known.
 func extension(mimeType string) string {
-	kind, _, err := mime.ParseMediaType(mimeType)
-	if err != nil {
-		return ""
+	if known := mimetype.Lookup(mimeType); known != nil {
+		return known.Extension()
 	}
-	return extensions[kind]
-}
-
-var extensions = map[string]string{
-	"application/json": ".json",
-	"application/pdf":  ".pdf",
-	"audio/mpeg":       ".mp3",
-	"audio/ogg":        ".ogg",
-	"audio/wav":        ".wav",
-	"image/gif":        ".gif",
-	"image/jpeg":       ".jpg",
-	"image/png":        ".png",
-	"image/svg+xml":    ".svg",
-	"image/webp":       ".webp",
+	return ""
 }

@@ -86,13 +86,9 @@ func Differences(was, now Pins) []string {
 		}
 	}
 	differ("the program", was.SHA256, now.SHA256)
-	files := map[string]bool{}
-	for name := range was.Files {
-		files[name] = true
-	}
-	for name := range now.Files {
-		files[name] = true
-	}
+	files := map[string]string{}
+	maps.Copy(files, was.Files)
+	maps.Copy(files, now.Files)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		differ(name, was.Files[name], now.Files[name])
 	}

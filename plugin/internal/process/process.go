@@ -70,17 +70,6 @@ type Process struct {
 	death    error
 }
 
-// Calls are the calls that are made to a plugin over one stream.
-type Calls interface {
-	// Drain asks the plugin to answer the calls that it has, and to end the stream.
-	Drain() error
-	// Gone is closed when the stream has ended.
-	Gone() <-chan struct{}
-	// Close fails the calls that are left with err, and returns when nothing uses the stream any
-	// more.
-	Close(err error)
-}
-
 func newProcess(name string, log *slog.Logger) *Process {
 	p := &Process{
 		name:     name,

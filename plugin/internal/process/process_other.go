@@ -24,13 +24,6 @@ type Process struct {
 	RPC     *grpc.ClientConn
 }
 
-// Calls are the calls that are made to a plugin over one stream.
-type Calls interface {
-	Drain() error
-	Gone() <-chan struct{}
-	Close(err error)
-}
-
 // Start returns an error: this system has no such plugins.
 func Start(context.Context, Spec, *slog.Logger) (*Process, error) { return nil, errNoUnix }
 

@@ -25,6 +25,17 @@ type Spec struct {
 	MaxMessage int
 }
 
+// Calls are the calls that are made to a plugin over one stream.
+type Calls interface {
+	// Drain asks the plugin to answer the calls that it has, and to end the stream.
+	Drain() error
+	// Gone is closed when the stream has ended.
+	Gone() <-chan struct{}
+	// Close fails the calls that are left with err, and returns when nothing uses the stream any
+	// more.
+	Close(err error)
+}
+
 var hexDigest = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
 
 // Check returns an error if the spec cannot be right.
