@@ -42,28 +42,15 @@ func (v *numeral) labelBefore(l list) (distance int, ok bool) {
 	return int(v.near[l]), v.near[l] < contextWords
 }
 
-// A label is a word or phrase beside a number that says what the number is.
-type label struct {
-	near int  // how many words are nearer to it
-	long int  // how many words the phrase has
-	list list // whose phrase it is
-	ok   bool // there is one
-}
-
-// claim returns the claim of a finding that has this label.
-func (s *label) claim(values float64) claim {
-	return claim{near: s.near, long: s.long, values: values, list: s.list}
-}
-
-// labelBeside returns the label of a list that stands before the number, or behind its end: AB1234567 is my
-// passport.
-func (v *numeral) labelBeside(l list, end int) label {
+// labelBeside returns the claim of a word or phrase of a list that stands before the number, or
+// behind its end: AB1234567 is my passport.
+func (v *numeral) labelBeside(l list, end int) (said claim, ok bool) {
 	near, ok := v.labelBefore(l)
 	if ok {
-		return label{near: near, long: int(v.long[l]), list: l, ok: true}
+		return claim{near: near, long: int(v.long[l]), list: l}, true
 	}
 	if v.after == end {
-		return label{}
+		return claim{}, false
 	}
 	return v.labelAfter(l, end)
 }
@@ -71,7 +58,7 @@ func (v *numeral) labelBeside(l list, end int) label {
 // labelAfter returns the label of a list that follows a number that ends at i: after a comma or a
 // parenthesis, or after linking words such as "is my". A label that is marked with ^ must follow a
 // linking word, or be all that a parenthesis has.
-func (v *numeral) labelAfter(l list, i int) label {
+func (v *numeral) labelAfter(l list, i int) (said claim, ok bool) {
 	end := i
 	links := false  // something links the number to the next word
 	linked := false // a word does
@@ -98,24 +85,23 @@ func (v *numeral) labelAfter(l list, i int) label {
 			if distance == 0 && !v.past {
 				v.after = end
 			}
-			return label{}
+			return claim{}, false
 		}
 		if links {
-			labelled := v.phraseFrom(l, start, linked, opened)
-			if labelled.ok {
-				labelled.near = distance
-				return labelled
+			long := v.phraseFrom(l, start, linked, opened)
+			if long > 0 {
+				return claim{near: distance, long: long, list: l}, true
 			}
 		}
 		if !link && (passed || !linked) {
-			return label{}
+			return claim{}, false
 		}
 		passed = passed || !link
 		links = true
 		linked = !passed
 		opened = false
 	}
-	return label{}
+	return claim{}, false
 }
 
 // wordEnd returns where the word ends that begins at i; i if there is none, or a very long one.
@@ -130,16 +116,16 @@ func (v *numeral) wordEnd(i int) int {
 	return end
 }
 
-// phraseFrom returns the word or phrase of a list that begins at i. One that is marked with ^
+// phraseFrom returns how many words the phrase of a list has that begins at i; 0 if none does. One that is marked with ^
 // counts only if a linking word is before it, or if it is all that a parenthesis has.
-func (v *numeral) phraseFrom(l list, i int, linked, opened bool) label {
+func (v *numeral) phraseFrom(l list, i int, linked, opened bool) (long int) {
 	const longest = 5 // words that a phrase has
 	var words [longest]part
 	var buf [3 * wordBytes]byte
 	for n := range words {
 		end := v.wordEnd(i)
 		if end == i {
-			return label{}
+			return 0
 		}
 		words[longest-1-n] = part{i, end}
 		before := words[longest-n:] // the words of the phrase so far, the last one first
@@ -150,13 +136,13 @@ func (v *numeral) phraseFrom(l list, i int, linked, opened bool) label {
 				continue
 			}
 			if !m.nearest || linked || opened && (v.peek(end) == ')' || v.peek(end) == ']') {
-				return label{long: int(m.long), list: l, ok: true}
+				return int(m.long)
 			}
 		}
 
 		for _, p := range v.tables.script { // scripts that put no spaces between words
 			if p.list == l && strings.Contains(v.text[i:end], p.text) {
-				return label{long: 1, list: l, ok: true}
+				return 1
 			}
 		}
 
@@ -166,10 +152,10 @@ func (v *numeral) phraseFrom(l list, i int, linked, opened bool) label {
 		case ' ', '-', '\'':
 			i++
 		default:
-			return label{}
+			return 0
 		}
 	}
-	return label{}
+	return 0
 }
 
 // isOther tells whether a word near before the numeral says that it is an order's, a ticket's and

@@ -82,33 +82,24 @@ func (f *finder) day(v *numeral, start, end int, long bool) {
 // timeOfDay returns where a date that ends at i ends with the time behind it: 10:20, 10:20:30.5,
 // with Z or +01:00.
 func (v *numeral) timeOfDay(i int) int {
-	end := i
-	c := v.peek(i)
-	if c != 'T' && c != ' ' {
-		return end
+	if c := v.peek(i); c != 'T' && c != ' ' {
+		return i
 	}
-	i++
-
-	// Hours, minutes, seconds.
-	for n := 0; n < 3; n++ {
-		if !isDigit(v.peek(i)) || !isDigit(v.peek(i+1)) {
-			return end
-		}
-		i += 2
-		if n > 0 {
-			end = i
-		}
-		if v.peek(i) != ':' || n == 2 {
-			break
-		}
-		i++
+	hours := v.twoDigits(i + 1)
+	if hours == 0 || v.peek(hours) != ':' {
+		return i
 	}
-	if i != end {
-		return end
+	end := v.twoDigits(hours + 1)
+	if end == 0 {
+		return i
 	}
-	if v.peek(i) == '.' {
-		for n := 1; n < 10 && isDigit(v.peek(i+n)); n++ {
-			end = i + n + 1
+	if v.peek(end) == ':' {
+		end = max(end, v.twoDigits(end+1))
+	}
+	if v.peek(end) == '.' {
+		fraction := end + 1
+		for n := fraction; n < fraction+9 && isDigit(v.peek(n)); n++ {
+			end = n + 1
 		}
 	}
 
@@ -117,13 +108,20 @@ func (v *numeral) timeOfDay(i int) int {
 	case 'Z':
 		return end + 1
 	case '+', '-':
-		i = end + 1
-		if isDigit(v.peek(i)) && isDigit(v.peek(i+1)) && v.peek(i+2) == ':' &&
-			isDigit(v.peek(i+3)) && isDigit(v.peek(i+4)) {
-			return i + 5
+		hours = v.twoDigits(end + 1)
+		if hours > 0 && v.peek(hours) == ':' {
+			return max(end, v.twoDigits(hours+1))
 		}
 	}
 	return end
+}
+
+// twoDigits returns where two digits end that stand at i; 0 if there are none.
+func (v *numeral) twoDigits(i int) int {
+	if isDigit(v.peek(i)) && isDigit(v.peek(i+1)) {
+		return i + 2
+	}
+	return 0
 }
 
 // mayBeMonth tells whether an English month's name may begin with a letter.
@@ -189,30 +187,23 @@ func (f *finder) monthFirst(v *numeral, start, i int) {
 		v.month(start) == 0 {
 		return
 	}
-	if v.peek(i) == '-' { // Feb-2001
-		if v.year(i + 1) {
-			v.start = start
-			v.pre = start
-			v.labelsRead = false
-			f.day(v, start, i+5, true)
+	year := i + 1
+	if v.peek(i) != '-' { // Feb-2001 has no day
+		day := v.skip(v.skip(i, "."), " ")
+		n := day
+		for n < day+2 && isDigit(v.peek(n)) {
+			n++
 		}
-		return
+		if n == day {
+			return
+		}
+		year = v.skip(v.skip(n, "st", "nd", "rd", "th"), ", ", " ", ",")
 	}
-	n := v.skip(v.skip(i, "."), " ")
-	day := n
-	for n < day+2 && isDigit(v.peek(n)) {
-		n++
-	}
-	if n == day {
-		return
-	}
-	n = v.skip(n, "st", "nd", "rd", "th")
-	n = v.skip(n, ", ", " ", ",")
-	if v.year(n) {
+	if v.year(year) {
 		v.start = start
 		v.pre = start
 		v.labelsRead = false
-		f.day(v, start, n+4, true)
+		f.day(v, start, year+4, true)
 	}
 }
 

@@ -215,10 +215,9 @@ func (l *lexicon) isSuffix(text string, start, end int) bool {
 	case 2: // pw
 		return false
 	case 3: // key, pwd, api
-		return slices.ContainsFunc(
-			l.keyBefore,
-			func(first string) bool { return start > len(first) && behind(first) },
-		)
+		return slices.ContainsFunc(l.keyBefore, func(first string) bool {
+			return start > len(first) && behind(first)
+		})
 	case 4: // pass, auth
 		return foldPrefix(text[start:end], "pass") &&
 			slices.ContainsFunc(l.passBefore, func(first string) bool {

@@ -94,18 +94,21 @@ func (f *finder) official(w *written, known []idForm) {
 		}
 
 		// A word says what it is.
-		labelled := w.labelBeside(id.list, w.end)
+		said, ok := w.labelBeside(id.list, w.end)
+		if ok {
+			said.values = id.values()
+		}
 		switch {
 		case !passes:
-			if labelled.ok && labelled.near < 4 { // mistyped, or made up: it is still what it is said to be
-				f.addClaim(id.kind, "words", w.start, w.end, .5, labelled.claim(id.values()))
+			if ok && said.near < 4 { // mistyped, or made up: it is still what it is said to be
+				f.addClaim(id.kind, "words", w.start, w.end, .5, said)
 			}
 			continue
-		case labelled.ok && checked:
-			f.addClaim(id.kind, "checked", w.start, w.end, 1, labelled.claim(id.values()))
+		case ok && checked:
+			f.addClaim(id.kind, "checked", w.start, w.end, 1, said)
 			continue
-		case labelled.ok:
-			f.addClaim(id.kind, "words", w.start, w.end, .85, labelled.claim(id.values()))
+		case ok:
+			f.addClaim(id.kind, "words", w.start, w.end, .85, said)
 			continue
 		}
 

@@ -174,10 +174,8 @@ func (s *scan) end() {
 }
 
 func (d *secrets) Find(found []Finding, text string) []Finding {
-	s := d.begin(text)
-	defer s.end()
-	s.all()
-	return settleAll(found, s.found)
+	found, _ = FindWithLong(d, found, text)
+	return found
 }
 
 func (d *secrets) Reader() Reader { return &tailReader{scanner: d} }
