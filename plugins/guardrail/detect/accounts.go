@@ -35,9 +35,8 @@ func (t *piiTables) isIssued(digits []byte) bool {
 }
 
 // card finds payment card numbers (ISO/IEC 7812): Luhn's check digit, and an issuer's first digits
-// and length. Those of 12 and 13 digits, which few cards have, must not have a bar code's check
-// digit too, nor be said to be something else. Those of 17 and 18 digits, and of other issuers,
-// must be said to be cards.
+// and length. Those of 12, 13, 17 and 18 digits, which few cards have, and those of other issuers
+// must be said to be cards: bar codes, too, have 12 and 13 digits.
 func (f *finder) card(v *numeral) {
 	var buf [24]byte
 	total := 0
@@ -62,12 +61,9 @@ func (f *finder) card(v *numeral) {
 			issued = !v.isOther() && !v.hangs()
 		}
 		long := total == 17 || total == 18
-		short := total < 14 && k == 1 && digits[0] != '0' && !isBarCode(digits)
 		switch {
 		case issued && total > 13 && !long && !v.link:
 			f.add("CREDIT_CARD", "luhn", v.start, g.end, 1)
-		case issued && short && !v.link && !v.hangs() && !v.isOther():
-			f.add("CREDIT_CARD", "luhn", v.start, g.end, .55)
 		case issued && total > 14 && !long:
 			f.add("CREDIT_CARD", "luhn", v.start, g.end, .9)
 		default:
@@ -80,19 +76,6 @@ func (f *finder) card(v *numeral) {
 			}
 		}
 	}
-}
-
-// isBarCode tells whether digits have the check digit of article numbers (GTIN-12 and GTIN-13).
-func isBarCode(digits []byte) bool {
-	sum := 0
-	for i := range digits {
-		n := int(digits[len(digits)-1-i] - '0')
-		sum += n
-		if i%2 == 1 {
-			sum += 2 * n
-		}
-	}
-	return sum%10 == 0
 }
 
 // isCardGrouped tells whether the first k groups are those of a card: fours with a rest at the

@@ -117,7 +117,7 @@ func (l *lexicon) isPlaceholder(value string) bool {
 		if value[i] == '{' && value[i-1] == '$' {
 			return true
 		}
-		if !isNext(a, b) {
+		if !follows(b, a) {
 			ascending = 1
 			continue
 		}
@@ -125,9 +125,4 @@ func (l *lexicon) isPlaceholder(value string) bool {
 		longest = max(longest, ascending)
 	}
 	return longest >= 8 && 2*longest > len(value)
-}
-
-// isNext tells whether one byte follows another in the alphabet or in counting.
-func isNext(a, b byte) bool {
-	return b == a+1 && (isLetter(b) || isDigit(b)) || a == '9' && b == '0'
 }

@@ -42,8 +42,7 @@ func (a *claim) compare(b *claim) int {
 //	.8, .85   a word and any form, or groups that hardly anything else is written in
 //	.75       groups with spaces and a check digit, if they are all of the text
 //	.6 to .7  a form, or a check digit, that hardly anything else has
-//	.5, .55   a host without a path, a card's number of a length that few have, or a code whose check
-//	          letter is wrong, after its word
+//	.5        a host without a path, or a code whose check letter is wrong, after its word
 //	.2 to .4  nothing but that it is all of the text; .4 with a check digit
 func (f *finder) add(kind, rule string, start, end int, score float64) {
 	f.addClaim(kind, rule, start, end, score, unsaid)
