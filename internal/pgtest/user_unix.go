@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"os/user"
-	"strconv"
 	"syscall"
 )
 
@@ -36,14 +35,9 @@ func give(path string) error {
 
 func owner() (uid, gid uint32, err error) {
 	for _, name := range []string{"postgres", "nobody"} {
-		u, err := user.Lookup(name)
-		if err != nil {
-			continue
-		}
-		uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
-		gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
-		if err1 == nil && err2 == nil {
-			return uint32(uid), uint32(gid), nil
+		if u, err := user.Lookup(name); err == nil {
+			_, err = fmt.Sscan(u.Uid+" "+u.Gid, &uid, &gid)
+			return uid, gid, err
 		}
 	}
 	return 0, 0, fmt.Errorf("pgtest: PostgreSQL does not run as root, and there is no user postgres or nobody: run the tests as somebody else")

@@ -237,21 +237,7 @@ var leaseCases = []testCase{{
 		t.createKey(key, nil)
 		t.lease(key)
 	},
-}}
-
-// watched is a context that tells when somebody begins to wait for it.
-type watched struct {
-	context.Context
-	once  sync.Once
-	asked chan struct{}
-}
-
-func (w *watched) Done() <-chan struct{} {
-	w.once.Do(func() { close(w.asked) })
-	return w.Context.Done()
-}
-
-var fenceCases = []testCase{{
+}, {
 	Name: "fence/grows",
 	Rule: "A lease's fence is positive and greater than that of every lease on the session before.",
 	On: func(t *tester, key session.Key) {
@@ -311,3 +297,15 @@ var fenceCases = []testCase{{
 		t.hasLog(key, "1:a")
 	},
 }}
+
+// watched is a context that tells when somebody begins to wait for it.
+type watched struct {
+	context.Context
+	once  sync.Once
+	asked chan struct{}
+}
+
+func (w *watched) Done() <-chan struct{} {
+	w.once.Do(func() { close(w.asked) })
+	return w.Context.Done()
+}

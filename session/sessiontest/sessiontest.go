@@ -47,8 +47,7 @@ func Run(t *testing.T, open func(t *testing.T) session.Service) {
 		readCases, copyCases, jsonCases,
 		stateCases, incrementCases, boundCases,
 		compactionCases, rewindCases, viewCases,
-		holding(usual, leaseCases), holding(usual, fenceCases),
-		holding(usual, holderCases), holding(longest, cancelCases), watchCases,
+		holding(usual, leaseCases), holding(usual, holderCases), holding(longest, cancelCases), watchCases,
 		concurrentCases, endCases, machineCases,
 	)
 	run(t, cases, func(t *testing.T) (one, other session.Service) {

@@ -84,13 +84,11 @@ func (s *Store) SetTimes(ctx context.Context, key session.Key, created, updated 
 		if err != nil {
 			return err
 		}
-		if !created.IsZero() {
-			r.created = created.UnixNano()
+		for column, t := range map[string]time.Time{"created": created, "updated": updated} {
+			if err == nil && !t.IsZero() {
+				_, err = c.exec("UPDATE sessions SET "+column+" = ? WHERE sid = ?", t.UnixNano(), r.sid)
+			}
 		}
-		if !updated.IsZero() {
-			r.updated = updated.UnixNano()
-		}
-		_, err = c.exec("UPDATE sessions SET created = ?, updated = ? WHERE sid = ?", r.created, r.updated, r.sid)
 		return err
 	})
 }
