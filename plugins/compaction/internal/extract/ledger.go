@@ -85,25 +85,25 @@ func (r *record) about() []string {
 	return nil
 }
 
-// A place says where a field of a ledger stands: the index of its record, and its index in that. For the
-// values in the head, it is below 0.
-type place struct{ record, field int }
+// A fieldIndex says which field of a ledger is meant: the index of its record, and its index in that. For
+// the values in the head, that is below 0.
+type fieldIndex struct{ record, field int }
 
-// A located field is one with its place.
-type located struct {
-	place
+// An indexedField is a field with its index.
+type indexedField struct {
+	fieldIndex
 	field
 }
 
 // all returns the values in the heads, and all fields.
-func (l *ledger) all() (list []located) {
+func (l *ledger) all() (list []indexedField) {
 	for i, r := range l.records {
 		about := r.about()
 		for j, value := range about {
-			list = append(list, located{place{i, j - len(about)}, field{value: value}})
+			list = append(list, indexedField{fieldIndex{i, j - len(about)}, field{value: value}})
 		}
 		for j, f := range r.fields {
-			list = append(list, located{place{i, j}, f})
+			list = append(list, indexedField{fieldIndex{i, j}, f})
 		}
 	}
 	return list
@@ -136,7 +136,10 @@ func (l *ledger) add(e *session.Event) {
 			c.collect(r, "", p.FunctionResponse.Response, 0)
 			l.put(r)
 		case p.FileData != nil:
-			l.mention(saidRecord, []string{valid(p.FileData.FileURI)}, true)
+			address := valid(p.FileData.FileURI)
+			if kindOf(address).exact() {
+				l.mention(saidRecord, []string{address}, true)
+			}
 		case p.Text != "":
 			values := literals(undated(valid(p.Text), e.Timestamp))
 			if isLong(p.Text) {
@@ -212,9 +215,9 @@ func (l *ledger) put(r *record) {
 
 // rank returns the indexes of all fields, the one to keep longest first: of those that have room beside the
 // prose, and of those from long texts, which only get what the prose leaves.
-func (l *ledger) rank() (ranked, pasted []place) {
+func (l *ledger) rank() (ranked, pasted []fieldIndex) {
 	type scored struct {
-		located
+		indexedField
 		score float64
 	}
 	var all []scored
@@ -249,9 +252,9 @@ func (l *ledger) rank() (ranked, pasted []place) {
 
 	for _, s := range all {
 		if l.records[s.record].head == pastedRecord {
-			pasted = append(pasted, s.place)
+			pasted = append(pasted, s.fieldIndex)
 		} else {
-			ranked = append(ranked, s.place)
+			ranked = append(ranked, s.fieldIndex)
 		}
 	}
 	return ranked, pasted
@@ -266,15 +269,15 @@ func (l *ledger) wants(f field) bool {
 	return slices.ContainsFunc(words, func(w word) bool { return l.stressed[w.stem] })
 }
 
-// ordered returns places in the order of the text.
-func ordered(places []place) []place {
-	return slices.SortedFunc(slices.Values(places), func(a, b place) int {
+// ordered returns indexes in the order of the text.
+func ordered(indexes []fieldIndex) []fieldIndex {
+	return slices.SortedFunc(slices.Values(indexes), func(a, b fieldIndex) int {
 		return cmp.Or(a.record-b.record, a.field-b.field)
 	})
 }
 
 // draw writes some fields, one record in each line: its head, and then its fields.
-func (l *ledger) draw(some []place) string {
+func (l *ledger) draw(some []fieldIndex) string {
 	if len(some) == 0 {
 		return ""
 	}
@@ -334,7 +337,7 @@ func parseRecords(text string) (records []*record) {
 }
 
 // keep forgets all fields but some.
-func (l *ledger) keep(some []place) {
+func (l *ledger) keep(some []fieldIndex) {
 	records := l.records
 	kept := map[string]history{}
 	l.records = nil
