@@ -1,18 +1,17 @@
 package guardrail
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/guardrail/internal/jsonvalue"
 	"github.com/plughook/plughook/plugins/guardrail/internal/walk"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
@@ -101,18 +100,12 @@ func (g *guard) walkTools(w *walk.Walker, ev *evaluation, req *model.Request) (j
 		}
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s tool %s", ev.policy.Revision(), data))
 		return d, g.unlessClean(w, ev, sum, func() error {
-			t := &judgedTool{number: number}
-			if !jsontext.Value(data).IsValid() { // a model may read what the walk does not see
-				return fmt.Errorf("guardrail: the declaration of the tool %s cannot be read: it is no JSON in UTF-8, or has a key twice", d.Name)
-			}
-			decoder := json.NewDecoder(bytes.NewReader(data))
-			decoder.UseNumber()
-			err := decoder.Decode(&t.object)
+			object, err := jsonvalue.Object(data)
 			if err != nil {
 				return fmt.Errorf("guardrail: the declaration of the tool %s cannot be read: %w", d.Name, err)
 			}
-			w.Declaration(t.object)
-			judged = append(judged, t)
+			w.Declaration(object)
+			judged = append(judged, &judgedTool{number: number, object: object})
 			return nil
 		})
 	})

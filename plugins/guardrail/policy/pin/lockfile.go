@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/plugins/guardrail/internal/jsonvalue"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/glob"
 )
 
@@ -126,7 +127,7 @@ func Read(pinned glob.List, at, file string, data []byte) (*Lock, error) {
 
 // readPin returns a tool of a lockfile.
 func readPin(name string, data []byte) (*approved, error) {
-	values, err := decoded(data)
+	values, err := jsonvalue.Object(data)
 	if err != nil {
 		return nil, err
 	}

@@ -3,11 +3,9 @@
 package pin
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -16,9 +14,9 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/plugins/guardrail/internal/jsonvalue"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/glob"
 )
 
@@ -95,7 +93,7 @@ func (l *Lock) Compare(d *genai.FunctionDeclaration) (*Tool, error) {
 func valuesOf(d *genai.FunctionDeclaration) (values map[string]any, text string, err error) {
 	data, err := json.Marshal(d)
 	if err == nil {
-		values, err = decoded(data)
+		values, err = jsonvalue.Object(data)
 	}
 	if err == nil {
 		delete(values, "name")
@@ -105,18 +103,6 @@ func valuesOf(d *genai.FunctionDeclaration) (values map[string]any, text string,
 		return nil, "", fmt.Errorf("guardrail: the declaration of the tool %s cannot be read: %w", d.Name, err)
 	}
 	return values, string(data), nil
-}
-
-// decoded returns an object of JSON with its numbers as they are written. What stands under a key twice is an
-// error: a model may read the one that nobody has compared.
-func decoded(data []byte) (object map[string]any, err error) {
-	if !jsontext.Value(data).IsValid() {
-		return nil, errors.New("it is no JSON in UTF-8, or has a key twice")
-	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	err = d.Decode(&object)
-	return object, err
 }
 
 // Idle returns the globs of pin_tools that match none of these tools. Such a glob may be misspelt.
