@@ -209,8 +209,15 @@ type disallowed struct{ list *links.List }
 
 // Find implements detect.Detector.
 func (d disallowed) Find(found []detect.Finding, text string) []detect.Finding {
+	found, _ = d.find(found, text)
+	return found
+}
+
+// find is Find, and says how much of a text that may go on is settled.
+func (d disallowed) find(found []detect.Finding, text string) ([]detect.Finding, int) {
 	var buffer [8]links.Link
-	for _, link := range links.Find(buffer[:0], text) {
+	all, open := links.Find(buffer[:0], text)
+	for _, link := range all {
 		if d.list.Check(text[link.Start:link.End]) == nil {
 			continue
 		}
@@ -226,7 +233,7 @@ func (d disallowed) Find(found []detect.Finding, text string) []detect.Finding {
 			Score: 1,
 		})
 	}
-	return found
+	return found, open
 }
 
 // Reader implements detect.Detector.
@@ -255,8 +262,8 @@ func (r *linksReader) Read(found []detect.Finding, text string) ([]detect.Findin
 	r.read = len(text)
 	rest := text[r.from:]
 	known := len(found)
-	found = r.Find(found, rest)
-	open := max(links.Open(rest)+r.from, r.open)
+	found, settledTo := r.find(found, rest)
+	open := max(settledTo+r.from, r.open)
 	settled := found[:known]
 	for _, f := range found[known:] {
 		f.Start += r.from

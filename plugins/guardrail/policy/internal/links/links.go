@@ -3,7 +3,8 @@
 // whom the text is shown, without a click.
 //
 //	list, err := links.New([]string{"corp.example", "*.corp.example"}, nil)
-//	for _, link := range links.Find(nil, text) {
+//	found, _ := links.Find(nil, text)
+//	for _, link := range found {
 //		err := list.Check(text[link.Start:link.End]) // nil: allowed
 //	}
 //
@@ -48,24 +49,14 @@ type Link struct {
 
 // Find appends the links in text to found, in order and without overlaps, and returns the extended
 // slice. It allocates nothing if there are none.
-func Find(found []Link, text string) []Link {
-	found, _ = find(found, text, true)
-	return found
-}
-
-// Open returns how many bytes of a text that may go on are settled. However it goes on, the links
+//
+// It also returns how many bytes of a text that may go on are settled. However it goes on, the links
 // that begin there are those that Find finds now, and they end there, too. Not settled is a link at
 // the end, which may go on, or the last word, which may be the beginning of a link. The number
 // never decreases as the text grows.
-func Open(text string) int {
-	_, open := find(nil, text, false)
-	return open
-}
-
-// find goes over a text word by word; a word consists of the characters of hosts. It returns the
-// links, if they are to be kept, and what Open returns.
-func find(found []Link, text string, keep bool) ([]Link, int) {
-	open := len(text)
+func Find(found []Link, text string) (links []Link, open int) {
+	// Go over the text word by word; a word consists of the characters of hosts.
+	open = len(text)
 	var t tag
 	for i := 0; i < len(text); {
 		// Where a link begins in what stands at i (-1 for nowhere), and where that ends.
@@ -132,7 +123,7 @@ func find(found []Link, text string, keep bool) ([]Link, int) {
 		if trimmed < longest {
 			trimmed = trim(text[start:stop])
 		}
-		if keep && trimmed > 0 {
+		if trimmed > 0 {
 			found = append(found, Link{
 				Start:  start,
 				End:    start + trimmed,

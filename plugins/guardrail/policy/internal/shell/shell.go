@@ -7,7 +7,7 @@
 //
 // Every command in a line counts, wherever it stands: in pipes, lists, loops, functions, command
 // substitutions and here-documents, and behind commands that run others. What is known about those,
-// and about options that run a program or write a file, is in commands.txt. A file that the line
+// and about options that run a program or write a file, is in programs.txt. A file that the line
 // writes or reads by redirection is the command > or <, and so is a file that an option writes
 // (sort -o), or tee, or dd.
 //
