@@ -3,6 +3,7 @@ package redact
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -90,13 +91,32 @@ func (c symbol) begins() string {
 	return all
 }
 
-// match reports whether the symbols are in a text at i, and where they end.
+// match reports whether the symbols are in a text at i, and where they end. A text writes all percent signs alike:
+// as they are, or escaped as often as the URL is that the text is in.
 func match(pattern []symbol, text string, i int) (end int, ok bool) {
+	end, ok = matchWith(pattern, text, i, "%")
+	if !ok && slices.ContainsFunc(pattern, symbol.isPercent) {
+		for _, percent := range []string{"%25", "%2525", "%252525"} {
+			if end, ok = matchWith(pattern, text, i, percent); ok {
+				break
+			}
+		}
+	}
+	return end, ok
+}
+
+func (c symbol) isPercent() bool { return len(c.chars) == 1 && c.chars[0] == "%" }
+
+// matchWith is match for texts that write percent signs so.
+func matchWith(pattern []symbol, text string, i int, percent string) (end int, ok bool) {
 	escaped := false // the backslashes before i may be those of a character's escape
 	for _, c := range pattern {
-		if c.row > 0 {
+		switch {
+		case c.row > 0:
 			i, ok = backslashes(c.row, text, i)
-		} else {
+		case c.isPercent() && strings.HasPrefix(text[i:], percent):
+			i, ok = i+len(percent), true
+		default:
 			i, ok = c.match(text, i, escaped)
 		}
 		if !ok {

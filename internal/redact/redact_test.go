@@ -27,6 +27,7 @@ var values = []string{
 	"not \xff\xfe utf8",
 	`\u0026 is no &`,
 	"[\"{}]?#$@!~`^|;:,.",
+	"100%0 and %%%41",
 }
 
 func inJSON(v any) string {
