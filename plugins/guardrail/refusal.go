@@ -71,7 +71,7 @@ func (ev *evaluation) whyDenied(ctx context.Context, r *runState, it *evaluatedI
 	case it.edited:
 		err := r.fits(ctx, ev.event.Author, call, it.Args)
 		if err != nil {
-			rule, types := hidden(v.Findings)
+			rule, types := hiddenBy(v.Findings)
 			return fmt.Sprintf("not executed: the policy's rule %s takes %s out of the arguments, and without it they are not what %s takes: %v; leave it out, or use something else", rule, types, call.Name, err)
 		}
 	}
@@ -87,8 +87,8 @@ func (ev *evaluation) denial(call *genai.FunctionCall, why string) *session.Even
 	return e
 }
 
-// hidden returns the first rule that hides something, and the types of all that is hidden.
-func hidden(findings []policy.Finding) (rule, types string) {
+// hiddenBy returns the first rule that hides something, and the types of all that is hidden.
+func hiddenBy(findings []policy.Finding) (rule, types string) {
 	var names []string
 	for _, f := range findings {
 		if !f.Action.Hides() {
