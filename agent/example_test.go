@@ -61,18 +61,15 @@ func ExampleNew() {
 			var out plugin.Outcome
 			for _, call := range session.Calls([]*session.Event{e}) {
 				if call.Name == "delete" {
-					out.Emit = append(
-						out.Emit,
-						session.Respond(call.FunctionCall, map[string]any{"error": "not allowed"}),
-					)
+					out.Emit = append(out.Emit,
+						session.Respond(call.FunctionCall, map[string]any{"error": "not allowed"}))
 				}
 			}
 			return out, nil
 		},
 	}
 	r, err := runner.New(
-		runner.Options{Agent: bot, Sessions: memory.New(), Plugins: []*plugin.Plugin{careful}},
-	)
+		runner.Options{Agent: bot, Sessions: memory.New(), Plugins: []*plugin.Plugin{careful}})
 	if err != nil {
 		panic(err)
 	}

@@ -81,15 +81,8 @@ func TestPartsRunAtOnceOnTheCallersGoroutine(t *testing.T) {
 func TestNothingTogether(t *testing.T) {
 	var l log
 	require.True(t, agent.Together(t.Context(), l.host(), l.yield))
-	require.True(
-		t,
-		agent.Together(
-			t.Context(),
-			l.host(),
-			l.yield,
-			func(context.Context, *agent.Host, yields) {},
-		),
-	)
+	require.True(t, agent.Together(t.Context(), l.host(), l.yield,
+		func(context.Context, *agent.Host, yields) {}))
 	require.Empty(t, l.texts)
 }
 
@@ -133,36 +126,26 @@ func TestOneEndsAll(t *testing.T) {
 func TestTheContextOfPartsIsTheCallers(t *testing.T) {
 	var l log
 	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), &l, "mine"))
-	require.True(
-		t,
-		agent.Together(
-			ctx,
-			l.host(),
-			l.yield,
-			untilCancelled,
-			func(ctx context.Context, _ *agent.Host, yield yields) {
-				require.Equal(t, "mine", ctx.Value(&l))
-				cancel()
-				<-ctx.Done()
-				require.True(t, yield(session.Reply("to say how it ended"), nil))
-			},
-		),
-	)
+	require.True(t, agent.Together(
+		ctx,
+		l.host(),
+		l.yield,
+		untilCancelled,
+		func(ctx context.Context, _ *agent.Host, yield yields) {
+			require.Equal(t, "mine", ctx.Value(&l))
+			cancel()
+			<-ctx.Done()
+			require.True(t, yield(session.Reply("to say how it ended"), nil))
+		},
+	))
 	require.Equal(t, []string{"to say how it ended"}, l.texts)
 }
 
 func TestTheContextOfPartsEndsWithThem(t *testing.T) {
 	var l log
 	var kept context.Context
-	require.True(
-		t,
-		agent.Together(
-			t.Context(),
-			l.host(),
-			l.yield,
-			func(ctx context.Context, _ *agent.Host, _ yields) { kept = ctx },
-		),
-	)
+	require.True(t, agent.Together(t.Context(), l.host(), l.yield,
+		func(ctx context.Context, _ *agent.Host, _ yields) { kept = ctx }))
 	require.Error(t, kept.Err())
 }
 
@@ -242,22 +225,11 @@ func TestTogetherInTogether(t *testing.T) {
 	require.Len(t, l.texts, 12)
 
 	fails := func(ctx context.Context, host *agent.Host, yield yields) {
-		require.False(
-			t,
-			agent.Together(
-				ctx,
-				host,
-				yield,
-				untilCancelled,
-				func(context.Context, *agent.Host, yields) { panic("deep") },
-			),
-		)
+		require.False(t, agent.Together(ctx, host, yield, untilCancelled,
+			func(context.Context, *agent.Host, yields) { panic("deep") }))
 	}
-	require.PanicsWithValue(
-		t,
-		"deep",
-		func() { agent.Together(t.Context(), l.host(), l.yield, untilCancelled, fails) },
-	)
+	require.PanicsWithValue(t, "deep",
+		func() { agent.Together(t.Context(), l.host(), l.yield, untilCancelled, fails) })
 }
 
 func yieldTimes(n int, text string) agent.Part {
@@ -335,11 +307,8 @@ func TestRunNamesEvents(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	require.True(t, agent.Run(ctx, tree("quiet"), &agent.Host{}, (&log{}).yield))
 	cancel()
-	require.False(
-		t,
-		agent.Run(ctx, tree("quiet"), &agent.Host{}, (&log{}).yield),
-		"not once the context is done",
-	)
+	require.False(t, agent.Run(ctx, tree("quiet"), &agent.Host{}, (&log{}).yield),
+		"not once the context is done")
 }
 
 // Schedule starts what its caller finds out about as parts end.

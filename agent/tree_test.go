@@ -48,12 +48,8 @@ func TestFind(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	require.NoError(
-		t,
-		agent.Check(
-			tree("root", tree("a", tree("b")), tree("plugin"), tree("user2"), tree("äöü 1/2")),
-		),
-	)
+	require.NoError(t, agent.Check(
+		tree("root", tree("a", tree("b")), tree("plugin"), tree("user2"), tree("äöü 1/2"))))
 	for wrong, root := range map[string]agent.Agent{
 		`named ""`:                      tree(""),
 		`named "user"`:                  tree("root", tree("user")),
@@ -118,13 +114,8 @@ func TestSeesProperty(t *testing.T) {
 			for _, e := range path.Draw(t, "below y") {
 				right = right.At(e)
 			}
-			require.False(
-				t,
-				agent.Sees(left.Branch, right.Branch),
-				"siblings: %q and %q",
-				left.Branch,
-				right.Branch,
-			)
+			require.False(t, agent.Sees(left.Branch, right.Branch), "siblings: %q and %q",
+				left.Branch, right.Branch)
 		}
 	})
 }

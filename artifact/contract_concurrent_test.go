@@ -67,11 +67,8 @@ var endCases = []testCase{{
 			if n = len(numbers); n > 0 {
 				got, err := t.Load(t.Context(), key, "a", int64(n-1))
 				t.Must(err)
-				t.FailIf(
-					!bytes.Equal(got.InlineData.Data, data),
-					"version %d is half of what was saved",
-					n-1,
-				)
+				t.FailIf(!bytes.Equal(got.InlineData.Data, data),
+					"version %d is half of what was saved", n-1)
 			}
 		}
 	},

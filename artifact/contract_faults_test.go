@@ -88,20 +88,14 @@ var faults = map[string]struct {
 func TestFaults(t *testing.T) {
 	const env = "PLUGHOOK_ARTIFACT_FAULT"
 	if name := os.Getenv(env); name != "" {
-		runContract(
-			t,
-			func(*testing.T) artifact.Service { return faults[name].broken(artifact.NewMemory()) },
-		)
+		runContract(t,
+			func(*testing.T) artifact.Service { return faults[name].broken(artifact.NewMemory()) })
 		return
 	}
 	for name, f := range faults {
 		t.Run(name, func(t *testing.T) {
-			cmd := exec.CommandContext(
-				t.Context(),
-				os.Args[0],
-				"-test.run=^TestFaults$/"+f.cases,
-				"-rapid.nofailfile",
-			)
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFaults$/"+f.cases,
+				"-rapid.nofailfile")
 			cmd.Env = append(os.Environ(), env+"="+name)
 			out, err := cmd.CombinedOutput()
 			var exit *exec.ExitError
@@ -170,12 +164,8 @@ func (s joined) Save(
 	if err := key.Check(false); err != nil || len(key.User+key.ID) > 500 {
 		return s.Service.Save(ctx, key, name, data)
 	}
-	return s.Service.Save(
-		ctx,
-		session.Key{App: key.App, User: "all", ID: key.User + "/" + key.ID},
-		name,
-		data,
-	)
+	return s.Service.Save(ctx, session.Key{App: key.App, User: "all", ID: key.User + "/" + key.ID},
+		name, data)
 }
 
 type unsorted struct{ artifact.Service }

@@ -140,18 +140,12 @@ func (t *tester) unchanged() {
 	key := t.Key("ann", "s")
 	blob, err := t.Load(t.Context(), key, "a", 0)
 	t.Must(err)
-	t.same(
-		"version 0",
-		blob,
-		&genai.Part{InlineData: &genai.Blob{Data: []byte("blob"), MIMEType: "a/b"}},
-	)
+	t.same("version 0", blob,
+		&genai.Part{InlineData: &genai.Blob{Data: []byte("blob"), MIMEType: "a/b"}})
 	file, err := t.Load(t.Context(), key, "a", 1)
 	t.Must(err)
-	t.same(
-		"version 1",
-		file,
-		&genai.Part{FileData: &genai.FileData{FileURI: "gs://a", MIMEType: "a/b"}},
-	)
+	t.same("version 1", file,
+		&genai.Part{FileData: &genai.FileData{FileURI: "gs://a", MIMEType: "a/b"}})
 	t.versions(key, "a", 2)
 	t.list(key, "a")
 }

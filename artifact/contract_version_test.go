@@ -33,12 +33,8 @@ var versionCases = []testCase{{
 		key := t.Key("ann", "s")
 		t.save(key, "a", "first", 0)
 		t.text(key, "a", artifact.Latest, "first")
-		_, err := t.Save(
-			t.Context(),
-			key,
-			"a",
-			genai.NewPartFromBytes([]byte("second"), "text/plain"),
-		)
+		_, err := t.Save(t.Context(), key, "a",
+			genai.NewPartFromBytes([]byte("second"), "text/plain"))
 		t.Must(err)
 		got, err := t.Load(t.Context(), key, "a", artifact.Latest)
 		t.Must(err)

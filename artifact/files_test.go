@@ -109,17 +109,7 @@ func TestFilesAfterACrash(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	save(t, s, key, "a", "whole")
-	old, young := filepath.Join(
-		dir,
-		home,
-		"a",
-		"new-OLD",
-	), filepath.Join(
-		dir,
-		home,
-		"a",
-		"new-YOUNG",
-	)
+	old, young := filepath.Join(dir, home, "a", "new-OLD"), filepath.Join(dir, home, "a", "new-YOUNG")
 	put(t, "ha", old, "data")
 	put(t, "half", young, "data")
 	put(t, `{"name":"a","kind":"text","size":4}`, young, "about.json")

@@ -37,11 +37,8 @@ func TestCheckName(t *testing.T) {
 
 func TestURI(t *testing.T) {
 	require.Equal(t, "artifact:charts/q3.png?version=2", artifact.URI("charts/q3.png", 2))
-	require.Equal(
-		t,
-		"artifact:user:a%20b%3F%23%25.png?version=0",
-		artifact.URI("user:a b?#%.png", 0),
-	)
+	require.Equal(t, "artifact:user:a%20b%3F%23%25.png?version=0",
+		artifact.URI("user:a b?#%.png", 0))
 	for _, uri := range []string{"", "artifact:", "artifact:a", "artifact:a?version=", "artifact:a?version=-1", "artifact:a?version=01", "artifact:a?version=1&b=c", "artifact:a?version=99999999999999999999",
 		"artifact:?version=1", "artifact:..?version=1", "artifact:%2e%2e/a?version=1", "artifact:/a?version=1", "artifact:a%zz?version=1", "artifact:a%00?version=1", "gs://a?version=1", "Artifact:a?version=1", "artifact:a#b?version=1#c"} {
 		_, _, err := artifact.ParseURI(uri)
@@ -100,11 +97,8 @@ func FuzzNames(f *testing.F) {
 }
 
 func TestPlaces(t *testing.T) {
-	text := rapid.OneOf(
-		rapid.String(),
-		rapid.StringMatching(`(user:)?[aA./~%é ]{1,6}`),
-		rapid.StringMatching(`[aA]{60,90}[aA%]{1,9}`),
-	)
+	text := rapid.OneOf(rapid.String(), rapid.StringMatching(`(user:)?[aA./~%é ]{1,6}`),
+		rapid.StringMatching(`[aA]{60,90}[aA%]{1,9}`))
 	rapid.Check(t, func(rt *rapid.T) { placed(t, text.Draw(rt, "one"), text.Draw(rt, "two")) })
 }
 

@@ -15,17 +15,13 @@ func FuzzConfig(f *testing.F) {
 		require.NoError(f, err)
 		f.Add(example)
 	}
-	f.Add(
-		[]byte(
-			"agent: {name: a, loop: {limit: 1, agents: [{name: b, model: x:y, parallel: []}]}}\nmodels: [{name: a, script: {file: b}}]",
-		),
-	)
+	f.Add([]byte(
+		"agent: {name: a, loop: {limit: 1, agents: [{name: b, model: x:y, parallel: []}]}}\nmodels: [{name: a, script: {file: b}}]",
+	))
 	f.Add([]byte("plugins:\n  - logger: {}\n    timeout: 1s\n    on_error: open\n"))
-	f.Add(
-		[]byte(
-			"plugins:\n  - command: [a]\n    files: [b, {c: d}]\n    limits: {memory: 5MiB}\n    max_message: 1\n    config: {a: [{b: 1}]}\n    timeouts: {OnEvent: 1s}\n",
-		),
-	)
+	f.Add([]byte(
+		"plugins:\n  - command: [a]\n    files: [b, {c: d}]\n    limits: {memory: 5MiB}\n    max_message: 1\n    config: {a: [{b: 1}]}\n    timeouts: {OnEvent: 1s}\n",
+	))
 	f.Add([]byte("app: &a x\nuser: *a\n---\n{}"))
 	f.Add([]byte("\t: [\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {

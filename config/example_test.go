@@ -43,8 +43,7 @@ plugins:
 	}
 	defer parts.Close(ctx)
 	r, err := runner.New(
-		runner.Options{Agent: parts.Agent, Sessions: parts.Sessions, Plugins: parts.Plugins},
-	)
+		runner.Options{Agent: parts.Agent, Sessions: parts.Sessions, Plugins: parts.Plugins})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -97,14 +97,10 @@ func TestDeletedSessionsLeaveNothing(t *testing.T) {
 		if n%20 == 0 { // a process and a synced file are slow
 			look = session.Message("look")
 			upload := genai.NewPartFromBytes(
-				[]byte(strings.Repeat(fmt.Sprint("some data ", n), 1000)),
-				"image/png",
-			)
+				[]byte(strings.Repeat(fmt.Sprint("some data ", n), 1000)), "image/png")
 			file = &session.Event{
-				Content: genai.NewContentFromParts(
-					[]*genai.Part{{Text: "what is that?"}, upload},
-					genai.RoleUser,
-				),
+				Content: genai.NewContentFromParts([]*genai.Part{{Text: "what is that?"}, upload},
+					genai.RoleUser),
 			}
 		}
 		for i, input := range []*session.Event{
@@ -130,12 +126,7 @@ func TestDeletedSessionsLeaveNothing(t *testing.T) {
 		live()
 	}
 	after := heap()
-	t.Logf(
-		"after %d sessions %.1f MB, after %d more %.1f MB",
-		warm,
-		float64(before)/1e6,
-		more,
-		float64(after)/1e6,
-	)
+	t.Logf("after %d sessions %.1f MB, after %d more %.1f MB", warm, float64(before)/1e6, more,
+		float64(after)/1e6)
 	require.Less(t, after-before, 5<<20)
 }

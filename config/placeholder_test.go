@@ -41,20 +41,15 @@ func TestPlaceholders(t *testing.T) {
 		require.NoError(t, err, text)
 		require.Equal(t, want, got, text)
 	}
-	got, err := v.fill(
-		map[string]any{
-			"a": []any{"{n}", 1, true},
-			"b": map[string]any{"c": "{output.city}"},
-			"d": "{gone?}",
-			"e": nil,
-		},
-	)
+	got, err := v.fill(map[string]any{
+		"a": []any{"{n}", 1, true},
+		"b": map[string]any{"c": "{output.city}"},
+		"d": "{gone?}",
+		"e": nil,
+	})
 	require.NoError(t, err)
-	require.Equal(
-		t,
-		map[string]any{"a": []any{2.0, 1, true}, "b": map[string]any{"c": "Paris"}, "e": nil},
-		got,
-	)
+	require.Equal(t,
+		map[string]any{"a": []any{2.0, 1, true}, "b": map[string]any{"c": "Paris"}, "e": nil}, got)
 
 	message, err := values{output: session.Message("hello").Content}.fill("{output}")
 	require.NoError(t, err)

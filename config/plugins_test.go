@@ -15,12 +15,9 @@ import (
 func TestTimeoutAndFailure(t *testing.T) {
 	slow := session.Message(strings.Repeat("a", 1<<22)) // takes the regular expression long
 	for onError, open := range map[string]bool{"closed": false, "open": true} {
-		c, err := parse(
-			"c.yaml",
-			[]byte(
-				`plugins: [{name: p, timeout: 1ns, on_error: `+onError+`, earlyexit: {rules: [{text: "(a.)*z", answer: b}]}}]`,
-			),
-		)
+		c, err := parse("c.yaml", []byte(
+			`plugins: [{name: p, timeout: 1ns, on_error: `+onError+`, earlyexit: {rules: [{text: "(a.)*z", answer: b}]}}]`,
+		))
 		require.NoError(t, err)
 		plugins, err := c.plugins(t.Context(), dependencies{log: slog.Default()})
 		require.NoError(t, err)

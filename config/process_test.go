@@ -46,11 +46,8 @@ plugins:
 	require.NoError(t, err)
 	r, err := c.process(0, nil)
 	require.NoError(t, err)
-	require.JSONEq(
-		t,
-		`{"list": [1, {"deep": true}], "big": 9007199254740993, "text": "5"}`,
-		string(r.Settings),
-	)
+	require.JSONEq(t, `{"list": [1, {"deep": true}], "big": 9007199254740993, "text": "5"}`,
+		string(r.Settings))
 	require.Contains(t, string(r.Settings), "9007199254740993")
 	r.Settings = nil
 	require.Equal(
@@ -85,9 +82,6 @@ plugins:
 	)
 	r, err = c.process(1, nil)
 	require.NoError(t, err)
-	require.Equal(
-		t,
-		remote.Config{Name: "b", Command: []string{"b"}, Dir: "dir", Timeout: processTimeout},
-		r,
-	)
+	require.Equal(t,
+		remote.Config{Name: "b", Command: []string{"b"}, Dir: "dir", Timeout: processTimeout}, r)
 }

@@ -25,10 +25,8 @@ func TestAnAgentThatRunsElsewhere(t *testing.T) {
 		)
 	}))
 	defer there.Close()
-	c, err := Parse(
-		"f.yaml",
-		[]byte("agent: {name: far, a2a: "+there.URL+"/rpc, token_env: PLUGHOOK_TEST_TOKEN}\n"),
-	)
+	c, err := Parse("f.yaml",
+		[]byte("agent: {name: far, a2a: "+there.URL+"/rpc, token_env: PLUGHOOK_TEST_TOKEN}\n"))
 	require.NoError(t, err)
 
 	// Without its token it can be checked, and not be opened.
@@ -36,11 +34,8 @@ func TestAnAgentThatRunsElsewhere(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"PLUGHOOK_TEST_TOKEN (not set)"}, report.Needs)
 	_, err = c.Open(t.Context(), Options{})
-	require.ErrorContains(
-		t,
-		err,
-		"f.yaml:1:64: the environment variable PLUGHOOK_TEST_TOKEN is not set",
-	)
+	require.ErrorContains(t, err,
+		"f.yaml:1:64: the environment variable PLUGHOOK_TEST_TOKEN is not set")
 
 	t.Setenv("PLUGHOOK_TEST_TOKEN", "key")
 	parts, err := c.Open(t.Context(), Options{})

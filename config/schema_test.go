@@ -28,15 +28,12 @@ func TestSchema(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, valid(string(example)), name)
 	}
-	require.NoError(
-		t,
-		valid(
-			"plugins: [{command: [a], files: [b, {c: "+strings.Repeat(
-				"ab",
-				32,
-			)+"}], config: {d: [1]}, limits: {memory: 5}, max_message: 16MiB, timeouts: {OnEvent: 1s}}]",
-		),
-	)
+	require.NoError(t, valid(
+		"plugins: [{command: [a], files: [b, {c: "+strings.Repeat(
+			"ab",
+			32,
+		)+"}], config: {d: [1]}, limits: {memory: 5}, max_message: 16MiB, timeouts: {OnEvent: 1s}}]",
+	))
 	for name, text := range map[string]string{
 		"unknown key":     "ap: a",
 		"wrong type":      "app: 5",

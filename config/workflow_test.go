@@ -106,17 +106,12 @@ agent:
     - {from: sure, to: sure, otherwise: true}
 `))
 	require.NoError(t, err)
-	require.Equal(
-		t,
+	require.Equal(t,
 		workflow.PictureEdge{From: "sure", To: "inner", Label: "output and state.size > 2"},
-		c.Graph().Edges[5],
-	)
+		c.Graph().Edges[5])
 	require.Equal(t, "workflow", c.Graph().Nodes[4].Kind)
-	require.Equal(
-		t,
-		[]workflow.PictureNode{{Name: "last", Kind: "ask"}},
-		c.Graph().Nodes[4].Inside.Nodes,
-	)
+	require.Equal(t, []workflow.PictureNode{{Name: "last", Kind: "ask"}},
+		c.Graph().Nodes[4].Inside.Nodes)
 	parts, err := c.Open(t.Context(), Options{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, parts.Close(context.Background())) }()

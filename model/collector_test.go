@@ -22,10 +22,7 @@ func parts(t *rapid.T) []*genai.Part {
 		case 3:
 			p.Text, p.Thought = text.Draw(t, "thought"), true
 		case 4:
-			p.Text, p.Thought, p.ThoughtSignature = text.Draw(
-				t,
-				"signed",
-			), rapid.Bool().
+			p.Text, p.Thought, p.ThoughtSignature = text.Draw(t, "signed"), rapid.Bool().
 				Draw(t, "is thought"),
 				rapid.SliceOfN(rapid.Byte(), 1, 4).
 					Draw(t, "signature")
@@ -124,23 +121,19 @@ func TestTheLastMetadataCounts(t *testing.T) {
 	grounding, citations := &genai.GroundingMetadata{
 		WebSearchQueries: []string{"q"},
 	}, &genai.CitationMetadata{}
-	c.Add(
-		&model.Response{
-			Partial:           true,
-			UsageMetadata:     usage(1),
-			ModelVersion:      "v",
-			GroundingMetadata: grounding,
-		},
-	)
+	c.Add(&model.Response{
+		Partial:           true,
+		UsageMetadata:     usage(1),
+		ModelVersion:      "v",
+		GroundingMetadata: grounding,
+	})
 	c.Add(&model.Response{Partial: true, UsageMetadata: usage(2), CitationMetadata: citations})
-	c.Add(
-		&model.Response{
-			Partial:      true,
-			FinishReason: genai.FinishReasonMaxTokens,
-			ErrorCode:    "MAX_TOKENS",
-			ErrorMessage: "cut off",
-		},
-	)
+	c.Add(&model.Response{
+		Partial:      true,
+		FinishReason: genai.FinishReasonMaxTokens,
+		ErrorCode:    "MAX_TOKENS",
+		ErrorMessage: "cut off",
+	})
 	require.Equal(
 		t,
 		&model.Response{

@@ -19,12 +19,10 @@ func TestFilter(t *testing.T) {
 		}
 	}
 	events := map[plugin.EventFeature]*session.Event{
-		plugin.HasText: part(&genai.Part{Text: "hi"}),
-		plugin.HasCall: part(&genai.Part{FunctionCall: &genai.FunctionCall{Name: "f"}}),
-		plugin.HasResponse: part(
-			&genai.Part{FunctionResponse: &genai.FunctionResponse{Name: "f"}},
-		),
-		plugin.HasMedia: part(&genai.Part{FileData: &genai.FileData{FileURI: "x"}}),
+		plugin.HasText:     part(&genai.Part{Text: "hi"}),
+		plugin.HasCall:     part(&genai.Part{FunctionCall: &genai.FunctionCall{Name: "f"}}),
+		plugin.HasResponse: part(&genai.Part{FunctionResponse: &genai.FunctionResponse{Name: "f"}}),
+		plugin.HasMedia:    part(&genai.Part{FileData: &genai.FileData{FileURI: "x"}}),
 		plugin.HasState: {
 			Author:  "bot",
 			Actions: session.Actions{StateDelta: map[string]any{"a": 1.0}},
@@ -57,13 +55,11 @@ func TestFilter(t *testing.T) {
 	}
 	require.ErrorContains(
 		t,
-		plugin.Validate(
-			&plugin.Plugin{
-				Name:    "a",
-				OnEvent: look,
-				Filter:  &plugin.Filter{Has: []plugin.EventFeature{"texts"}},
-			},
-		),
+		plugin.Validate(&plugin.Plugin{
+			Name:    "a",
+			OnEvent: look,
+			Filter:  &plugin.Filter{Has: []plugin.EventFeature{"texts"}},
+		}),
 		`"texts"`,
 	)
 }

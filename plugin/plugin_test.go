@@ -30,14 +30,8 @@ func TestValidate(t *testing.T) {
 	named := func(name string) *plugin.Plugin { p := before(nop); p.Name = name; return p }
 	require.NoError(t, plugin.Validate())
 	require.NoError(t, plugin.Validate(named("a"), named("b-1_x.y")))
-	err := plugin.Validate(
-		nil,
-		named(""),
-		named("Upper"),
-		named("twice"),
-		named("twice"),
-		&plugin.Plugin{Name: "idle"},
-	)
+	err := plugin.Validate(nil, named(""), named("Upper"), named("twice"), named("twice"),
+		&plugin.Plugin{Name: "idle"})
 	for _, want := range []string{"plugin 1 is nil", `plugin 2 ("")`, `plugin 3 ("Upper")`, `plugin 5 ("twice"): another plugin has this name`, `plugin 6 ("idle"): it has no hook`} {
 		require.ErrorContains(t, err, want)
 	}
@@ -61,12 +55,8 @@ func TestNotes(t *testing.T) {
 	var read session.Event
 	require.NoError(t, read.UnmarshalJSON(data))
 	require.Equal(t, notes, plugin.NotesOf(&read))
-	require.Equal(
-		t,
-		noted.CustomMetadata,
-		read.CustomMetadata,
-		"notes look the same before and after they were stored",
-	)
+	require.Equal(t, noted.CustomMetadata, read.CustomMetadata,
+		"notes look the same before and after they were stored")
 
 	require.Equal(t, e.CustomMetadata, plugin.Notes{}.With(noted).CustomMetadata)
 	require.Nil(t, plugin.Notes{}.With(session.Message("x")).CustomMetadata)
@@ -124,17 +114,15 @@ func TestWrappedRequests(t *testing.T) {
 		"both":    func(p *plugin.Plugin) *plugin.Plugin { return plugin.FailOpen(plugin.Timeout(p, time.Hour)) },
 	} {
 		fail := false
-		p := wrap(
-			&plugin.Plugin{
-				Name: "p",
-				BeforeModel: func(_ context.Context, _ *session.Invocation, r *model.Request) (plugin.Outcome, error) {
-					if r.Model = "changed"; fail {
-						return plugin.Outcome{}, errors.New("no")
-					}
-					return plugin.Outcome{}, nil
-				},
+		p := wrap(&plugin.Plugin{
+			Name: "p",
+			BeforeModel: func(_ context.Context, _ *session.Invocation, r *model.Request) (plugin.Outcome, error) {
+				if r.Model = "changed"; fail {
+					return plugin.Outcome{}, errors.New("no")
+				}
+				return plugin.Outcome{}, nil
 			},
-		)
+		})
 		r := &model.Request{Model: "m"}
 		_, err := p.BeforeModel(t.Context(), nil, r)
 		require.NoError(t, err, name)

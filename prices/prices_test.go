@@ -22,24 +22,16 @@ func TestTheTable(t *testing.T) {
 	require.NotEmpty(t, table.Models)
 	for model, price := range table.Models {
 		require.Positive(t, price.Input, model)
-		require.Greater(
-			t,
-			price.Output,
-			price.Input,
-			"%s: answers cost more than prompts, everywhere",
-			model,
-		)
+		require.Greater(t, price.Output, price.Input,
+			"%s: answers cost more than prompts, everywhere", model)
 		require.Less(t, price.Cached, price.Input, model)
 	}
-	cost, ok := table.Cost(
-		"gemini-2.5-flash",
-		&usage{
-			PromptTokenCount:        1e6,
-			CachedContentTokenCount: 5e5,
-			CandidatesTokenCount:    1e5,
-			ThoughtsTokenCount:      1e5,
-		},
-	)
+	cost, ok := table.Cost("gemini-2.5-flash", &usage{
+		PromptTokenCount:        1e6,
+		CachedContentTokenCount: 5e5,
+		CandidatesTokenCount:    1e5,
+		ThoughtsTokenCount:      1e5,
+	})
 	require.True(t, ok)
 	require.InDelta(t, 0.15+0.015+0.5, cost, 1e-9)
 }
@@ -79,10 +71,8 @@ func TestCost(t *testing.T) {
 
 // A user's own prices come before ours, and stand alone in another currency.
 func TestOwnPrices(t *testing.T) {
-	own, err := prices.Parse(
-		"own.yaml",
-		[]byte("models:\n  gpt-5: {input: 7, output: 8}\n  mine: {input: 1}\n"),
-	)
+	own, err := prices.Parse("own.yaml",
+		[]byte("models:\n  gpt-5: {input: 7, output: 8}\n  mine: {input: 1}\n"))
 	require.NoError(t, err)
 	both := prices.Default().With(own)
 	require.Equal(t, 7.0, both.Models["gpt-5"].Input)

@@ -21,11 +21,8 @@ func filled(t *testing.T) retention.Store {
 	s := retention.Store{Sessions: memory.New(), Artifacts: artifact.NewMemory()}
 	for _, user := range []string{"ann", "bob"} {
 		key := session.Key{App: "desk", User: user, ID: "s"}
-		_, err := s.Sessions.Create(
-			t.Context(),
-			key,
-			map[string]any{"own": 1, "user:name": user, "app:open": true},
-		)
+		_, err := s.Sessions.Create(t.Context(), key,
+			map[string]any{"own": 1, "user:name": user, "app:open": true})
 		require.NoError(t, err)
 		for _, name := range []string{"a.txt", "user:b.txt"} {
 			_, err := s.Artifacts.Save(t.Context(), key, name, genai.NewPartFromText("x"))
@@ -64,11 +61,9 @@ func TestOfADeletedUserNothingIsLeft(t *testing.T) {
 	report, err := s.User(t.Context(), "desk", "ann")
 	require.NoError(t, err)
 	require.Equal(t, planned, report)
-	require.Equal(
-		t,
+	require.Equal(t,
 		&retention.Report{Sessions: []session.Key{ann}, Artifacts: 2, State: []string{"user:name"}},
-		report,
-	)
+		report)
 
 	again, err := s.Sessions.Create(t.Context(), ann, nil)
 	require.NoError(t, err)
@@ -199,11 +194,9 @@ func TestASessionThatIsUsedAgainStays(t *testing.T) {
 				var err error
 				lease, err = sessions.Lease(t.Context(), ann, "a run")
 				require.NoError(t, err)
-				_, err = sessions.Append(
-					t.Context(),
+				_, err = sessions.Append(t.Context(),
 					session.AppendTarget{Key: ann, Fence: lease.Fence},
-					&session.Event{Author: session.User},
-				)
+					&session.Event{Author: session.User})
 				require.NoError(t, err)
 				if ends {
 					lease.Release()

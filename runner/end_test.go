@@ -57,10 +57,8 @@ func TestFailureAfterTheCallerLeft(t *testing.T) {
 			func(context.Context, plugin.End) (plugin.Outcome, error) { return plugin.Outcome{}, errBoom },
 		)
 	}
-	memo := afterRun(
-		"then",
-		func(context.Context, plugin.End) (plugin.Outcome, error) { return emit("memo"), nil },
-	)
+	memo := afterRun("then",
+		func(context.Context, plugin.End) (plugin.Outcome, error) { return emit("memo"), nil })
 	for name, c := range map[string]struct {
 		leave   string // at this text; "" never
 		panics  bool

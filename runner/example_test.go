@@ -34,8 +34,7 @@ func ExampleRunner_Run() {
 		},
 	}
 	r, err := runner.New(
-		runner.Options{Agent: bot, Sessions: memory.New(), Plugins: []*plugin.Plugin{polite}},
-	)
+		runner.Options{Agent: bot, Sessions: memory.New(), Plugins: []*plugin.Plugin{polite}})
 	if err != nil {
 		panic(err)
 	}

@@ -101,11 +101,8 @@ var ways = map[string]*way{
 				on("redact", "the card is 4111", func(e *session.Event) plugin.Outcome {
 					return plugin.Outcome{Replace: with(e, "the card is ****"), Reason: "card"}
 				}),
-				on(
-					"deny",
-					"attack",
-					func(*session.Event) plugin.Outcome { return plugin.Deny("no", "policy") },
-				),
+				on("deny", "attack",
+					func(*session.Event) plugin.Outcome { return plugin.Deny("no", "policy") }),
 				echoes("later"),
 			}
 		},
@@ -130,10 +127,8 @@ var ways = map[string]*way{
 						r.Config = &genai.GenerateContentConfig{
 							SystemInstruction: genai.NewContentFromText("be kind", "user"),
 						}
-						r.Contents = append(
-							r.Contents,
-							genai.NewContentFromText("and short", "user"),
-						)
+						r.Contents = append(r.Contents,
+							genai.NewContentFromText("and short", "user"))
 						return plugin.Outcome{}, nil
 					},
 				},
@@ -143,13 +138,8 @@ var ways = map[string]*way{
 						if inv.Input.Text() != "cached" {
 							return plugin.Outcome{}, nil
 						}
-						out := emit(
-							fmt.Sprintf(
-								"cached %d %s",
-								len(r.Contents),
-								r.Config.SystemInstruction.Parts[0].Text,
-							),
-						)
+						out := emit(fmt.Sprintf("cached %d %s", len(r.Contents),
+							r.Config.SystemInstruction.Parts[0].Text))
 						out.Withhold = true
 						return out, nil
 					},
@@ -198,14 +188,8 @@ var ways = map[string]*way{
 						for _, e := range inv.Live {
 							seqs = append(seqs, fmt.Sprint(e.Seq))
 						}
-						return emit(
-							fmt.Sprintf(
-								"live %s of %d, frontier %d",
-								strings.Join(seqs, " "),
-								inv.Position,
-								inv.Frontier,
-							),
-						), nil
+						return emit(fmt.Sprintf("live %s of %d, frontier %d",
+							strings.Join(seqs, " "), inv.Position, inv.Frontier)), nil
 					},
 				},
 			}
@@ -332,13 +316,8 @@ func asking(text string) agent.Agent {
 			said = append(said, c.Parts[0].Text)
 		}
 		yield(
-			session.Reply(
-				fmt.Sprintf(
-					"asked: %s (%s)",
-					strings.Join(said, " "),
-					req.Config.SystemInstruction.Parts[0].Text,
-				),
-			),
+			session.Reply(fmt.Sprintf("asked: %s (%s)", strings.Join(said, " "),
+				req.Config.SystemInstruction.Parts[0].Text)),
 			nil,
 		)
 	})

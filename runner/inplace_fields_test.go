@@ -25,11 +25,8 @@ func TestRule7_ChangedInPlaceAnyField(t *testing.T) {
 
 	// The paths of what can be changed.
 	var paths []string
-	places(
-		reflect.ValueOf(full.Clone()).Elem(),
-		"event",
-		func(path string, _ func()) { paths = append(paths, path) },
-	)
+	places(reflect.ValueOf(full.Clone()).Elem(), "event",
+		func(path string, _ func()) { paths = append(paths, path) })
 	require.Greater(t, len(paths), 400)
 
 	// One hook changes one of them in each run.
@@ -147,10 +144,8 @@ func places(v reflect.Value, path string, visit func(path string, change func())
 			if v.IsNil() {
 				v.Set(reflect.MakeMap(v.Type()))
 			}
-			v.SetMapIndex(
-				reflect.ValueOf("another").Convert(v.Type().Key()),
-				reflect.Zero(v.Type().Elem()),
-			)
+			v.SetMapIndex(reflect.ValueOf("another").Convert(v.Type().Key()),
+				reflect.Zero(v.Type().Elem()))
 		})
 	case reflect.Interface:
 		if v.IsNil() {
@@ -199,20 +194,16 @@ func TestRule7_ChangedInPlaceNumbersInMaps(t *testing.T) {
 					)
 				},
 			)
-			s := stage(
-				t,
-				bot,
-				&plugin.Plugin{
-					Name: "bad",
-					OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-						if e.Author == "bot" {
-							e.Actions.StateDelta[a] = c.after[0]
-							e.Actions.StateDelta[b] = c.after[1]
-						}
-						return plugin.Outcome{}, nil
-					},
+			s := stage(t, bot, &plugin.Plugin{
+				Name: "bad",
+				OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+					if e.Author == "bot" {
+						e.Actions.StateDelta[a] = c.after[0]
+						e.Actions.StateDelta[b] = c.after[1]
+					}
+					return plugin.Outcome{}, nil
 				},
-			)
+			})
 			_, err := s.run("hi")
 			require.ErrorIs(t, err, plugin.ErrInPlace, "%v", c)
 		}
@@ -237,16 +228,12 @@ func TestAnEventThatContainsItself(t *testing.T) {
 					yield(&session.Event{CustomMetadata: map[string]any{"x": value}}, nil)
 				},
 			)
-			s := stage(
-				t,
-				bot,
-				&plugin.Plugin{
-					Name: "looks",
-					OnEvent: func(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error) {
-						return plugin.Outcome{}, nil
-					},
+			s := stage(t, bot, &plugin.Plugin{
+				Name: "looks",
+				OnEvent: func(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error) {
+					return plugin.Outcome{}, nil
 				},
-			)
+			})
 			_, err := s.run("hi")
 			require.ErrorIs(t, err, session.ErrInvalid)
 		})

@@ -32,18 +32,8 @@ func TestRule7_AnInvocationWhoseFieldsAreAssigned(t *testing.T) {
 				if inv.Input != nil {
 					input = line(inv.Input)
 				}
-				seen = append(
-					seen,
-					fmt.Sprint(
-						line(e),
-						" after ",
-						len(inv.Live),
-						" ",
-						input,
-						inv.State,
-						inv.Key.User,
-					),
-				)
+				seen = append(seen, fmt.Sprint(line(e), " after ", len(inv.Live), " ", input,
+					inv.State, inv.Key.User))
 				return plugin.Outcome{}, nil
 			},
 		}
@@ -77,32 +67,23 @@ func TestRule7_AnInvocationWhoseFieldsAreAssigned(t *testing.T) {
 			)
 			_, err := s.run("hi")
 			require.ErrorIs(t, err, plugin.ErrInPlace)
-			require.ErrorContains(
-				t,
-				err,
-				"A hook, a tool or an agent that was given it has assigned to its fields",
-			)
+			require.ErrorContains(t, err,
+				"A hook, a tool or an agent that was given it has assigned to its fields")
 			require.Equal(t, []string{input}, seen)
 			require.Equal(t, []string{"user: hi"}, s.log())
 		})
 		t.Run(name+", before a model request", func(t *testing.T) {
 			built := 0
-			s := stage(
-				t,
-				does(
-					func(ctx context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
-						forge(h.Now())
-						_, err := h.BeforeModel(
-							ctx,
-							func(*session.Invocation) (*model.Request, error) {
-								built++
-								return &model.Request{}, nil
-							},
-						)
-						yield(nil, err)
-					},
-				),
-			)
+			s := stage(t, does(
+				func(ctx context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
+					forge(h.Now())
+					_, err := h.BeforeModel(ctx, func(*session.Invocation) (*model.Request, error) {
+						built++
+						return &model.Request{}, nil
+					})
+					yield(nil, err)
+				},
+			))
 			_, err := s.run("hi")
 			require.ErrorIs(t, err, plugin.ErrInPlace)
 			require.Zero(t, built)

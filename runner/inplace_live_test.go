@@ -128,11 +128,8 @@ func TestAnEventThatWasChangedInALongSession(t *testing.T) {
 	const events = 1000
 	long := func(t *testing.T, requests int, bad func(inv *session.Invocation)) error {
 		var made []string
-		s := stage(
-			t,
-			asks(requests, &made),
-			on("bad", "99", func(*session.Event) plugin.Outcome { return plugin.Outcome{} }),
-		)
+		s := stage(t, asks(requests, &made),
+			on("bad", "99", func(*session.Event) plugin.Outcome { return plugin.Outcome{} }))
 		s.plugins[0].OnEvent = func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
 			if e.Text() == "99" {
 				bad(inv)
@@ -203,10 +200,8 @@ func TestAnEventThatWasChangedAfterACompaction(t *testing.T) {
 func TestStateThatWasChangedInPlace(t *testing.T) {
 	sets := does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
 		_ = yield(session.Reply("0"), nil) &&
-			yield(
-				&session.Event{Actions: session.Actions{StateDelta: map[string]any{"k": "v"}}},
-				nil,
-			)
+			yield(&session.Event{Actions: session.Actions{StateDelta: map[string]any{"k": "v"}}},
+				nil)
 	})
 	for name, bad := range map[string]func(state map[string]any){
 		"a key":          func(state map[string]any) { state["mood"] = "bad" },
@@ -215,19 +210,15 @@ func TestStateThatWasChangedInPlace(t *testing.T) {
 	} {
 		for how, bot := range map[string]agent.Agent{"a request": asks(2, new([]string)), "a delta": sets} {
 			t.Run(name+", "+how, func(t *testing.T) {
-				s := stage(
-					t,
-					bot,
-					&plugin.Plugin{
-						Name: "bad",
-						OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-							if e.Text() == "0" {
-								bad(inv.State)
-							}
-							return plugin.Outcome{}, nil
-						},
+				s := stage(t, bot, &plugin.Plugin{
+					Name: "bad",
+					OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+						if e.Text() == "0" {
+							bad(inv.State)
+						}
+						return plugin.Outcome{}, nil
 					},
-				)
+				})
 				_, err := s.sessions.Append(
 					ctx,
 					session.AppendTarget{Key: key},

@@ -75,15 +75,8 @@ func TestRule7_ChangedInPlaceBehindPointers(t *testing.T) {
 					yield(e, nil)
 				},
 			)
-			_, err := stage(
-				t,
-				bot,
-				on(
-					"good",
-					"hello",
-					func(*session.Event) plugin.Outcome { return plugin.Outcome{} },
-				),
-			).run("hi")
+			_, err := stage(t, bot, on("good", "hello",
+				func(*session.Event) plugin.Outcome { return plugin.Outcome{} })).run("hi")
 			require.NoError(t, err)
 			bad := &plugin.Plugin{
 				Name: "bad",

@@ -145,43 +145,33 @@ func TestKeptViewsAreWhatAFreshReadShows(t *testing.T) {
 						}
 					},
 					"shared state": func(rt *rapid.T) {
-						append(
-							other,
-							&session.Event{
-								Author: session.User,
-								Actions: session.Actions{StateDelta: map[string]any{
-									"user:n": float64(rapid.IntRange(0, 9).Draw(rt, "n")),
-								}},
-							},
-						)
+						append(other, &session.Event{
+							Author: session.User,
+							Actions: session.Actions{StateDelta: map[string]any{
+								"user:n": float64(rapid.IntRange(0, 9).Draw(rt, "n")),
+							}},
+						})
 					},
 					"rewind": func(rt *rapid.T) {
 						to := int64(rapid.IntRange(0, max(0, position()-1)).Draw(rt, "to"))
-						append(
-							key,
-							&session.Event{
-								Author:  "plugin/r",
-								Actions: session.Actions{Rewind: &session.Rewind{To: to}},
-							},
-						)
+						append(key, &session.Event{
+							Author:  "plugin/r",
+							Actions: session.Actions{Rewind: &session.Rewind{To: to}},
+						})
 					},
 					"compact": func(rt *rapid.T) {
 						s, err := sessions.Get(ctx, key)
 						require.NoError(rt, err)
 						c := &session.Compaction{
 							Through: int64(
-								rapid.IntRange(1, max(1, position())).Draw(rt, "through"),
-							),
+								rapid.IntRange(1, max(1, position())).Draw(rt, "through")),
 							Frontier: s.Frontier,
 							Content:  genai.NewContentFromText("summary", genai.RoleUser),
 						}
-						append(
-							key,
-							&session.Event{
-								Author:  "plugin/c",
-								Actions: session.Actions{Compaction: c},
-							},
-						)
+						append(key, &session.Event{
+							Author:  "plugin/c",
+							Actions: session.Actions{Compaction: c},
+						})
 					},
 					"change in place": func(rt *rapid.T) {
 						k := keepers[rapid.IntRange(0, 1).Draw(rt, "runner")]
@@ -250,12 +240,8 @@ func TestTheNextRunReadsOnlyWhatIsNew(t *testing.T) {
 		return read
 	}
 	require.Equal(t, 500, run())
-	require.Equal(
-		t,
-		3,
-		run(),
-		"the input and the answer of the run before, and the event before them",
-	)
+	require.Equal(t, 3, run(),
+		"the input and the answer of the run before, and the event before them")
 	require.Equal(t, 3, run())
 	require.NoError(t, k.runner.Close(ctx))
 
@@ -438,14 +424,8 @@ func TestKeptViewOfASessionThatWasImportedAgain(t *testing.T) {
 		two := session.Message("the last one")
 		two.ID = "2"
 		two.Timestamp = one.Timestamp
-		require.NoError(
-			t,
-			session.Import(
-				ctx,
-				sessions,
-				&session.Recording{Key: key, Events: []*session.Event{one, two}},
-			),
-		)
+		require.NoError(t, session.Import(ctx, sessions,
+			&session.Recording{Key: key, Events: []*session.Event{one, two}}))
 	}
 	imported("a secret")
 	require.NoError(t, k.run(key, "go on"))

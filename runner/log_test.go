@@ -36,8 +36,7 @@ func TestHookCallsAreLoggedAndTraced(t *testing.T) {
 			return plugin.Outcome{}, errors.New("no disk")
 		}})
 	s.options.Log = slog.New(
-		slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}),
-	)
+		slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	s.options.Trace = func(c runner.HookCall) { mu.Lock(); defer mu.Unlock(); traced = append(traced, c) }
 	_, err := s.run("question 4111")
 	require.ErrorContains(t, err, "no disk")
@@ -92,11 +91,8 @@ func TestRule8_ARunThatCannotStreamSaysSo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
-			words := on(
-				"words",
-				"x",
-				func(*session.Event) plugin.Outcome { return plugin.Outcome{} },
-			)
+			words := on("words", "x",
+				func(*session.Event) plugin.Outcome { return plugin.Outcome{} })
 			words.Partials = c.partials
 			look := on("look", "x", func(*session.Event) plugin.Outcome { return plugin.Outcome{} })
 			look.Observer = true
@@ -112,10 +108,8 @@ func TestRule8_ARunThatCannotStreamSaysSo(t *testing.T) {
 			require.Equal(
 				t,
 				c.warned,
-				strings.Count(
-					log.String(),
-					`plugin \"words\" takes no partial events, so no run streams`,
-				),
+				strings.Count(log.String(),
+					`plugin \"words\" takes no partial events, so no run streams`),
 				log.String(),
 			)
 		})

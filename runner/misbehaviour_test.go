@@ -29,19 +29,15 @@ func (b *blind) Get(context.Context, session.Key) (*session.Session, error) { re
 
 func TestHostile_StoreFailsAfterTheLease(t *testing.T) {
 	called := 0
-	s := stage(
-		t,
-		says("hello"),
-		&plugin.Plugin{
-			Name: "after",
-			AfterRun: func(_ context.Context, inv *session.Invocation, end plugin.End) (plugin.Outcome, error) {
-				called++
-				require.Equal(t, plugin.EndFailed, end.Kind)
-				require.Equal(t, key, inv.Key)
-				return emit("too bad"), nil
-			},
+	s := stage(t, says("hello"), &plugin.Plugin{
+		Name: "after",
+		AfterRun: func(_ context.Context, inv *session.Invocation, end plugin.End) (plugin.Outcome, error) {
+			called++
+			require.Equal(t, plugin.EndFailed, end.Kind)
+			require.Equal(t, key, inv.Key)
+			return emit("too bad"), nil
 		},
-	)
+	})
 	s.sessions = &blind{s.sessions}
 	_, err := s.run("hi")
 	require.ErrorIs(t, err, errBoom)
@@ -55,10 +51,8 @@ func TestHostile_AgentAfterTheEnd(t *testing.T) {
 		t,
 		does(func(ctx context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
 			yield(session.Reply("first"), nil)
-			_, late = h.BeforeModel(
-				ctx,
-				func(*session.Invocation) (*model.Request, error) { return &model.Request{}, nil },
-			)
+			_, late = h.BeforeModel(ctx,
+				func(*session.Invocation) (*model.Request, error) { return &model.Request{}, nil })
 			panic("after the end")
 		}),
 		on(
@@ -198,11 +192,8 @@ func TestHostile_CancelledWhileNothingIsAppended(t *testing.T) {
 	for name, partial := range map[string]bool{"partial": true, "withheld": false} {
 		n := 0
 		cancelled, cancel := context.WithCancel(ctx)
-		withhold := on(
-			"w",
-			"x",
-			func(*session.Event) plugin.Outcome { return plugin.Outcome{Withhold: true} },
-		)
+		withhold := on("w", "x",
+			func(*session.Event) plugin.Outcome { return plugin.Outcome{Withhold: true} })
 		withhold.Partials = true
 		if partial {
 			withhold = spy("w", new([]string))
@@ -235,11 +226,8 @@ func TestHostile_HookEndsItsGoroutine(t *testing.T) {
 	s := stage(
 		t,
 		says("hello"),
-		on(
-			"exits",
-			"hello",
-			func(*session.Event) plugin.Outcome { runtime.Goexit(); return plugin.Outcome{} },
-		),
+		on("exits", "hello",
+			func(*session.Event) plugin.Outcome { runtime.Goexit(); return plugin.Outcome{} }),
 		&plugin.Plugin{
 			Name: "after",
 			AfterRun: func(_ context.Context, _ *session.Invocation, end plugin.End) (plugin.Outcome, error) {
@@ -257,18 +245,11 @@ func TestHostile_HookEndsItsGoroutine(t *testing.T) {
 	require.ErrorIs(t, ends[0].Err, plugin.ErrPanic)
 	require.Equal(t, []string{"user: hi"}, s.log())
 
-	s = stage(
-		t,
-		says("hello"),
-		plugin.Timeout(
-			on(
-				"exits",
-				"hello",
-				func(*session.Event) plugin.Outcome { runtime.Goexit(); return plugin.Outcome{} },
-			),
-			time.Minute,
-		),
-	)
+	s = stage(t, says("hello"), plugin.Timeout(
+		on("exits", "hello",
+			func(*session.Event) plugin.Outcome { runtime.Goexit(); return plugin.Outcome{} }),
+		time.Minute,
+	))
 	_, err := s.run("hi")
 	require.ErrorIs(t, err, plugin.ErrPanic)
 }
@@ -305,12 +286,8 @@ func TestHostile_Observers(t *testing.T) {
 	}
 	close(hang)
 	require.NoError(t, s.close())
-	require.Equal(
-		t,
-		[]string{"first", "hello", "end of first", "second", "hello", "end of second"},
-		seen,
-		"in order, over the runs of a session, also after a Goexit",
-	)
+	require.Equal(t, []string{"first", "hello", "end of first", "second", "hello", "end of second"},
+		seen, "in order, over the runs of a session, also after a Goexit")
 	require.Contains(t, log.String(), "an observer asks nothing")
 	require.Equal(t, []string{"user: first", "bot: hello", "user: second", "bot: hello"}, s.log())
 	require.Equal(t, "1 live", s.events(session.Selection{})[1].ModelVersion)
@@ -435,21 +412,17 @@ func TestHostile_ObserverBacklogOfBigEvents(t *testing.T) {
 }
 
 func TestHostile_InputWithheldAndItsIDReused(t *testing.T) {
-	s := stage(
-		t,
-		says("never"),
-		&plugin.Plugin{
-			Name: "swap",
-			OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-				if e.Author != session.User {
-					return plugin.Outcome{}, nil
-				}
-				fake := session.Reply("fake")
-				fake.ID = e.ID
-				return plugin.Outcome{Withhold: true, Emit: []*session.Event{fake}}, nil
-			},
+	s := stage(t, says("never"), &plugin.Plugin{
+		Name: "swap",
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			if e.Author != session.User {
+				return plugin.Outcome{}, nil
+			}
+			fake := session.Reply("fake")
+			fake.ID = e.ID
+			return plugin.Outcome{Withhold: true, Emit: []*session.Event{fake}}, nil
 		},
-	)
+	})
 	_, err := s.run("hi")
 	require.ErrorIs(t, err, session.ErrIDReused)
 	require.Empty(t, s.log(), "blocked input reaches neither BeforeRun nor an agent")
@@ -489,41 +462,25 @@ func TestHostile_EmissionsOutsideOfOnEvent(t *testing.T) {
 		spy("last", &last))
 	_, err := s.run("hi")
 	require.NoError(t, err)
-	require.Equal(
-		t,
-		[]string{"user: hi", "bot: hello"},
-		first,
-		"what a plugin emits is offered to those after it only",
-	)
-	require.Equal(
-		t,
-		[]string{"user: hi", "plugin/emits: before", "bot: hello", "plugin/emits: after"},
-		last,
-	)
+	require.Equal(t, []string{"user: hi", "bot: hello"}, first,
+		"what a plugin emits is offered to those after it only")
+	require.Equal(t,
+		[]string{"user: hi", "plugin/emits: before", "bot: hello", "plugin/emits: after"}, last)
 }
 
 func TestHostile_FirstStopCounts(t *testing.T) {
 	stop := func(name string) *plugin.Plugin {
-		return on(
-			name,
-			"hello",
-			func(*session.Event) plugin.Outcome { return plugin.Outcome{Stop: true, Reason: name} },
-		)
+		return on(name, "hello",
+			func(*session.Event) plugin.Outcome { return plugin.Outcome{Stop: true, Reason: name} })
 	}
 	var end plugin.End
-	s := stage(
-		t,
-		says("hello"),
-		stop("a"),
-		stop("b"),
-		&plugin.Plugin{
-			Name: "end",
-			AfterRun: func(_ context.Context, _ *session.Invocation, e plugin.End) (plugin.Outcome, error) {
-				end = e
-				return plugin.Outcome{}, nil
-			},
+	s := stage(t, says("hello"), stop("a"), stop("b"), &plugin.Plugin{
+		Name: "end",
+		AfterRun: func(_ context.Context, _ *session.Invocation, e plugin.End) (plugin.Outcome, error) {
+			end = e
+			return plugin.Outcome{}, nil
 		},
-	)
+	})
 	_, err := s.run("hi")
 	require.NoError(t, err)
 	require.Equal(t, plugin.End{Kind: plugin.EndStopped, Plugin: "a", Reason: "a"}, end)
@@ -594,17 +551,15 @@ func TestHostile_TempStateOutlivesARewind(t *testing.T) {
 
 func TestHostile_UncheckedIsLifted(t *testing.T) {
 	fails := true
-	guard := plugin.FailOpen(
-		&plugin.Plugin{
-			Name: "guard",
-			BeforeModel: func(context.Context, *session.Invocation, *model.Request) (plugin.Outcome, error) {
-				if fails {
-					return plugin.Outcome{}, errBoom
-				}
-				return plugin.Outcome{}, nil
-			},
+	guard := plugin.FailOpen(&plugin.Plugin{
+		Name: "guard",
+		BeforeModel: func(context.Context, *session.Invocation, *model.Request) (plugin.Outcome, error) {
+			if fails {
+				return plugin.Outcome{}, errBoom
+			}
+			return plugin.Outcome{}, nil
 		},
-	)
+	})
 	s := stage(
 		t,
 		does(func(ctx context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
@@ -631,26 +586,21 @@ func TestHostile_TwoAnswersToOneCall(t *testing.T) {
 	call := func(ids ...string) *session.Event {
 		e := &session.Event{Content: &genai.Content{Role: "model"}}
 		for _, id := range ids {
-			e.Content.Parts = append(
-				e.Content.Parts,
-				&genai.Part{FunctionCall: &genai.FunctionCall{ID: id, Name: "f" + id}},
-			)
+			e.Content.Parts = append(e.Content.Parts,
+				&genai.Part{FunctionCall: &genai.FunctionCall{ID: id, Name: "f" + id}})
 		}
 		return e
 	}
 	response := func(by string, ids ...string) *session.Event {
 		e := &session.Event{Content: &genai.Content{Role: "user"}}
 		for _, id := range ids {
-			e.Content.Parts = append(
-				e.Content.Parts,
-				&genai.Part{
-					FunctionResponse: &genai.FunctionResponse{
-						ID:       id,
-						Name:     "f" + id,
-						Response: map[string]any{"by": by},
-					},
+			e.Content.Parts = append(e.Content.Parts, &genai.Part{
+				FunctionResponse: &genai.FunctionResponse{
+					ID:       id,
+					Name:     "f" + id,
+					Response: map[string]any{"by": by},
 				},
-			)
+			})
 		}
 		return e
 	}
@@ -682,22 +632,16 @@ func TestHostile_TwoAnswersToOneCall(t *testing.T) {
 		}
 		return list
 	}
-	both := stage(
-		t,
-		play(call("1", "2")),
+	both := stage(t, play(call("1", "2")),
 		answers("a", "bot: call 1call 2", response("a", "1", "2")),
-		answers("b", "bot: call 1call 2", response("b", "1")),
-	)
+		answers("b", "bot: call 1call 2", response("b", "1")))
 	_, err := both.run("hi")
 	require.NoError(t, err)
 	require.Equal(t, []any{"b", "a"}, by(both))
 	require.Equal(t, "b", plugin.NotesOf(both.events(session.Selection{})[2]).Changed[0].Plugin)
 
-	agents := stage(
-		t,
-		play(call("1"), response("agent", "1")),
-		answers("a", "bot: response 1", response("a", "1")),
-	)
+	agents := stage(t, play(call("1"), response("agent", "1")),
+		answers("a", "bot: response 1", response("a", "1")))
 	_, err = agents.run("hi")
 	require.NoError(t, err)
 	require.Equal(t, []any{"a"}, by(agents))

@@ -35,10 +35,8 @@ func BenchmarkRequest(b *testing.B) {
 					Parts: []*genai.Part{{FunctionCall: call}},
 				},
 			}
-			responds := session.Respond(
-				call,
-				map[string]any{"weather": "dry, with clouds", "degrees": 21.0},
-			)
+			responds := session.Respond(call,
+				map[string]any{"weather": "dry, with clouds", "degrees": 21.0})
 			responds.Author = "bot"
 			said := session.Reply(text)
 			said.Author = "bot"

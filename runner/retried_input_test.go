@@ -51,11 +51,8 @@ func asked(id string, parts ...*genai.Part) *session.Event {
 // number.
 func TestTheSameInputAgain(t *testing.T) {
 	response := func(r map[string]any) *session.Event {
-		return asked(
-			"i",
-			&genai.Part{Text: "x"},
-			&genai.Part{FunctionResponse: &genai.FunctionResponse{ID: "c", Name: "f", Response: r}},
-		)
+		return asked("i", &genai.Part{Text: "x"},
+			&genai.Part{FunctionResponse: &genai.FunctionResponse{ID: "c", Name: "f", Response: r}})
 	}
 	delta := func(v any) *session.Event {
 		return &session.Event{
@@ -167,24 +164,21 @@ func TestAnInputThatWasCutOff(t *testing.T) {
 			cut, cancel := context.WithCancel(ctx)
 			defer cancel()
 			runs := 0
-			s := stage(
-				t,
-				does(
-					func(ctx context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
-						if runs++; runs > 1 {
-							yield(session.Reply("whole"), nil)
+			s := stage(t, does(
+				func(ctx context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+					if runs++; runs > 1 {
+						yield(session.Reply("whole"), nil)
+						return
+					}
+					for _, e := range c.before {
+						if !yield(e.Clone(), nil) {
 							return
 						}
-						for _, e := range c.before {
-							if !yield(e.Clone(), nil) {
-								return
-							}
-						}
-						cancel()
-						yield(nil, context.Cause(ctx))
-					},
-				),
-			)
+					}
+					cancel()
+					yield(nil, context.Cause(ctx))
+				},
+			))
 			if c.plugin != nil {
 				s.plugins = []*plugin.Plugin{c.plugin}
 			}
@@ -243,11 +237,8 @@ func TestVerdictsOnNothing(t *testing.T) {
 	)
 	_, err := s.give(ctx, session.Decision(true, "c"))
 	require.ErrorIs(t, err, runner.ErrNotWaiting)
-	require.ErrorContains(
-		t,
-		err,
-		`it approves or declines ["c"]: no such call waits for this answer; no call does`,
-	)
+	require.ErrorContains(t, err,
+		`it approves or declines ["c"]: no such call waits for this answer; no call does`)
 	require.Empty(t, s.log())
 
 	_, err = s.give(ctx, session.Message("go"))
@@ -258,10 +249,8 @@ func TestVerdictsOnNothing(t *testing.T) {
 	require.ErrorContains(t, err, `those that do: "c" (pay)`)
 	require.Equal(t, before, s.log())
 
-	_, err = s.give(
-		ctx,
-		session.Respond(&genai.FunctionCall{ID: "c", Name: "pay"}, map[string]any{"paid": true}),
-	)
+	_, err = s.give(ctx,
+		session.Respond(&genai.FunctionCall{ID: "c", Name: "pay"}, map[string]any{"paid": true}))
 	require.ErrorIs(t, err, runner.ErrNotWaiting, "the tool has not run")
 	require.ErrorContains(t, err, `it responds to the call "c" (pay), which waits for a yes or no`)
 	require.Equal(t, before, s.log())
@@ -288,29 +277,25 @@ func TestVerdictsOnNothing(t *testing.T) {
 // one of its name.
 func TestBackgroundWorkOfADeletedSession(t *testing.T) {
 	gate := make(chan bool)
-	s := stage(
-		t,
-		says("ok"),
-		&plugin.Plugin{
-			Name:       "fold",
-			Background: true,
-			AfterRun: func(context.Context, *session.Invocation, plugin.End) (plugin.Outcome, error) {
-				<-gate
-				return plugin.Outcome{
-					Emit: []*session.Event{
-						{
-							Actions: session.Actions{
-								Compaction: &session.Compaction{
-									Through: 2,
-									Content: session.Message("of the one before").Content,
-								},
+	s := stage(t, says("ok"), &plugin.Plugin{
+		Name:       "fold",
+		Background: true,
+		AfterRun: func(context.Context, *session.Invocation, plugin.End) (plugin.Outcome, error) {
+			<-gate
+			return plugin.Outcome{
+				Emit: []*session.Event{
+					{
+						Actions: session.Actions{
+							Compaction: &session.Compaction{
+								Through: 2,
+								Content: session.Message("of the one before").Content,
 							},
 						},
 					},
-				}, nil
-			},
+				},
+			}, nil
 		},
-	)
+	})
 	var log bytes.Buffer
 	s.options.Log = slog.New(slog.NewTextHandler(&log, nil))
 	_, err := s.run("secret")
@@ -319,11 +304,8 @@ func TestBackgroundWorkOfADeletedSession(t *testing.T) {
 	_, err = s.sessions.Create(ctx, key, nil)
 	require.NoError(t, err)
 	for range 3 {
-		_, err := s.sessions.Append(
-			ctx,
-			session.AppendTarget{Key: key, After: int64(len(s.log()))},
-			session.Message("new"),
-		)
+		_, err := s.sessions.Append(ctx, session.AppendTarget{Key: key, After: int64(len(s.log()))},
+			session.Message("new"))
 		require.NoError(t, err)
 	}
 	close(gate)

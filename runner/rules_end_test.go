@@ -112,12 +112,9 @@ func TestRule5_Balanced(t *testing.T) {
 				}
 			}
 			log := s.log()
-			require.Equal(
-				t,
+			require.Equal(t,
 				[]string{"plugin/a: after a", "plugin/b: after b", "plugin/c: after c"},
-				log[len(log)-3:],
-				"what AfterRun emits is appended",
-			)
+				log[len(log)-3:], "what AfterRun emits is appended")
 			// The turn is free, and the session works.
 			free, cancel := context.WithTimeout(ctx, time.Minute)
 			defer cancel()
@@ -140,13 +137,8 @@ func TestRule5_EveryAfterRunDespiteFailures(t *testing.T) {
 			},
 		}
 	}
-	s := stage(
-		t,
-		says("hello"),
-		after("a", func() { panic("boom") }),
-		after("b", func() {}),
-		after("c", func() {}),
-	)
+	s := stage(t, says("hello"), after("a", func() { panic("boom") }), after("b", func() {}),
+		after("c", func() {}))
 	_, err := s.run("hi")
 	var failed *plugin.Error
 	require.ErrorAs(t, err, &failed)
@@ -166,17 +158,13 @@ func TestRule5_EveryAfterRunDespiteFailures(t *testing.T) {
 
 func TestRule5_NoTurnNoAfterRun(t *testing.T) {
 	called := false
-	s := stage(
-		t,
-		says("hello"),
-		&plugin.Plugin{
-			Name: "a",
-			AfterRun: func(context.Context, *session.Invocation, plugin.End) (plugin.Outcome, error) {
-				called = true
-				return plugin.Outcome{}, nil
-			},
+	s := stage(t, says("hello"), &plugin.Plugin{
+		Name: "a",
+		AfterRun: func(context.Context, *session.Invocation, plugin.End) (plugin.Outcome, error) {
+			called = true
+			return plugin.Outcome{}, nil
 		},
-	)
+	})
 	for _, err := range s.start().Run(ctx, session.Key{App: "app", User: "ann", ID: "absent"}, session.Message("hi"), s.cfg) {
 		require.ErrorIs(t, err, session.ErrNotFound)
 	}
@@ -276,11 +264,8 @@ func TestRule7_FieldsAHookCannotUse(t *testing.T) {
 	} {
 		for _, out := range outs {
 			called := 0
-			_, err := stage(
-				t,
-				modelAgent(&called),
-				failingIn(hook, func() (plugin.Outcome, error) { return out, nil }),
-			).run("hi")
+			_, err := stage(t, modelAgent(&called),
+				failingIn(hook, func() (plugin.Outcome, error) { return out, nil })).run("hi")
 			require.ErrorIs(t, err, plugin.ErrOutcome, "%s %+v", hook, out)
 		}
 	}
@@ -300,23 +285,17 @@ func TestRule7_ChangedInPlace(t *testing.T) {
 			t,
 			does(func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
 				e := session.Reply("hello")
-				e.Content.Parts = append(
-					e.Content.Parts,
-					&genai.Part{
-						FunctionCall: &genai.FunctionCall{
-							Name: "sh",
-							Args: map[string]any{"cmd": []any{"ls"}},
-						},
+				e.Content.Parts = append(e.Content.Parts, &genai.Part{
+					FunctionCall: &genai.FunctionCall{
+						Name: "sh",
+						Args: map[string]any{"cmd": []any{"ls"}},
 					},
-				)
+				})
 				e.Actions.StateDelta = map[string]any{"a": "a"}
 				yield(e, nil)
 			}),
-			on(
-				"bad",
-				"hello",
-				func(e *session.Event) plugin.Outcome { change(e); return plugin.Outcome{} },
-			),
+			on("bad", "hello",
+				func(e *session.Event) plugin.Outcome { change(e); return plugin.Outcome{} }),
 		)
 		_, err := s.run("hi")
 		require.ErrorIs(t, err, plugin.ErrInPlace, name)
@@ -339,12 +318,8 @@ func TestRule7_FailOpen(t *testing.T) {
 				require.Equal(t, []string{"user: hi", "bot: hello"}, s.log())
 				require.Equal(t, 1, called)
 				log := s.events(session.Selection{})
-				require.Equal(
-					t,
-					"1 live",
-					log[1].ModelVersion,
-					"a half changed request is not sent",
-				)
+				require.Equal(t, "1 live", log[1].ModelVersion,
+					"a half changed request is not sent")
 				want := []plugin.Note{{Plugin: "bad", Hook: hook}}
 				if hook == plugin.AfterRun {
 					want = nil
@@ -386,30 +361,21 @@ func TestRule7_Timeout(t *testing.T) {
 	defer cancel()
 	err = s.start().Close(short)
 	require.ErrorIs(t, err, plugin.ErrTimeout)
-	require.ErrorContains(
-		t,
-		err,
-		"plugin slow: OnEvent: the hook did not return in time: 1 calls never came back",
-	)
+	require.ErrorContains(t, err,
+		"plugin slow: OnEvent: the hook did not return in time: 1 calls never came back")
 	close(hang)
 	require.Eventually(t, late.Load, time.Minute, time.Millisecond)
 
-	s = stage(
-		t,
-		says("hello"),
-		plugin.FailOpen(
-			plugin.Timeout(
-				&plugin.Plugin{
-					Name: "polite",
-					OnEvent: func(ctx context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-						<-ctx.Done()
-						return plugin.Outcome{}, ctx.Err()
-					},
-				},
-				5*time.Millisecond,
-			),
-		),
-	)
+	s = stage(t, says("hello"), plugin.FailOpen(plugin.Timeout(
+		&plugin.Plugin{
+			Name: "polite",
+			OnEvent: func(ctx context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+				<-ctx.Done()
+				return plugin.Outcome{}, ctx.Err()
+			},
+		},
+		5*time.Millisecond,
+	)))
 	_, err = s.run("hi")
 	require.NoError(t, err)
 	require.Equal(t, []string{"user: hi", "bot: hello"}, s.log())
@@ -484,11 +450,8 @@ func TestBeforeModel(t *testing.T) {
 		_, err := s.run("hi")
 		require.NoError(t, err)
 		require.Zero(t, called)
-		require.Equal(
-			t,
-			[]string{"user: hi", "plugin/cache: cached", "bot: going on after cached"},
-			s.log(),
-		)
+		require.Equal(t, []string{"user: hi", "plugin/cache: cached", "bot: going on after cached"},
+			s.log())
 	})
 	t.Run("withholds without emitting", func(t *testing.T) {
 		called := 0
@@ -506,14 +469,10 @@ func TestBeforeModel(t *testing.T) {
 	})
 	t.Run("stops", func(t *testing.T) {
 		called := 0
-		s := stage(
-			t,
-			modelAgent(&called),
-			before(
-				"no",
-				func(*session.Invocation, *model.Request) plugin.Outcome { return plugin.Deny("no", "why") },
-			),
-		)
+		s := stage(t, modelAgent(&called), before(
+			"no",
+			func(*session.Invocation, *model.Request) plugin.Outcome { return plugin.Deny("no", "why") },
+		))
 		_, err := s.run("hi")
 		require.NoError(t, err)
 		require.Zero(t, called)
@@ -521,14 +480,8 @@ func TestBeforeModel(t *testing.T) {
 	})
 	t.Run("emits without end", func(t *testing.T) {
 		called := 0
-		s := stage(
-			t,
-			modelAgent(&called),
-			before(
-				"chatty",
-				func(*session.Invocation, *model.Request) plugin.Outcome { return emit("note") },
-			),
-		)
+		s := stage(t, modelAgent(&called), before("chatty",
+			func(*session.Invocation, *model.Request) plugin.Outcome { return emit("note") }))
 		_, err := s.run("hi")
 		require.ErrorIs(t, err, plugin.ErrOutcome)
 		require.ErrorContains(t, err, "plugin chatty: BeforeModel")
@@ -556,25 +509,19 @@ func TestBeforeModel(t *testing.T) {
 		require.Equal(t, 1, called)
 		require.Equal(t, 3, asked)
 		require.Equal(t, []string{"3 live"}, requests)
-		require.Equal(
-			t,
+		require.Equal(t,
 			[]string{"user: hi", "plugin/compact: note", "plugin/compact: note", "bot: hello"},
-			s.log(),
-		)
+			s.log())
 	})
 }
 
 func TestBeforeRunWithholds(t *testing.T) {
-	s := stage(
-		t,
-		says("never"),
-		&plugin.Plugin{
-			Name: "closed",
-			BeforeRun: func(context.Context, *session.Invocation) (plugin.Outcome, error) {
-				return plugin.Deny("closed today", "holiday"), nil
-			},
+	s := stage(t, says("never"), &plugin.Plugin{
+		Name: "closed",
+		BeforeRun: func(context.Context, *session.Invocation) (plugin.Outcome, error) {
+			return plugin.Deny("closed today", "holiday"), nil
 		},
-	)
+	})
 	yielded, err := s.run("hi")
 	require.NoError(t, err)
 	require.Equal(t, []string{"user: hi", "plugin/closed: closed today"}, yielded)
@@ -636,12 +583,8 @@ func TestClose(t *testing.T) {
 		r := s.start()
 		ended := make(chan error)
 		go func() { _, err := s.run("hi"); ended <- err }()
-		require.Eventually(
-			t,
-			func() bool { return len(s.log()) == 1 },
-			time.Minute,
-			time.Millisecond,
-		)
+		require.Eventually(t, func() bool { return len(s.log()) == 1 }, time.Minute,
+			time.Millisecond)
 		short, cancel := context.WithTimeout(ctx, time.Millisecond)
 		defer cancel()
 		require.ErrorIs(t, r.Close(short), context.DeadlineExceeded)
@@ -689,12 +632,8 @@ func TestTempStateLivesForOneInvocation(t *testing.T) {
 	_, err := s.run("again")
 	require.NoError(t, err)
 	require.Equal(t, []any{0.0, 1.0, nil, 1.0}, seen)
-	require.Equal(
-		t,
-		map[string]any{"temp:a": 0},
-		in.Actions.StateDelta,
-		"the caller's event is not changed",
-	)
+	require.Equal(t, map[string]any{"temp:a": 0}, in.Actions.StateDelta,
+		"the caller's event is not changed")
 	stored, err := s.sessions.Get(ctx, key)
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"mood": "fine", "kept": "yes"}, stored.State)

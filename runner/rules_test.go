@@ -27,11 +27,8 @@ func TestRule1_OnePath(t *testing.T) {
 	s := stage(
 		t,
 		says("hello"),
-		on(
-			"exit",
-			"stop",
-			func(*session.Event) plugin.Outcome { return plugin.Deny("no", "policy") },
-		),
+		on("exit", "stop",
+			func(*session.Event) plugin.Outcome { return plugin.Deny("no", "policy") }),
 		&plugin.Plugin{
 			Name: "before",
 			BeforeRun: func(context.Context, *session.Invocation) (plugin.Outcome, error) {
@@ -178,19 +175,13 @@ func TestRule2_ConfigurationSaysSo(t *testing.T) {
 	look.Observer = true
 	change := on("redact", "x", func(*session.Event) plugin.Outcome { return plugin.Outcome{} })
 	require.Len(t, plugin.Warnings(change), 1)
-	require.Contains(
-		t,
-		plugin.Warnings(change)[0],
-		`plugin "redact" takes no partial events, so no run streams`,
-	)
+	require.Contains(t, plugin.Warnings(change)[0],
+		`plugin "redact" takes no partial events, so no run streams`)
 	change.Partials = true
 	require.Empty(t, plugin.Warnings(change, look))
 	require.Len(t, plugin.Warnings(look, change), 1)
-	require.Contains(
-		t,
-		plugin.Warnings(look, change)[0],
-		`observer "audit" stands before plugin "redact"`,
-	)
+	require.Contains(t, plugin.Warnings(look, change)[0],
+		`observer "audit" stands before plugin "redact"`)
 }
 
 // Rule 3: a plugin sees the event as those before it left it; nobody is skipped because somebody
@@ -205,11 +196,8 @@ func TestRule3_WhatIsLeftGoesOn(t *testing.T) {
 			"secret",
 			func(e *session.Event) plugin.Outcome { return plugin.Outcome{Replace: with(e, "***")} },
 		),
-		on(
-			"stop",
-			"plain",
-			func(e *session.Event) plugin.Outcome { return plugin.Outcome{Stop: true} },
-		),
+		on("stop", "plain",
+			func(e *session.Event) plugin.Outcome { return plugin.Outcome{Stop: true} }),
 		on("withhold", "gone", func(e *session.Event) plugin.Outcome {
 			return plugin.Outcome{Withhold: true, Emit: []*session.Event{session.Reply("instead")}}
 		}),
@@ -236,19 +224,13 @@ func TestRule3_BeforeRunAsksEverybody(t *testing.T) {
 	stop := emit("closed today")
 	stop.Stop, stop.Reason = true, "holiday"
 	var end plugin.End
-	s := stage(
-		t,
-		says("never"),
-		ask("a", stop),
-		ask("b", emit("b")),
-		&plugin.Plugin{
-			Name: "end",
-			AfterRun: func(_ context.Context, _ *session.Invocation, e plugin.End) (plugin.Outcome, error) {
-				end = e
-				return plugin.Outcome{}, nil
-			},
+	s := stage(t, says("never"), ask("a", stop), ask("b", emit("b")), &plugin.Plugin{
+		Name: "end",
+		AfterRun: func(_ context.Context, _ *session.Invocation, e plugin.End) (plugin.Outcome, error) {
+			end = e
+			return plugin.Outcome{}, nil
 		},
-	)
+	})
 	_, err := s.run("hi")
 	require.NoError(t, err)
 	require.Equal(t, []string{"a", "b"}, asked)
@@ -275,12 +257,9 @@ func (f *failing) Append(
 
 // Rule 4: the event at hand and what was emitted on it are appended together, all or none.
 func TestRule4_OneAppend(t *testing.T) {
-	s := stage(
-		t,
-		says("hello"),
+	s := stage(t, says("hello"),
 		on("a", "hello", func(*session.Event) plugin.Outcome { return emit("1", "2") }),
-		on("b", "2", func(*session.Event) plugin.Outcome { return emit("3") }),
-	)
+		on("b", "2", func(*session.Event) plugin.Outcome { return emit("3") }))
 	var sizes []int
 	down := false
 	s.sessions = &failing{s.sessions, func(events []*session.Event) error {
@@ -318,10 +297,8 @@ func TestRule4_RefusedEmission(t *testing.T) {
 // ones.
 func TestRule6_Stamped(t *testing.T) {
 	forged := func(e *session.Event) *session.Event {
-		e.ID, e.InvocationID, e.Author, e.Timestamp, e.Seq = "", "other", "user", time.Unix(
-			1,
-			0,
-		), 99
+		e.ID, e.InvocationID, e.Author, e.Timestamp, e.Seq = "", "other", "user", time.Unix(1,
+			0), 99
 		return e
 	}
 	s := stage(
@@ -356,11 +333,9 @@ func TestRule6_Stamped(t *testing.T) {
 		require.EqualValues(t, i+1, e.Seq)
 		require.WithinDuration(t, before, e.Timestamp, time.Minute)
 	}
-	require.Equal(
-		t,
+	require.Equal(t,
 		plugin.Notes{Changed: []plugin.Note{{Plugin: "a", Reason: "because"}, {Plugin: "b"}}},
-		plugin.NotesOf(log[1]),
-	)
+		plugin.NotesOf(log[1]))
 	require.Equal(t, plugin.Notes{Reason: "because"}, plugin.NotesOf(log[2]))
 	require.Equal(t, "yes", log[2].CustomMetadata["mine"])
 }
@@ -370,14 +345,11 @@ func TestRule6_OnlyPluginsCompactAndRewind(t *testing.T) {
 	compact := session.Actions{Compaction: &session.Compaction{Through: 1}}
 	for name, actions := range map[string]session.Actions{"rewind": rewind, "compaction": compact} {
 		t.Run("agent "+name, func(t *testing.T) {
-			s := stage(
-				t,
-				does(
-					func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
-						yield(&session.Event{Actions: actions}, nil)
-					},
-				),
-			)
+			s := stage(t, does(
+				func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+					yield(&session.Event{Actions: actions}, nil)
+				},
+			))
 			_, err := s.run("hi")
 			require.ErrorContains(t, err, "only plugins may")
 			require.Equal(t, []string{"user: hi"}, s.log())
@@ -468,17 +440,13 @@ func TestRule6_NobodyElseWritesNotes(t *testing.T) {
 // What a hook was offered does not change when it is appended.
 func TestRule9_OfferedEventsStay(t *testing.T) {
 	var offered []*session.Event
-	s := stage(
-		t,
-		says("hello"),
-		&plugin.Plugin{
-			Name: "keeps",
-			OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-				offered = append(offered, e)
-				return plugin.Outcome{}, nil
-			},
+	s := stage(t, says("hello"), &plugin.Plugin{
+		Name: "keeps",
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			offered = append(offered, e)
+			return plugin.Outcome{}, nil
 		},
-	)
+	})
 	_, err := s.run("hi")
 	require.NoError(t, err)
 	for _, e := range offered {
@@ -520,12 +488,8 @@ func TestRule8_Partials(t *testing.T) {
 	s.cfg.Streaming = session.SSE
 	yielded, err = s.run("hi")
 	require.NoError(t, err)
-	require.Equal(
-		t,
-		[]string{"user: hi", "bot: hello"},
-		yielded,
-		"a redactor of final events leaks no raw chunk",
-	)
+	require.Equal(t, []string{"user: hi", "bot: hello"}, yielded,
+		"a redactor of final events leaks no raw chunk")
 	require.Equal(t, yielded, finals)
 
 	look := spy("looks", new([]string))
@@ -588,24 +552,18 @@ func TestRule8_LiveAudio(t *testing.T) {
 		}
 	}
 	for _, streaming := range []session.Streaming{session.Bidi, session.SSE} {
-		s := stage(
-			t,
-			does(
-				func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) { yield(audio(), nil) },
-			),
-		)
+		s := stage(t, does(
+			func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) { yield(audio(), nil) },
+		))
 		n := 0
 		for _, err := range s.start().Run(ctx, key, audio(), session.RunConfig{Streaming: streaming}) {
 			require.NoError(t, err)
 			n++
 		}
 		require.Equal(t, 2, n)
-		require.Len(
-			t,
-			s.log(),
+		require.Len(t, s.log(),
 			map[session.Streaming]int{session.Bidi: 1, session.SSE: 2}[streaming],
-			"what the user uploads is appended",
-		)
+			"what the user uploads is appended")
 	}
 }
 
@@ -813,8 +771,7 @@ func TestRule11_Turns(t *testing.T) {
 	other := session.Key{App: "app", User: "ann", ID: "other"}
 	for range r.Run(ctx, key, session.Message("outer"), s.cfg) {
 		next, stop := iter.Pull2(
-			r.Run(ctx, other, session.Message("inner"), session.RunConfig{Create: true}),
-		)
+			r.Run(ctx, other, session.Message("inner"), session.RunConfig{Create: true}))
 		_, err, ok := next()
 		require.True(t, ok)
 		require.NoError(t, err)
@@ -1024,11 +981,8 @@ func TestRule6_NorInTheBackground(t *testing.T) {
 	s := stage(
 		t,
 		says("never"),
-		on(
-			"gate",
-			"hi",
-			func(*session.Event) plugin.Outcome { return plugin.Outcome{Withhold: true} },
-		),
+		on("gate", "hi",
+			func(*session.Event) plugin.Outcome { return plugin.Outcome{Withhold: true} }),
 		&plugin.Plugin{
 			Name:       "late",
 			Background: true,

@@ -122,12 +122,8 @@ func TestRule8_WhatWasShownOfAnAnswerThatBrokeOffIsKept(t *testing.T) {
 				require.Equal(t, []string{"user: hi", "bot: Once upon "}, s.log())
 				require.Equal(t, []string{"bot: Once upon "}, s.marks())
 				require.Equal(t, "bot: Once upon ", seen[len(seen)-1], "it is offered")
-				require.Equal(
-					t,
-					[]string{"user: hi", "bot: Once upon "},
-					atTheEnd,
-					"AfterRun sees it",
-				)
+				require.Equal(t, []string{"user: hi", "bot: Once upon "}, atTheEnd,
+					"AfterRun sees it")
 
 				// It is the event that the partial events led to.
 				kept := s.events(session.Selection{})[1]

@@ -56,11 +56,8 @@ func TestSharedStateIsFresh(t *testing.T) {
 				func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
 					for range 2 {
 						other := session.Key{App: key.App, User: "bob"}
-						_, err := s.sessions.Create(
-							ctx,
-							other,
-							map[string]any{"app:n": float64(len(seen))},
-						)
+						_, err := s.sessions.Create(ctx, other,
+							map[string]any{"app:n": float64(len(seen))})
 						require.NoError(t, err)
 						yield(session.Reply("hello"), nil)
 					}
@@ -84,11 +81,8 @@ func TestSharedStateIsFreshInEachHook(t *testing.T) {
 	n := 0
 	set := func() {
 		n++
-		_, err := store.Create(
-			ctx,
-			session.Key{App: key.App, User: "bob"},
-			map[string]any{"app:n": float64(n)},
-		)
+		_, err := store.Create(ctx, session.Key{App: key.App, User: "bob"},
+			map[string]any{"app:n": float64(n)})
 		require.NoError(t, err)
 	}
 	var seen []any
@@ -100,12 +94,9 @@ func TestSharedStateIsFreshInEachHook(t *testing.T) {
 	after := func(ctx context.Context, inv *session.Invocation, _ plugin.End) (plugin.Outcome, error) {
 		return look(ctx, inv)
 	}
-	s := stage(
-		t,
-		says(),
+	s := stage(t, says(),
 		&plugin.Plugin{Name: "a", SharedState: true, BeforeRun: look, AfterRun: after},
-		&plugin.Plugin{Name: "b", SharedState: true, AfterRun: after, Background: true},
-	)
+		&plugin.Plugin{Name: "b", SharedState: true, AfterRun: after, Background: true})
 	s.sessions = store
 	_, err := store.Create(ctx, key, nil)
 	require.NoError(t, err)
@@ -160,13 +151,11 @@ func TestBoundHoldsOverRunners(t *testing.T) {
 	var answered atomic.Int32
 	var wg sync.WaitGroup
 	for i := range 2 {
-		r, err := runner.New(
-			runner.Options{
-				Agent:    says("hello"),
-				Sessions: store,
-				Plugins:  []*plugin.Plugin{spender(limit)},
-			},
-		)
+		r, err := runner.New(runner.Options{
+			Agent:    says("hello"),
+			Sessions: store,
+			Plugins:  []*plugin.Plugin{spender(limit)},
+		})
 		require.NoError(t, err)
 		defer func() { require.NoError(t, r.Close(ctx)) }()
 		for j := range runs / 2 {
@@ -345,23 +334,17 @@ func TestStateKeysHaveOwners(t *testing.T) {
 
 	// A plugin that is not configured owns nothing.
 	s = stage(t, says("hello"))
-	_, err = s.give(
-		ctx,
-		&session.Event{
-			Author:  session.User,
-			Actions: session.Actions{StateDelta: map[string]any{"policy:taint": true}},
-		},
-	)
+	_, err = s.give(ctx, &session.Event{
+		Author:  session.User,
+		Actions: session.Actions{StateDelta: map[string]any{"policy:taint": true}},
+	})
 	require.NoError(t, err)
 }
 
 // A session that was created with a plugin's state does not run under that plugin.
 func TestStateKeysHaveOwnersFromTheStart(t *testing.T) {
-	s := stage(
-		t,
-		says("hello"),
-		on("policy", "", func(*session.Event) plugin.Outcome { return plugin.Outcome{} }),
-	)
+	s := stage(t, says("hello"),
+		on("policy", "", func(*session.Event) plugin.Outcome { return plugin.Outcome{} }))
 	s.sessions = memory.New()
 	_, err := s.sessions.Create(ctx, key, map[string]any{"user:policy:count": -100})
 	require.NoError(t, err)
@@ -388,11 +371,8 @@ func TestStateKeysOfARecording(t *testing.T) {
 		bot := does(
 			func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) { yield(c.event, nil) },
 		)
-		s := stage(
-			t,
-			bot,
-			on("policy", "", func(*session.Event) plugin.Outcome { return plugin.Outcome{} }),
-		)
+		s := stage(t, bot,
+			on("policy", "", func(*session.Event) plugin.Outcome { return plugin.Outcome{} }))
 		s.options.Restore = true
 		_, err := s.run("hi")
 		if c.refused {
@@ -406,19 +386,15 @@ func TestStateKeysOfARecording(t *testing.T) {
 // A plugin that reads shared state hears the end of a run whose session could not be read, too.
 func TestSharedStateOfASessionThatIsNotRead(t *testing.T) {
 	ended := 0
-	s := stage(
-		t,
-		says("hello"),
-		&plugin.Plugin{
-			Name:        "policy",
-			SharedState: true,
-			AfterRun: func(_ context.Context, inv *session.Invocation, _ plugin.End) (plugin.Outcome, error) {
-				ended++
-				require.Equal(t, 7.0, inv.State["app:n"])
-				return plugin.Outcome{}, nil
-			},
+	s := stage(t, says("hello"), &plugin.Plugin{
+		Name:        "policy",
+		SharedState: true,
+		AfterRun: func(_ context.Context, inv *session.Invocation, _ plugin.End) (plugin.Outcome, error) {
+			ended++
+			require.Equal(t, 7.0, inv.State["app:n"])
+			return plugin.Outcome{}, nil
 		},
-	)
+	})
 	s.sessions = memory.New()
 	_, err := s.sessions.Create(ctx, key, map[string]any{"policy:count": 1, "app:n": 7})
 	require.NoError(t, err)
@@ -430,21 +406,17 @@ func TestSharedStateOfASessionThatIsNotRead(t *testing.T) {
 // AfterRun is called once, also if a bound refuses what it emits.
 func TestAfterRunIsNotAskedAgain(t *testing.T) {
 	ended := 0
-	s := stage(
-		t,
-		says("hello"),
-		&plugin.Plugin{
-			Name:        "late",
-			SharedState: true,
-			AfterRun: func(context.Context, *session.Invocation, plugin.End) (plugin.Outcome, error) {
-				ended++
-				return plugin.Outcome{Emit: []*session.Event{{Actions: session.Actions{
-					StateIncrement: map[string]float64{
-						"app:n": 2,
-					}, StateBound: map[string]float64{"app:n": 1}}}}}, nil
-			},
+	s := stage(t, says("hello"), &plugin.Plugin{
+		Name:        "late",
+		SharedState: true,
+		AfterRun: func(context.Context, *session.Invocation, plugin.End) (plugin.Outcome, error) {
+			ended++
+			return plugin.Outcome{Emit: []*session.Event{{Actions: session.Actions{
+				StateIncrement: map[string]float64{
+					"app:n": 2,
+				}, StateBound: map[string]float64{"app:n": 1}}}}}, nil
 		},
-	)
+	})
 	_, err := s.run("hi")
 	require.ErrorIs(t, err, session.ErrBound)
 	require.Equal(t, 1, ended)
@@ -465,13 +437,10 @@ func TestStateKeysOfARenamedPlugin(t *testing.T) {
 	_, err := s.run("hi")
 	require.NoError(t, err)
 	for _, k := range []string{"user:policy:n", "user:one:n"} {
-		_, err = s.give(
-			ctx,
-			&session.Event{
-				Author:  session.User,
-				Actions: session.Actions{StateDelta: map[string]any{k: -100}},
-			},
-		)
+		_, err = s.give(ctx, &session.Event{
+			Author:  session.User,
+			Actions: session.Actions{StateDelta: map[string]any{k: -100}},
+		})
 		require.ErrorContains(t, err, "belongs to plugin one")
 	}
 }
@@ -495,28 +464,22 @@ func TestBoundRefusedBeforeTheModel(t *testing.T) {
 	var sent *model.Request
 	bot := does(func(ctx context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
 		var err error
-		sent, err = h.BeforeModel(
-			ctx,
-			func(*session.Invocation) (*model.Request, error) { return &model.Request{}, nil },
-		)
+		sent, err = h.BeforeModel(ctx,
+			func(*session.Invocation) (*model.Request, error) { return &model.Request{}, nil })
 		require.NoError(t, err)
 		yield(session.Reply("hello"), nil)
 	})
-	s := stage(
-		t,
-		bot,
-		&plugin.Plugin{
-			Name:        "adds",
-			SharedState: true,
-			BeforeModel: func(_ context.Context, _ *session.Invocation, req *model.Request) (plugin.Outcome, error) {
-				req.Contents = append(req.Contents, session.Message("note").Content)
-				if tries >= 2 {
-					return plugin.Outcome{}, nil
-				}
-				return bounded(&tries, 2), nil
-			},
+	s := stage(t, bot, &plugin.Plugin{
+		Name:        "adds",
+		SharedState: true,
+		BeforeModel: func(_ context.Context, _ *session.Invocation, req *model.Request) (plugin.Outcome, error) {
+			req.Contents = append(req.Contents, session.Message("note").Content)
+			if tries >= 2 {
+				return plugin.Outcome{}, nil
+			}
+			return bounded(&tries, 2), nil
 		},
-	)
+	})
 	_, err := s.run("hi")
 	require.NoError(t, err)
 	require.Equal(t, 2, tries)
@@ -526,18 +489,14 @@ func TestBoundRefusedBeforeTheModel(t *testing.T) {
 // A hook's own error is its failure, also if it comes from a store that it asked for itself.
 func TestHookErrorThatWrapsErrBound(t *testing.T) {
 	calls := 0
-	s := stage(
-		t,
-		says("hello"),
-		&plugin.Plugin{
-			Name:        "bad",
-			SharedState: true,
-			OnEvent: func(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error) {
-				calls++
-				return plugin.Outcome{}, fmt.Errorf("mine: %w", session.ErrBound)
-			},
+	s := stage(t, says("hello"), &plugin.Plugin{
+		Name:        "bad",
+		SharedState: true,
+		OnEvent: func(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error) {
+			calls++
+			return plugin.Outcome{}, fmt.Errorf("mine: %w", session.ErrBound)
 		},
-	)
+	})
 	_, err := s.run("hi")
 	var p *plugin.Error
 	require.ErrorAs(t, err, &p)

@@ -21,10 +21,8 @@ func answers(name string) *plugin.Plugin {
 				if r.ID == "c1" {
 					return plugin.Outcome{
 						Emit: []*session.Event{
-							session.Respond(
-								&genai.FunctionCall{ID: "c1", Name: "f"},
-								map[string]any{"from": name},
-							),
+							session.Respond(&genai.FunctionCall{ID: "c1", Name: "f"},
+								map[string]any{"from": name}),
 						},
 					}, nil
 				}
@@ -63,10 +61,8 @@ func TestRule2_SupersededResponseLeavesTheRest(t *testing.T) {
 							{FunctionCall: &genai.FunctionCall{ID: "c1", Name: "f"}},
 							{FunctionCall: &genai.FunctionCall{ID: "c2", Name: "g"}},
 						}
-						e := session.Respond(
-							&genai.FunctionCall{ID: "c1", Name: "f"},
-							map[string]any{"from": "agent"},
-						)
+						e := session.Respond(&genai.FunctionCall{ID: "c1", Name: "f"},
+							map[string]any{"from": "agent"})
 						c.carry(e)
 						_ = yield(call, nil) && yield(e, nil)
 					},
@@ -76,11 +72,8 @@ func TestRule2_SupersededResponseLeavesTheRest(t *testing.T) {
 			_, err := s.run("hi")
 			require.NoError(t, err)
 			log := s.events(session.Selection{})
-			require.Equal(
-				t,
-				map[string]any{"from": "cache"},
-				log[len(log)-1].FunctionResponses()[0].Response,
-			)
+			require.Equal(t, map[string]any{"from": "cache"},
+				log[len(log)-1].FunctionResponses()[0].Response)
 			if c.kept == nil {
 				require.Len(t, log, 3)
 				return
@@ -88,11 +81,8 @@ func TestRule2_SupersededResponseLeavesTheRest(t *testing.T) {
 			require.Len(t, log, 4)
 			require.Nil(t, log[2].Content)
 			require.Equal(t, c.want, c.kept(log[2]))
-			require.Equal(
-				t,
-				[]plugin.Note{{Plugin: "cache", Reason: "it answered the call"}},
-				plugin.NotesOf(log[2]).Changed,
-			)
+			require.Equal(t, []plugin.Note{{Plugin: "cache", Reason: "it answered the call"}},
+				plugin.NotesOf(log[2]).Changed)
 		})
 	}
 }

@@ -66,10 +66,7 @@ func waitingForTheSessionIsSaid(t *testing.T) {
 	require.NoError(t, <-done)
 	require.Equal(t, 1, strings.Count(log.String(), "\n"))
 	require.Contains(t, log.String(), "level=INFO")
-	require.Contains(
-		t,
-		log.String(),
-		"waiting until another run on the session, perhaps in another process, has ended",
-	)
+	require.Contains(t, log.String(),
+		"waiting until another run on the session, perhaps in another process, has ended")
 	require.Contains(t, log.String(), "session=app/ann/s")
 }

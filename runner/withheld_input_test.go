@@ -239,25 +239,22 @@ func TestACancelledRunAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			runs := 0
 			var s *scene
-			s = stage(
-				t,
-				does(
-					func(ctx context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
-						if runs++; runs > 1 {
-							yield(session.Reply("whole"), nil)
+			s = stage(t, does(
+				func(ctx context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+					if runs++; runs > 1 {
+						yield(session.Reply("whole"), nil)
+						return
+					}
+					for _, e := range before {
+						if !yield(e.Clone(), nil) {
 							return
 						}
-						for _, e := range before {
-							if !yield(e.Clone(), nil) {
-								return
-							}
-						}
-						go s.sessions.Cancel(context.Background(), key, "i")
-						<-ctx.Done()
-						yield(nil, context.Cause(ctx))
-					},
-				),
-			)
+					}
+					go s.sessions.Cancel(context.Background(), key, "i")
+					<-ctx.Done()
+					yield(nil, context.Cause(ctx))
+				},
+			))
 			s.cfg.Streaming = session.SSE
 			var ends []plugin.End
 			s.plugins = []*plugin.Plugin{
@@ -282,11 +279,8 @@ func TestACancelledRunAgain(t *testing.T) {
 			require.Equal(t, log, again)
 			require.Equal(t, log, s.log())
 			require.Equal(t, 1, runs)
-			require.Equal(
-				t,
-				[]plugin.EndKind{plugin.EndCancelled, plugin.EndCancelled},
-				[]plugin.EndKind{ends[0].Kind, ends[1].Kind},
-			)
+			require.Equal(t, []plugin.EndKind{plugin.EndCancelled, plugin.EndCancelled},
+				[]plugin.EndKind{ends[0].Kind, ends[1].Kind})
 			_, err = s.give(ctx, named("i", "ho"))
 			require.ErrorIs(t, err, session.ErrIDReused)
 

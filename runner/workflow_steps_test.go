@@ -25,10 +25,8 @@ func TestRepeatedInputOfAWorkflow(t *testing.T) {
 	said := ofNode("desk@i/sort@1", false)
 	said.Content = session.Reply("working on it").Content
 	response := ofNode("desk@i", true)
-	response.Content = session.Respond(
-		&genai.FunctionCall{ID: "c", Name: "f"},
-		map[string]any{"ok": true},
-	).Content
+	response.Content = session.Respond(&genai.FunctionCall{ID: "c", Name: "f"},
+		map[string]any{"ok": true}).Content
 	for name, c := range map[string]struct {
 		log    []*session.Event
 		goesOn bool
@@ -44,23 +42,20 @@ func TestRepeatedInputOfAWorkflow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			runs := 0
-			s := stage(
-				t,
-				agent.New(
-					"desk",
-					"",
-					does(
-						func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
-							runs++
-							for _, e := range c.log {
-								if runs > 1 || !yield(e.Clone(), nil) {
-									return
-								}
+			s := stage(t, agent.New(
+				"desk",
+				"",
+				does(
+					func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+						runs++
+						for _, e := range c.log {
+							if runs > 1 || !yield(e.Clone(), nil) {
+								return
 							}
-						},
-					).Run,
-				),
-			)
+						}
+					},
+				).Run,
+			))
 			first, err := s.give(ctx, asked("i", session.Message("go").Content.Parts...))
 			require.NoError(t, err)
 			again, err := s.give(ctx, asked("i", session.Message("go").Content.Parts...))
@@ -117,10 +112,8 @@ func TestReplacedOutputOfANode(t *testing.T) {
 	end := log[1]
 	require.Equal(t, []any{2.0}, seen)
 	require.Equal(t, []any{2.0}, end.Output)
-	require.Equal(
-		t,
+	require.Equal(t,
 		&session.NodeInfo{Path: "bot@i/sort@1", OutputFor: []string{"bot@i/sort@1"}, Ended: true},
-		end.NodeInfo,
-	)
+		end.NodeInfo)
 	require.Nil(t, end.Actions.Route, "the replacement has none")
 }

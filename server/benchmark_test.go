@@ -72,12 +72,8 @@ func BenchmarkRun(b *testing.B) {
 			}
 			overHTTP := func(id string) error {
 				url := h.URL + "/v1/apps/desk/sessions/" + id + "/run"
-				req, err := http.NewRequestWithContext(
-					ctx,
-					http.MethodPost,
-					url,
-					strings.NewReader(`{"message":"hi"}`),
-				)
+				req, err := http.NewRequestWithContext(ctx, http.MethodPost, url,
+					strings.NewReader(`{"message":"hi"}`))
 				if err != nil {
 					return err
 				}

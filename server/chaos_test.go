@@ -306,13 +306,8 @@ func (c *chaos) checkRuns(logs map[session.Key][]*session.Event) (cancelled, fai
 			}
 		}
 		for _, e := range a.events {
-			require.Equal(
-				c.t,
-				e.Seq,
-				at[e.ID],
-				"%s: the client was shown what the log does not have",
-				name,
-			)
+			require.Equal(c.t, e.Seq, at[e.ID],
+				"%s: the client was shown what the log does not have", name)
 		}
 		switch {
 		case errors.Is(a.err, session.ErrCancelled):

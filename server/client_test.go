@@ -77,10 +77,8 @@ func TestAClientsRunGoesOnWhenConnectionsBreak(t *testing.T) {
 	s.Do("POST", "/v1/apps/desk/sessions/first/run", `{"message":"Hello"}`)
 	mean := max(6*time.Millisecond, time.Since(began))
 	var cuts atomic.Int32
-	c, err := client.New(
-		flaky(t, s.URL, mean, &cuts),
-		client.Options{HTTP: &http.Client{Transport: &http.Transport{}}},
-	)
+	c, err := client.New(flaky(t, s.URL, mean, &cuts),
+		client.Options{HTTP: &http.Client{Transport: &http.Transport{}}})
 	require.NoError(t, err)
 	defer c.Close()
 	key := session.Key{App: "desk", User: "user", ID: "s"}
@@ -99,13 +97,8 @@ func TestAClientsRunGoesOnWhenConnectionsBreak(t *testing.T) {
 				continue
 			}
 			if of == e.ID {
-				require.True(
-					t,
-					strings.HasPrefix(e.Text(), shown),
-					"%q was shown of %q",
-					shown,
-					e.Text(),
-				)
+				require.True(t, strings.HasPrefix(e.Text(), shown), "%q was shown of %q", shown,
+					e.Text())
 			}
 			got = append(got, e.ID)
 		}

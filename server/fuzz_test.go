@@ -70,10 +70,8 @@ func FuzzRequests(f *testing.F) {
 	require.NoError(f, err)
 
 	f.Fuzz(func(t *testing.T, method, path, position, accept, body string) {
-		ctx, cancel := context.WithTimeout(
-			t.Context(),
-			200*time.Millisecond,
-		) // a stream does not end by itself
+		ctx, cancel := context.WithTimeout(t.Context(),
+			200*time.Millisecond) // a stream does not end by itself
 		defer cancel()
 		u, err := url.Parse("http://desk/v1/apps/desk/sessions/s/" + path)
 		if err != nil {

@@ -59,16 +59,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			if what == http.ErrAbortHandler {
 				panic(what)
 			}
-			g.core.Log.ErrorContext(
-				r.Context(),
-				"a route panicked",
-				"method",
-				r.Method,
-				"route",
-				r.Pattern,
-				"stack",
-				string(debug.Stack()),
-			)
+			g.core.Log.ErrorContext(r.Context(), "a route panicked", "method", r.Method, "route",
+				r.Pattern, "stack", string(debug.Stack()))
 			panic(http.ErrAbortHandler)
 		}
 	}()

@@ -122,11 +122,9 @@ func TestQuestionsAreAnsweredOneByOne(t *testing.T) {
 	a = other.post("/respond", `{"call":"form@mon/size@1#q","response":"large"}`)
 	require.Nil(t, a.output())
 	again := "form@mon/size@1#q#2"
-	require.Equal(
-		t,
+	require.Equal(t,
 		"Which size?\n(The answer before was refused: is of type string, must be integer)",
-		a.waits()[again],
-	)
+		a.waits()[again])
 	a = other.post("/respond", `{"call":"`+again+`","response":42}`)
 	require.Equal(t, map[string]string{"form@mon/name@1#q": "What is your name?"}, a.waits())
 
@@ -136,11 +134,8 @@ func TestQuestionsAreAnsweredOneByOne(t *testing.T) {
 		require.Equal(t, 409, status, text)
 		status, text = other.Do("POST", formSession+"/run", `{"content":`+answerContent(id, 1)+`}`)
 		require.Equal(t, 409, status, text)
-		status, text = other.Do(
-			"POST",
-			"/chat",
-			`{"session":"s","content":`+answerContent(id, 1)+`}`,
-		)
+		status, text = other.Do("POST", "/chat",
+			`{"session":"s","content":`+answerContent(id, 1)+`}`)
 		require.Equal(t, 409, status, text)
 	}
 	status, text := other.Do("POST", formSession+"/respond", `{"response":1}`)
@@ -179,18 +174,12 @@ func TestQuestionsAreAnsweredTogether(t *testing.T) {
 
 	// By POST /chat, whose answer is a stream.
 	s.post("/run", `{"message":"Hello","id":"wed"}`)
-	status, text := s.Do(
-		"POST",
-		"/chat",
-		`{"session":"s","content":`+answerContent("form@wed/name@1#q", "Bob")+`}`,
-	)
+	status, text := s.Do("POST", "/chat",
+		`{"session":"s","content":`+answerContent("form@wed/name@1#q", "Bob")+`}`)
 	require.Equal(t, 200, status)
 	require.Contains(t, text, `"waiting":[{"id":"form@wed/size@1#q"`)
-	_, text = s.Do(
-		"POST",
-		"/chat",
-		`{"session":"s","content":`+answerContent("form@wed/size@1#q", 7)+`}`,
-	)
+	_, text = s.Do("POST", "/chat",
+		`{"session":"s","content":`+answerContent("form@wed/size@1#q", 7)+`}`)
 	require.Contains(t, text, `"output":"Bob wears 7"`)
 }
 
@@ -204,11 +193,8 @@ func TestAWorkflowGoesOnByItsRoute(t *testing.T) {
 	for i, e := range []*session.Event{workflow.Answer("form@mon/name@1#q", "Ada"), workflow.Answer("form@mon/size@1#q", 42)} {
 		e.ID = fmt.Sprint("answer-", i)
 		e.InvocationID = "tue"
-		at.Position, err = s.Sessions.Append(
-			t.Context(),
-			session.AppendTarget{Key: key, After: at.Position},
-			e,
-		)
+		at.Position, err = s.Sessions.Append(t.Context(),
+			session.AppendTarget{Key: key, After: at.Position}, e)
 		require.NoError(t, err)
 	}
 	require.Equal(t, "Ada wears 42", s.post("/run", `{}`).output())
@@ -220,11 +206,8 @@ func TestQuestionsForTheKitsClients(t *testing.T) {
 	s := serveForm(t, filepath.Join(t.TempDir(), "s.db"))
 	s.Do("POST", "/apps/desk/users/user/sessions/s", ``)
 	run := func(message string) (int, string) {
-		return s.Do(
-			"POST",
-			"/run",
-			`{"appName":"desk","userId":"user","sessionId":"s","newMessage":`+message+`}`,
-		)
+		return s.Do("POST", "/run",
+			`{"appName":"desk","userId":"user","sessionId":"s","newMessage":`+message+`}`)
 	}
 	status, text := run(`{"role":"user","parts":[{"text":"Hello"}]}`)
 	require.Equal(t, 200, status, text)
@@ -269,8 +252,7 @@ func TestQuestionsForTheKitsClients(t *testing.T) {
 		return `{"functionResponse":{"id":"` + id + `","name":"adk_request_input","response":` + value + `}}`
 	}
 	status, text = run(
-		`{"role":"user","parts":[` + response(ids["size"], `{"response":"large"}`) + `]}`,
-	)
+		`{"role":"user","parts":[` + response(ids["size"], `{"response":"large"}`) + `]}`)
 	require.Equal(t, 200, status, text)
 	second, texts := questions(text)
 	require.Equal(
@@ -281,19 +263,12 @@ func TestQuestionsForTheKitsClients(t *testing.T) {
 		texts,
 	)
 	status, text = run(
-		`{"role":"user","parts":[` + response(ids["size"], `{"response":"42"}`) + `]}`,
-	)
+		`{"role":"user","parts":[` + response(ids["size"], `{"response":"42"}`) + `]}`)
 	require.Equal(t, 409, status, text)
 
 	// The right ones, together, as newer pages and the kit's clients do.
 	status, text = run(
-		`{"role":"user","parts":[` + response(
-			ids["name"],
-			`{"result":"Ada"}`,
-		) + `,` + response(
-			second["size"],
-			`{"response":"42"}`,
-		) + `]}`,
+		`{"role":"user","parts":[` + response(ids["name"], `{"result":"Ada"}`) + `,` + response(second["size"], `{"response":"42"}`) + `]}`,
 	)
 	require.Equal(t, 200, status, text)
 	_, texts = questions(text)
@@ -343,15 +318,9 @@ func TestAWorkflowsOutputIsItsAnswer(t *testing.T) {
 	)
 	edges := workflow.Chain(workflow.Start, count)
 	s := serveWorkflow(t, filepath.Join(t.TempDir(), "a.db"), edges)
-	require.Contains(
-		t,
-		s.a2a("SendMessage", servertest.A2AMessage("m1", "Hello", "")),
-		`"text":"{\"letters\":5}"`,
-	)
+	require.Contains(t, s.a2a("SendMessage", servertest.A2AMessage("m1", "Hello", "")),
+		`"text":"{\"letters\":5}"`)
 	s = serveWorkflow(t, filepath.Join(t.TempDir(), "b.db"), edges)
-	require.Contains(
-		t,
-		s.agui(servertest.AGUIRequest("run-1", "Hello")),
-		`"delta":"{\"letters\":5}"`,
-	)
+	require.Contains(t, s.agui(servertest.AGUIRequest("run-1", "Hello")),
+		`"delta":"{\"letters\":5}"`)
 }

@@ -92,10 +92,8 @@ func TestADeniedMessageAgain(t *testing.T) {
 			status, other := tc.send(s, "Hello")
 			require.Equal(t, 409, status, other)
 			require.Equal(t, 1, asked)
-			one, err := s.Sessions.Get(
-				t.Context(),
-				session.Key{App: "desk", User: "user", ID: "ada"},
-			)
+			one, err := s.Sessions.Get(t.Context(),
+				session.Key{App: "desk", User: "user", ID: "ada"})
 			require.NoError(t, err)
 			require.Equal(t, int64(1), one.Position)
 		})
@@ -135,10 +133,8 @@ func TestADeniedMessageAgainOnABusySession(t *testing.T) {
 			)
 			defer resp.Body.Close()
 			require.Eventually(t, func() bool {
-				one, err := s.Sessions.Get(
-					t.Context(),
-					session.Key{App: "desk", User: "user", ID: "ada"},
-				)
+				one, err := s.Sessions.Get(t.Context(),
+					session.Key{App: "desk", User: "user", ID: "ada"})
 				return err == nil && one.Position == 2
 			}, time.Minute, 5*time.Millisecond)
 			time.AfterFunc(100*time.Millisecond, func() { close(goOn) })
@@ -224,12 +220,8 @@ func TestWhoEndedTheRun(t *testing.T) {
 			"text/event-stream",
 		)
 		defer resp.Body.Close()
-		require.Eventually(
-			t,
-			func() bool { return len(said(s)) == 1 },
-			time.Minute,
-			5*time.Millisecond,
-		)
+		require.Eventually(t, func() bool { return len(said(s)) == 1 }, time.Minute,
+			5*time.Millisecond)
 		now, cancel := context.WithCancel(t.Context())
 		cancel()
 		s.Server.Shutdown(now)

@@ -79,12 +79,8 @@ func BenchmarkFollowers(b *testing.B) {
 		key := session.Key{App: "desk", User: "user", ID: fmt.Sprint("s", i)}
 		_, err := sessions.Create(ctx, key, nil)
 		require.NoError(b, err)
-		req, err := http.NewRequestWithContext(
-			ctx,
-			"GET",
-			reader.url+"/v1/apps/desk/sessions/"+key.ID+"/events?follow=1",
-			nil,
-		)
+		req, err := http.NewRequestWithContext(ctx, "GET",
+			reader.url+"/v1/apps/desk/sessions/"+key.ID+"/events?follow=1", nil)
 		require.NoError(b, err)
 		resp, err := web.Do(req)
 		require.NoError(b, err)

@@ -73,19 +73,7 @@ func TestReplicasServeOneSession(t *testing.T) {
 		client := &http.Client{Transport: &http.Transport{}}
 		defer client.CloseIdleConnections()
 		first := startReplica(t, store)
-		a, b, c := at(
-			t,
-			first.url,
-			client,
-		), at(
-			t,
-			startReplica(t, store).url,
-			client,
-		), at(
-			t,
-			startReplica(t, store).url,
-			client,
-		)
+		a, b, c := at(t, first.url, client), at(t, startReplica(t, store).url, client), at(t, startReplica(t, store).url, client)
 		sessions, err := openStore(t.Context(), store)
 		require.NoError(t, err)
 		defer sessions.Close()
@@ -116,12 +104,8 @@ func TestReplicasServeOneSession(t *testing.T) {
 		require.Equal(t, 200, status, body)
 		took := time.Since(asked)
 		t.Logf("cancelled from another process after %v", took.Round(time.Millisecond))
-		require.Contains(
-			t,
-			endOf(t, stream),
-			`"kind":"cancelled"`,
-			"it obeys, and does not lose the session",
-		)
+		require.Contains(t, endOf(t, stream), `"kind":"cancelled"`,
+			"it obeys, and does not lose the session")
 		runsIn(t, seen, "")
 
 		// What A asks, B shows as waiting, and C approves.
@@ -170,10 +154,8 @@ func TestReplicasServeOneSession(t *testing.T) {
 		killed := time.Now()
 		runsIn(t, seen, "")
 		took = time.Since(killed)
-		t.Logf(
-			"another process said that nobody runs %v after the kill",
-			took.Round(time.Millisecond),
-		)
+		t.Logf("another process said that nobody runs %v after the kill",
+			took.Round(time.Millisecond))
 		assert.Less(t, took, time.Minute, "a lease of 3 s, and a second to look")
 		before := len(log())
 		stream = c.begin(input)

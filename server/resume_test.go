@@ -142,25 +142,16 @@ func TestStreamsThatBreakGoOnWhereTheyWere(t *testing.T) {
 		})
 	}
 	for n := range turns {
-		status, body := s.Do(
-			"POST",
-			path+"/run",
-			fmt.Sprintf(`{"message":"turn %d"}`, n),
-			"Accept",
-			[]string{"application/json", "text/event-stream"}[n%2],
-		)
+		status, body := s.Do("POST", path+"/run", fmt.Sprintf(`{"message":"turn %d"}`, n), "Accept",
+			[]string{"application/json", "text/event-stream"}[n%2])
 		require.Equal(t, 200, status, body)
 	}
 	key := session.Key{App: "desk", User: "user", ID: "s"}
 	now, err := s.Sessions.Get(t.Context(), key)
 	require.NoError(t, err)
 	for i := range views { // they come to the log's end
-		require.Eventually(
-			t,
-			func() bool { return views[i].length() >= int(now.Position) },
-			time.Minute,
-			time.Millisecond,
-		)
+		require.Eventually(t, func() bool { return views[i].length() >= int(now.Position) },
+			time.Minute, time.Millisecond)
 	}
 	time.Sleep(100 * time.Millisecond) // for what they should not see
 	end()

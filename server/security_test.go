@@ -69,13 +69,8 @@ func TestATokenReachesItsUsersSessionsAndNoOthers(t *testing.T) {
 		require.Equal(t, row.status, status, "%v: %s", row, body)
 		require.NotContains(t, body, "ldap")
 		if row.status == 404 && row.token == "root" {
-			require.Equal(
-				t,
-				missing,
-				body,
-				"%v: a session of somebody else looks as one that is missing",
-				row,
-			)
+			require.Equal(t, missing, body,
+				"%v: a session of somebody else looks as one that is missing", row)
 		}
 	}
 	require.NotContains(
@@ -208,12 +203,8 @@ func TestRequestsThatAPageOfAnotherOriginMayHaveSentAreRefused(t *testing.T) {
 		if row.method == "GET" {
 			path, body = "/v1/apps", ""
 		}
-		req, err := http.NewRequestWithContext(
-			t.Context(),
-			row.method,
-			s.URL+path,
-			strings.NewReader(body),
-		)
+		req, err := http.NewRequestWithContext(t.Context(), row.method, s.URL+path,
+			strings.NewReader(body))
 		require.NoError(t, err)
 		req.Host = row.host
 		for name, value := range map[string]string{"Origin": row.origin, "Sec-Fetch-Site": row.fetch} {
@@ -229,13 +220,8 @@ func TestRequestsThatAPageOfAnotherOriginMayHaveSentAreRefused(t *testing.T) {
 		resp.Body.Close()
 		require.Equal(t, row.status, resp.StatusCode, "%+v", row)
 		allowed := resp.Header.Get("Access-Control-Allow-Origin")
-		require.Equal(
-			t,
-			row.origin == "https://chat.example.com",
-			allowed == row.origin && row.origin != "",
-			"%+v",
-			row,
-		)
+		require.Equal(t, row.origin == "https://chat.example.com",
+			allowed == row.origin && row.origin != "", "%+v", row)
 		require.NotEqual(t, "*", allowed)
 	}
 }
@@ -273,11 +259,8 @@ func TestWhatIsTooLargeOrTooManyIsRefused(t *testing.T) {
 		o.Limits.Streams = 3
 	})
 	defer close(block)
-	status, body := s.Do(
-		"POST",
-		"/chat",
-		`{"session":"a","message":"`+strings.Repeat("x", 1000)+`"}`,
-	)
+	status, body := s.Do("POST", "/chat",
+		`{"session":"a","message":"`+strings.Repeat("x", 1000)+`"}`)
 	require.Equal(t, 413, status)
 	require.Contains(t, body, "1000 bytes")
 
@@ -304,13 +287,8 @@ func TestWhatIsTooLargeOrTooManyIsRefused(t *testing.T) {
 func TestABodyThatIsNestedDeepIsRefused(t *testing.T) {
 	s := serve(t, servertest.Echo, nil)
 	for depth, want := range map[int]int{150: 200, 300: 400, 9000: 400} {
-		body := `{"message":"x","stateDelta":{"a":` + strings.Repeat(
-			"[",
-			depth,
-		) + `"]\\"` + strings.Repeat(
-			"]",
-			depth,
-		) + `}}`
+		body := `{"message":"x","stateDelta":{"a":` + strings.Repeat("[",
+			depth) + `"]\\"` + strings.Repeat("]", depth) + `}}`
 		status, answer := s.Do("POST", "/v1/apps/desk/sessions/ada/run", body)
 		require.Equal(t, want, status, "%d: %s", depth, answer)
 	}
@@ -352,11 +330,8 @@ func TestAReaderThatStopsIsCutOffAndTheRunGoesOn(t *testing.T) {
 func TestAReaderThatStopsIsCutOffOnEveryRoute(t *testing.T) {
 	s := serve(t, flood, func(o *server.Options) { o.Limits.Patience = 500 * time.Millisecond })
 	// The log is not made by a request: the test itself may stop reading its answer for so long.
-	made, err := s.Sessions.Create(
-		t.Context(),
-		session.Key{App: "desk", User: "user", ID: "a"},
-		nil,
-	)
+	made, err := s.Sessions.Create(t.Context(), session.Key{App: "desk", User: "user", ID: "a"},
+		nil)
 	require.NoError(t, err)
 	at := session.AppendTarget{Key: made.Key}
 	for e, err := range flood(t.Context(), nil) {
@@ -375,10 +350,8 @@ func TestAReaderThatStopsIsCutOffOnEveryRoute(t *testing.T) {
 		require.NoError(t, err)
 		defer conn.Close()
 		require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(4096))
-		_, err = io.WriteString(
-			conn,
-			"GET /v1/apps/desk/sessions/a/"+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n",
-		)
+		_, err = io.WriteString(conn,
+			"GET /v1/apps/desk/sessions/a/"+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		require.NoError(t, err)
 		select {
 		case <-answered:

@@ -123,13 +123,8 @@ func (l streamLoad) run(t testing.TB, open func() session.Service) streamFigures
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	for i := range l.busy {
-		conn := openStream(
-			t,
-			h.Listener.Addr().String(),
-			"POST",
-			fmt.Sprint("busy", i, "/run"),
-			`{"message":"hi"}`,
-		)
+		conn := openStream(t, h.Listener.Addr().String(), "POST", fmt.Sprint("busy", i, "/run"),
+			`{"message":"hi"}`)
 		defer conn.Close()
 		wg.Go(func() {
 			delays := l.read(t, conn, store.appended)
@@ -252,10 +247,8 @@ func BenchmarkStreams(b *testing.B) {
 	stores := map[string]func() session.Service{
 		"memory": func() session.Service { return memory.New() },
 		"sqlite": func() session.Service {
-			sessions, err := sqlite.Open(
-				context.Background(),
-				filepath.Join(b.TempDir(), "sessions.db"),
-			)
+			sessions, err := sqlite.Open(context.Background(),
+				filepath.Join(b.TempDir(), "sessions.db"))
 			require.NoError(b, err)
 			return sessions
 		},

@@ -110,11 +110,8 @@ func TestTheEndOfARunOnASessionsStream(t *testing.T) {
 	)
 	defer run.Body.Close()
 	time.AfterFunc(100*time.Millisecond, func() { close(goOn) })
-	list := servertest.Frames(
-		t,
-		resp.Body,
-		func(f servertest.Frame) bool { return strings.Contains(f.Data, `"ended"`) },
-	)
+	list := servertest.Frames(t, resp.Body,
+		func(f servertest.Frame) bool { return strings.Contains(f.Data, `"ended"`) })
 	last := list[len(list)-1]
 	require.Equal(t, "run", last.Name)
 	require.Contains(t, last.Data, `"running":""`)
@@ -246,10 +243,8 @@ func TestAClientThatAHeaderNames(t *testing.T) {
 			return server.Caller{User: r.Header.Get("X-User")}, nil
 		}
 	})
-	c, err := client.New(
-		s.URL,
-		client.Options{HTTP: s.Client, Header: http.Header{"X-User": {"ann"}}},
-	)
+	c, err := client.New(s.URL,
+		client.Options{HTTP: s.Client, Header: http.Header{"X-User": {"ann"}}})
 	require.NoError(t, err)
 	key := session.Key{App: "desk", User: "user", ID: "s"} // as the command has it without --user
 	for _, err := range c.Run(t.Context(), key, session.Message("Hello"), session.RunConfig{Create: true}) {

@@ -35,18 +35,12 @@ func TestConvert(t *testing.T) {
 	left := adk.Convert(rec)
 	require.Len(t, left, 2)
 	require.Contains(t, left[0], `event "6" at 6 stays inert: it names the invocation "absent"`)
-	require.Contains(
-		t,
-		left[1],
-		`event "7" at 7 stays inert: no live event is in its range of time`,
-	)
+	require.Contains(t, left[1],
+		`event "7" at 7 stays inert: no live event is in its range of time`)
 	require.Equal(t, []int64{3, 1, 6, 7}, logtest.Positions(session.Live(rec.Events)))
 	require.Equal(t, map[string]any{"n": 1.0}, session.State(rec.State, rec.Events))
-	require.Equal(
-		t,
-		"summary",
-		session.Live(rec.Events)[0].Actions.Compaction.Content.Parts[0].Text,
-	)
+	require.Equal(t, "summary",
+		session.Live(rec.Events)[0].Actions.Compaction.Content.Parts[0].Text)
 
 	// What was converted can be stored, and what was not as well.
 	mem := memory.New()

@@ -40,18 +40,10 @@ func BenchmarkEncode(b *testing.B) {
 }
 
 func BenchmarkDecode(b *testing.B) {
-	python := strings.Replace(
-		lines(b, "python.jsonl")[2],
-		"Map lichen",
-		strings.Repeat("Map lichen ", 30),
-		1,
-	)
-	db := strings.Replace(
-		lines(b, "python_db.jsonl")[2],
-		"Map lichen",
-		strings.Repeat("Map lichen ", 30),
-		1,
-	)
+	python := strings.Replace(lines(b, "python.jsonl")[2], "Map lichen",
+		strings.Repeat("Map lichen ", 30), 1)
+	db := strings.Replace(lines(b, "python_db.jsonl")[2], "Map lichen",
+		strings.Repeat("Map lichen ", 30), 1)
 	for _, c := range []struct{ name, text string }{{"ours", encode(b, logtest.Kilobyte())}, {"python", python}, {"python_db", db}} {
 		b.Run(c.name, func(b *testing.B) {
 			data := []byte(c.text)
@@ -93,10 +85,8 @@ func BenchmarkLive(b *testing.B) {
 						Frontier: frontier,
 					}
 					for k := range c.keep {
-						log[i].Actions.Compaction.Keep = append(
-							log[i].Actions.Compaction.Keep,
-							k*5+1,
-						)
+						log[i].Actions.Compaction.Keep = append(log[i].Actions.Compaction.Keep,
+							k*5+1)
 					}
 					frontier = int64(i) + 1
 				}

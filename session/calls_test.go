@@ -154,11 +154,9 @@ func TestRespond(t *testing.T) {
 	e := session.Respond(&genai.FunctionCall{ID: "1", Name: "f"}, map[string]any{"result": 3})
 	calls := session.Calls([]*session.Event{logtest.Call("1"), e})
 	require.Equal(t, e, calls[0].Response)
-	require.Equal(
-		t,
+	require.Equal(t,
 		&genai.FunctionResponse{ID: "1", Name: "f", Response: map[string]any{"result": 3}},
-		e.Content.Parts[0].FunctionResponse,
-	)
+		e.Content.Parts[0].FunctionResponse)
 }
 
 // A compaction covers neither a call that is held nor what was asked and said about it.
@@ -177,18 +175,10 @@ func TestCompactionOfHeldCalls(t *testing.T) {
 	}
 	log := logtest.Numbered(session.Message("x"), logtest.Call("1"), ask, say, logtest.Answer("1"))
 	for _, keep := range [][]int64{nil, {2}, {2, 3}, {2, 4}, {3, 4}} {
-		require.ErrorIs(
-			t,
-			store.CheckCompaction(log[:4], 0, 5, logtest.Compaction(4, 0, keep...)),
-			session.ErrInvalid,
-			"keep %v",
-			keep,
-		)
+		require.ErrorIs(t, store.CheckCompaction(log[:4], 0, 5, logtest.Compaction(4, 0, keep...)),
+			session.ErrInvalid, "keep %v", keep)
 	}
 	require.NoError(t, store.CheckCompaction(log[:4], 0, 5, logtest.Compaction(4, 0, 2, 3, 4)))
-	require.NoError(
-		t,
-		store.CheckCompaction(log, 0, 6, logtest.Compaction(5, 0)),
-		"once it has its response",
-	)
+	require.NoError(t, store.CheckCompaction(log, 0, 6, logtest.Compaction(5, 0)),
+		"once it has its response")
 }

@@ -110,11 +110,9 @@ func TestCloneSharesNothing(t *testing.T) {
 	c := e.Clone()
 	require.Equal(t, &e, c)
 	require.Empty(t, shared(reflect.ValueOf(&e), reflect.ValueOf(c), "Event"))
-	require.NotEmpty(
-		t,
+	require.NotEmpty(t,
 		shared(reflect.ValueOf(&e), reflect.ValueOf(&session.Event{Content: e.Content}), "Event"),
-		"the test sees what is shared",
-	)
+		"the test sees what is shared")
 }
 
 // A clone of an event that was read is written as the event is, also after a change to either.

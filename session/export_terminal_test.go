@@ -27,12 +27,8 @@ func TestExportForATerminal(t *testing.T) {
 	var first, second bytes.Buffer
 	require.NoError(t, session.Export(ctx, one, list[0].Key, &first))
 	for _, c := range first.String() {
-		require.False(
-			t,
-			c != '\n' && unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c),
-			"%q",
-			c,
-		)
+		require.False(t, c != '\n' && unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c),
+			"%q", c)
 	}
 	again, err := recordings(bytes.NewReader(first.Bytes()))
 	require.NoError(t, err)

@@ -51,10 +51,8 @@ type Field struct {
 }
 
 // fields is the table. Extra and Actions are no rows.
-var fields = append(
-	fieldsOf(reflect.TypeFor[Event](), "", nil, 0),
-	fieldsOf(reflect.TypeFor[Actions](), "Actions.", actionsField.Index, actionsField.Offset)...,
-)
+var fields = append(fieldsOf(reflect.TypeFor[Event](), "", nil, 0),
+	fieldsOf(reflect.TypeFor[Actions](), "Actions.", actionsField.Index, actionsField.Offset)...)
 
 var actionsField, _ = reflect.TypeFor[Event]().FieldByName("Actions")
 

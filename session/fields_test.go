@@ -39,17 +39,11 @@ func TestEveryFieldHasARow(t *testing.T) {
 			}
 			name := of.prefix + f.Name
 			names = append(names, name)
-			row := slices.IndexFunc(
-				session.Fields(),
-				func(f session.Field) bool { return f.Name == name },
-			)
-			require.NotEqual(
-				t,
-				-1,
-				row,
+			row := slices.IndexFunc(session.Fields(),
+				func(f session.Field) bool { return f.Name == name })
+			require.NotEqual(t, -1, row,
 				"the field %s of an event has no JSON name: give it a tag `json:\"…,omitzero\"`",
-				name,
-			)
+				name)
 			kind := session.Fields()[row].Kind
 			require.Contains(
 				t,
@@ -58,15 +52,9 @@ func TestEveryFieldHasARow(t *testing.T) {
 				"the field %s of an event has no kind: give it a tag `event:\"…\"` with one of those in fields.go",
 				name,
 			)
-			require.Contains(
-				t,
-				kinds[kind],
-				f.Type.Kind(),
-				"the field %s of an event is a %s, which is not what the kind %q stands for",
-				name,
-				f.Type,
-				kind,
-			)
+			require.Contains(t, kinds[kind], f.Type.Kind(),
+				"the field %s of an event is a %s, which is not what the kind %q stands for", name,
+				f.Type, kind)
 		}
 	}
 	require.Len(t, session.Fields(), len(names), "there is one row for each field")
@@ -83,14 +71,8 @@ func TestFieldsIn(t *testing.T) {
 		alone := new(session.Event)
 		f.In(alone).Set(value)
 		text := encode(t, alone)
-		require.Equal(
-			t,
-			!value.IsZero(),
-			strings.Contains(text, `"`+f.Key+`"`),
-			"%s: %s",
-			f.Name,
-			text,
-		)
+		require.Equal(t, !value.IsZero(), strings.Contains(text, `"`+f.Key+`"`), "%s: %s", f.Name,
+			text)
 	}
 }
 

@@ -113,11 +113,9 @@ func TestExportImport(t *testing.T) {
 		require.NoError(t, session.Export(ctx, two, rec.Key, &second))
 	}
 	require.Equal(t, first.String(), second.String())
-	require.ErrorIs(
-		t,
+	require.ErrorIs(t,
 		session.Export(ctx, two, session.Key{App: "a", User: "u", ID: "none"}, io.Discard),
-		session.ErrNotFound,
-	)
+		session.ErrNotFound)
 	broken := errors.New("disk full")
 	require.ErrorIs(t, session.Export(ctx, two, list[0].Key, failing{broken}), broken)
 }
@@ -136,11 +134,8 @@ func TestImportIsAllOrNothing(t *testing.T) {
 		"one like it":   {{ID: "1"}, {ID: "1", Author: "user"}},
 	} {
 		svc := memory.New()
-		other, err := svc.Create(
-			t.Context(),
-			session.Key{App: "a", User: "u", ID: "other"},
-			map[string]any{"app:n": 7},
-		)
+		other, err := svc.Create(t.Context(), session.Key{App: "a", User: "u", ID: "other"},
+			map[string]any{"app:n": 7})
 		require.NoError(t, err)
 		events[0].Actions.StateIncrement = map[string]float64{"app:n": 1}
 		err = session.Import(t.Context(), svc, &session.Recording{Key: key, Events: events})

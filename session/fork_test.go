@@ -65,51 +65,17 @@ func TestLawOfFork(t *testing.T) {
 				require.Equal(rt, want, fork.State)
 				require.Equal(rt, int64(n), fork.Position)
 				require.Equal(rt, before, exported(rt, svc, rec.Key), "the session that was forked")
-				require.Equal(
-					rt,
-					described(rt, session.Live(log[:n])),
-					described(
-						rt,
-						read(
-							rt,
-							context.Background(),
-							svc,
-							fork.Key,
-							session.Selection{Live: true},
-						),
-					),
-				)
-				require.Equal(
-					rt,
-					described(rt, log[:n]),
-					described(
-						rt,
-						read(rt, context.Background(), svc, fork.Key, session.Selection{}),
-					),
-				)
-				require.Equal(
-					rt,
-					len(session.Calls(session.Live(log[:n]))),
-					len(
-						session.Calls(
-							read(
-								rt,
-								context.Background(),
-								svc,
-								fork.Key,
-								session.Selection{Live: true},
-							),
-						),
-					),
-				)
+				require.Equal(rt, described(rt, session.Live(log[:n])), described(rt, read(rt,
+					context.Background(), svc, fork.Key, session.Selection{Live: true})))
+				require.Equal(rt, described(rt, log[:n]), described(rt,
+					read(rt, context.Background(), svc, fork.Key, session.Selection{})))
+				require.Equal(rt, len(session.Calls(session.Live(log[:n]))), len(session.Calls(read(
+					rt, context.Background(), svc, fork.Key, session.Selection{Live: true}))))
 
 				next := session.Message("on")
 				next.Actions.StateIncrement = map[string]float64{"user:count": 1}
-				_, err = svc.Append(
-					context.Background(),
-					session.AppendTarget{Key: fork.Key, After: int64(n)},
-					next,
-				)
+				_, err = svc.Append(context.Background(),
+					session.AppendTarget{Key: fork.Key, After: int64(n)}, next)
 				require.NoError(rt, err)
 				count, _ := was.State["user:count"].(float64)
 				for _, key := range []session.Key{rec.Key, fork.Key} {
@@ -169,27 +135,19 @@ func TestFork(t *testing.T) {
 	require.Len(t, events, 1)
 	require.Equal(t, first.ID, events[0].ID)
 	require.True(t, first.Timestamp.Equal(events[0].Timestamp))
-	require.JSONEq(
-		t,
+	require.JSONEq(t,
 		`{"stateDelta": {"app:a": "x", "user:gone": null}, "stateIncrement": {"user:n": 2}}`,
-		string(events[0].Actions.Extra["forked"]),
-	)
+		string(events[0].Actions.Extra["forked"]))
 	require.Equal(t, map[string]any{"k": 1.0}, events[0].Actions.StateDelta)
 
 	again, err := session.Fork(t.Context(), svc, fork.Key, 1, "again")
 	require.NoError(t, err)
-	require.Equal(
-		t,
-		encode(t, events[0]),
+	require.Equal(t, encode(t, events[0]),
 		encode(t, read(t, context.Background(), svc, again.Key, session.Selection{})[0]),
-		"a fork of a fork",
-	)
+		"a fork of a fork")
 
-	_, err = svc.Create(
-		t.Context(),
-		session.Key{App: "a", User: "u", ID: "killed"},
-		nil,
-	) // a process died making it
+	_, err = svc.Create(t.Context(), session.Key{App: "a", User: "u", ID: "killed"},
+		nil) // a process died making it
 	require.NoError(t, err)
 	killed, err := session.Fork(t.Context(), svc, key, 2, "killed")
 	require.NoError(t, err)
@@ -222,12 +180,8 @@ func TestFork(t *testing.T) {
 		ids = append(ids, s.ID)
 	}
 	slices.Sort(ids)
-	require.ElementsMatch(
-		t,
-		[]string{"old", fork.ID, "again", "killed", "empty"},
-		ids,
-		"what failed left nothing",
-	)
+	require.ElementsMatch(t, []string{"old", fork.ID, "again", "killed", "empty"}, ids,
+		"what failed left nothing")
 }
 
 func read(

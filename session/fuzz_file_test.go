@@ -17,21 +17,14 @@ import (
 func FuzzReadRecordings(f *testing.F) {
 	f.Add([]byte(foreignMarks))
 	f.Add([]byte(twoSessions))
-	f.Add(
-		[]byte(
-			"\xef\xbb\xbf{\"session\":{\"appName\":\"a\",\"userId\":\"u\",\"id\":\"s\"}}\r\n\r\n{}",
-		),
-	)
-	f.Add(
-		[]byte(
-			`{"session":{"appName":"a","userId":"u","id":"s","state":{"app:n":1,"x":null}}}` + "\n" + `{"id":"1","actions":{"stateIncrement":{"app:n":2}}}`,
-		),
-	)
-	f.Add(
-		[]byte(
-			`{"session":{"appName":"a","userId":"u","id":"s"}}` + "\n" + `{"id":"1","timestamp":"0000-10-10T10:10:10Z"}`,
-		),
-	) // before the zero time
+	f.Add([]byte(
+		"\xef\xbb\xbf{\"session\":{\"appName\":\"a\",\"userId\":\"u\",\"id\":\"s\"}}\r\n\r\n{}"))
+	f.Add([]byte(
+		`{"session":{"appName":"a","userId":"u","id":"s","state":{"app:n":1,"x":null}}}` + "\n" + `{"id":"1","actions":{"stateIncrement":{"app:n":2}}}`,
+	))
+	f.Add([]byte(
+		`{"session":{"appName":"a","userId":"u","id":"s"}}` + "\n" + `{"id":"1","timestamp":"0000-10-10T10:10:10Z"}`,
+	)) // before the zero time
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for rec, err := range session.ReadRecordings("f", bytes.NewReader(data)) {
 			if err != nil {

@@ -59,10 +59,8 @@ func roundTrip(t interface{ Fatalf(string, ...any) }, data []byte) bool {
 		}
 		want = bytes.ToValidUTF8(want, []byte("\ufffd"))
 		if bytes.ContainsAny(want, "_") ||
-			bytes.Contains(
-				want,
-				[]byte(`"timestamp"`),
-			) { // perhaps a part in another form, perhaps a number
+			bytes.Contains(want,
+				[]byte(`"timestamp"`)) { // perhaps a part in another form, perhaps a number
 			want = slices.Clone(once)
 		}
 		if string(want) != string(once) {
@@ -86,13 +84,8 @@ func roundTrip(t interface{ Fatalf(string, ...any) }, data []byte) bool {
 				continue
 			}
 			if !reflect.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {
-				t.Fatalf(
-					"%s of %q is %#v, after a round trip %#v",
-					f.Name,
-					data,
-					a.Field(i).Interface(),
-					b.Field(i).Interface(),
-				)
+				t.Fatalf("%s of %q is %#v, after a round trip %#v", f.Name, data,
+					a.Field(i).Interface(), b.Field(i).Interface())
 			}
 		}
 	}
@@ -109,12 +102,8 @@ func roundTrip(t interface{ Fatalf(string, ...any) }, data []byte) bool {
 	}
 	list2, err := store.Records(session.Key{App: "a", User: "u", ID: "s"}, []*session.Event{stored})
 	if err != nil || len(list2) != 1 || !list2[0].Same(list[0].Data) {
-		t.Fatalf(
-			"%q is stored as %q, which is not the same when it is appended again (%v)",
-			data,
-			list[0].Data,
-			err,
-		)
+		t.Fatalf("%q is stored as %q, which is not the same when it is appended again (%v)", data,
+			list[0].Data, err)
 	}
 	return true
 }
@@ -137,70 +126,64 @@ func keys(event []byte) (list []string) {
 
 // What a fuzzer seldom makes: events with the right keys, in every spelling, and mostly the right values.
 func TestDrawnEvents(t *testing.T) {
-	texts := rapid.SampledFrom(
-		[]string{
-			`""`,
-			`"a"`,
-			`"\u0000"`,
-			`"\ud83e\udd8a"`,
-			`"\ud800"`,
-			"\"\xff\"",
-			`"<&>\u2028"`,
-			`"AQI="`,
-			`"-_8="`,
-			`"A"`,
-			`"STOP"`,
-			`"MaxTokens"`,
-			`"2026-01-02T03:04:05.1+05:30"`,
-		},
-	)
-	numbers := rapid.SampledFrom(
-		[]string{
-			`0`,
-			`-0`,
-			`1`,
-			`1.0`,
-			`-2.50`,
-			`1e2`,
-			`1E-400`,
-			`1e400`,
-			`9007199254740993`,
-			`12345678901234567890`,
-			`1767323045.25`,
-			`0.1234567890123456789`,
-		},
-	)
+	texts := rapid.SampledFrom([]string{
+		`""`,
+		`"a"`,
+		`"\u0000"`,
+		`"\ud83e\udd8a"`,
+		`"\ud800"`,
+		"\"\xff\"",
+		`"<&>\u2028"`,
+		`"AQI="`,
+		`"-_8="`,
+		`"A"`,
+		`"STOP"`,
+		`"MaxTokens"`,
+		`"2026-01-02T03:04:05.1+05:30"`,
+	})
+	numbers := rapid.SampledFrom([]string{
+		`0`,
+		`-0`,
+		`1`,
+		`1.0`,
+		`-2.50`,
+		`1e2`,
+		`1E-400`,
+		`1e400`,
+		`9007199254740993`,
+		`12345678901234567890`,
+		`1767323045.25`,
+		`0.1234567890123456789`,
+	})
 	var value func(depth int) *rapid.Generator[string]
-	names := rapid.SampledFrom(
-		[]string{
-			"a",
-			"a_b",
-			"A",
-			"seq",
-			"id",
-			"text",
-			"\\u0061",
-			"name",
-			"args",
-			"mime_type",
-			"mimeType",
-			"data",
-			"thinking",
-			"signature",
-			"functionCall",
-			"function_call",
-			"functionResponse",
-			"response",
-			"thoughtSignature",
-			"thought_signature",
-			"thought",
-			"through",
-			"keep",
-			"frontier",
-			"parts",
-			"role",
-		},
-	)
+	names := rapid.SampledFrom([]string{
+		"a",
+		"a_b",
+		"A",
+		"seq",
+		"id",
+		"text",
+		"\\u0061",
+		"name",
+		"args",
+		"mime_type",
+		"mimeType",
+		"data",
+		"thinking",
+		"signature",
+		"functionCall",
+		"function_call",
+		"functionResponse",
+		"response",
+		"thoughtSignature",
+		"thought_signature",
+		"thought",
+		"through",
+		"keep",
+		"frontier",
+		"parts",
+		"role",
+	})
 	object := func(depth int, names *rapid.Generator[string], value func(rt *rapid.T, name string) string) *rapid.Generator[string] {
 		return rapid.Custom(func(rt *rapid.T) string {
 			var members []string
@@ -212,11 +195,8 @@ func TestDrawnEvents(t *testing.T) {
 		})
 	}
 	value = func(depth int) *rapid.Generator[string] {
-		simple := rapid.OneOf(
-			texts,
-			numbers,
-			rapid.SampledFrom([]string{"null", "true", "false", "[]", "{}"}),
-		)
+		simple := rapid.OneOf(texts, numbers,
+			rapid.SampledFrom([]string{"null", "true", "false", "[]", "{}"}))
 		if depth == 0 {
 			return simple
 		}
@@ -224,19 +204,14 @@ func TestDrawnEvents(t *testing.T) {
 			simple,
 			rapid.Map(
 				rapid.SliceOfN(
-					rapid.Deferred(func() *rapid.Generator[string] { return value(depth - 1) }),
-					0,
-					3,
-				),
+					rapid.Deferred(func() *rapid.Generator[string] { return value(depth - 1) }), 0,
+					3),
 				func(list []string) string {
 					return "[" + strings.Join(list, ", ") + "]"
 				},
 			),
-			object(
-				depth,
-				names,
-				func(rt *rapid.T, _ string) string { return value(depth-1).Draw(rt, "value") },
-			),
+			object(depth, names,
+				func(rt *rapid.T, _ string) string { return value(depth-1).Draw(rt, "value") }),
 		)
 	}
 	part := rapid.Custom(func(rt *rapid.T) string {
@@ -285,23 +260,21 @@ func TestDrawnEvents(t *testing.T) {
 	})
 	actions := object(
 		1,
-		rapid.SampledFrom(
-			[]string{
-				"stateDelta",
-				"state_delta",
-				"stateIncrement",
-				"rewindTo",
-				"compaction",
-				"escalate",
-				"transfer_to_agent",
-				"requestedToolConfirmations",
-				"requested_tool_confirmations",
-				"other",
-				"artifactDelta",
-				"route",
-				"Route",
-			},
-		),
+		rapid.SampledFrom([]string{
+			"stateDelta",
+			"state_delta",
+			"stateIncrement",
+			"rewindTo",
+			"compaction",
+			"escalate",
+			"transfer_to_agent",
+			"requestedToolConfirmations",
+			"requested_tool_confirmations",
+			"other",
+			"artifactDelta",
+			"route",
+			"Route",
+		}),
 		func(rt *rapid.T, name string) string {
 			switch name {
 			case "route", "Route":
@@ -320,36 +293,34 @@ func TestDrawnEvents(t *testing.T) {
 	)
 	event := object(
 		3,
-		rapid.SampledFrom(
-			[]string{
-				"id",
-				"seq",
-				"invocationId",
-				"invocation_id",
-				"author",
-				"timestamp",
-				"content",
-				"Content",
-				"actions",
-				"partial",
-				"turn_complete",
-				"errorCode",
-				"finish_reason",
-				"usageMetadata",
-				"customMetadata",
-				"custom_metadata",
-				"longRunningToolIds",
-				"long_running_tool_ids",
-				"other",
-				"other_key",
-				"output",
-				"Output",
-				"routes",
-				"Routes",
-				"nodeInfo",
-				"node_info",
-			},
-		),
+		rapid.SampledFrom([]string{
+			"id",
+			"seq",
+			"invocationId",
+			"invocation_id",
+			"author",
+			"timestamp",
+			"content",
+			"Content",
+			"actions",
+			"partial",
+			"turn_complete",
+			"errorCode",
+			"finish_reason",
+			"usageMetadata",
+			"customMetadata",
+			"custom_metadata",
+			"longRunningToolIds",
+			"long_running_tool_ids",
+			"other",
+			"other_key",
+			"output",
+			"Output",
+			"routes",
+			"Routes",
+			"nodeInfo",
+			"node_info",
+		}),
 		func(rt *rapid.T, name string) string {
 			switch name {
 			case "nodeInfo", "node_info":
@@ -368,15 +339,8 @@ func TestDrawnEvents(t *testing.T) {
 			case "partial", "turn_complete":
 				return rapid.SampledFrom([]string{"true", "false", "null"}).Draw(rt, name)
 			case "content", "Content":
-				return `{"role":` + texts.Draw(
-					rt,
-					"role",
-				) + `,"parts":[` + strings.Join(
-					rapid.SliceOfN(part, 0, 3).Draw(rt, "parts"),
-					",",
-				) + `],"other":` + value(
-					1,
-				).Draw(rt, "other") +
+				return `{"role":` + texts.Draw(rt, "role") + `,"parts":[` + strings.Join(rapid.SliceOfN(part, 0, 3).Draw(rt, "parts"),
+					",") + `],"other":` + value(1).Draw(rt, "other") +
 					`}`
 			case "actions":
 				return actions.Draw(rt, name)

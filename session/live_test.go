@@ -25,20 +25,10 @@ func TestLawOfRewind(t *testing.T) {
 				Actions: session.Actions{Rewind: &session.Rewind{To: int64(n)}},
 			}
 			longer := append(slices.Clone(log), back)
-			require.Equal(
-				rt,
-				logtest.Positions(session.Live(log[:n])),
-				logtest.Positions(session.Live(longer)),
-				"live view after a rewind to %d",
-				n,
-			)
-			require.Equal(
-				rt,
-				session.State(initial, log[:n]),
-				session.State(initial, longer),
-				"state after a rewind to %d",
-				n,
-			)
+			require.Equal(rt, logtest.Positions(session.Live(log[:n])),
+				logtest.Positions(session.Live(longer)), "live view after a rewind to %d", n)
+			require.Equal(rt, session.State(initial, log[:n]), session.State(initial, longer),
+				"state after a rewind to %d", n)
 		}
 	})
 }
@@ -121,13 +111,8 @@ func TestCompactionKeepsCalls(t *testing.T) {
 			for _, e := range after {
 				left[e.Seq] = true
 			}
-			require.Equal(
-				rt,
-				describe(session.Live(log[:i]), left),
-				describe(after, left),
-				"calls after the compaction at %d",
-				e.Seq,
-			)
+			require.Equal(rt, describe(session.Live(log[:i]), left), describe(after, left),
+				"calls after the compaction at %d", e.Seq)
 		}
 	})
 }
@@ -159,14 +144,8 @@ func TestSpans(t *testing.T) {
 				}
 				last = r[1]
 			}
-			require.Equal(
-				rt,
-				logtest.Positions(session.Live(log[:i+1])),
-				got,
-				"spans %+v after position %d",
-				spans,
-				e.Seq,
-			)
+			require.Equal(rt, logtest.Positions(session.Live(log[:i+1])), got,
+				"spans %+v after position %d", spans, e.Seq)
 		}
 	})
 }
@@ -205,9 +184,6 @@ func TestState(t *testing.T) {
 	got["l"] = "changed"
 	require.Equal(t, map[string]any{"l": 3}, session.State(initial, log))
 	require.Equal(t, map[string]any{}, session.State(nil, nil))
-	require.Equal(
-		t,
-		map[string]any{"k": 1, "app:a": 1, "user:u": 1, "temp:t": 1, "nil": nil},
-		initial,
-	)
+	require.Equal(t, map[string]any{"k": 1, "app:a": 1, "user:u": 1, "temp:t": 1, "nil": nil},
+		initial)
 }

@@ -97,11 +97,8 @@ func TestNodesOfOtherKits(t *testing.T) {
 		require.NotNil(t, rec, want.Session)
 		seen++
 		t.Run(want.Session, func(t *testing.T) {
-			require.Equal(
-				t,
-				want.Runs,
-				told(session.NewWorkflowRuns(session.Live(rec.Events)).List()),
-			)
+			require.Equal(t, want.Runs,
+				told(session.NewWorkflowRuns(session.Live(rec.Events)).List()))
 			require.Equal(t, want.State, session.State(rec.State, rec.Events))
 		})
 	}
@@ -111,20 +108,18 @@ func TestNodesOfOtherKits(t *testing.T) {
 
 // drawnLog draws a log of one workflow's events, and others, with rewinds.
 func drawnLog(rt *rapid.T) []*session.Event {
-	paths := rapid.SampledFrom(
-		[]string{
-			"w@i1",
-			"w@i1/a@1",
-			"w@i1/a@2",
-			"w@i1/b@1",
-			"w@i1/b@1/c@1",
-			"w@i2",
-			"w@i2/a@1",
-			"w@1/a@1",
-			"w@1",
-			"old/a",
-		},
-	)
+	paths := rapid.SampledFrom([]string{
+		"w@i1",
+		"w@i1/a@1",
+		"w@i1/a@2",
+		"w@i1/b@1",
+		"w@i1/b@1/c@1",
+		"w@i2",
+		"w@i2/a@1",
+		"w@1/a@1",
+		"w@1",
+		"old/a",
+	})
 	branches := rapid.SampledFrom([]string{"", "", "x", "x.y@c1"})
 	var log []*session.Event
 	for i := range rapid.IntRange(0, 30).Draw(rt, "events") {
@@ -151,10 +146,8 @@ func drawnLog(rt *rapid.T) []*session.Event {
 		case 4:
 			e.NodeInfo = nil
 			e.Author = session.User
-			e.Content = session.Respond(
-				&genai.FunctionCall{ID: path + "#q", Name: session.AskTool},
-				map[string]any{"result": "yes"},
-			).Content
+			e.Content = session.Respond(&genai.FunctionCall{ID: path + "#q", Name: session.AskTool},
+				map[string]any{"result": "yes"}).Content
 		case 5:
 			*e = session.Event{
 				ID:           e.ID,
@@ -187,18 +180,12 @@ func TestNodesFoldByPosition(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		log := drawnLog(rt)
 		at := rapid.IntRange(0, len(log)).Draw(rt, "at")
-		rewound := append(
-			log[:len(log):len(log)],
-			&session.Event{
-				Seq:     int64(len(log)) + 1,
-				Actions: session.Actions{Rewind: &session.Rewind{To: int64(at)}},
-			},
-		)
-		require.Equal(
-			rt,
-			session.NewWorkflowRuns(session.Live(log[:at])),
-			session.NewWorkflowRuns(session.Live(rewound)),
-		)
+		rewound := append(log[:len(log):len(log)], &session.Event{
+			Seq:     int64(len(log)) + 1,
+			Actions: session.Actions{Rewind: &session.Rewind{To: int64(at)}},
+		})
+		require.Equal(rt, session.NewWorkflowRuns(session.Live(log[:at])),
+			session.NewWorkflowRuns(session.Live(rewound)))
 
 		live := session.Live(log)
 		part := rapid.IntRange(0, len(live)).Draw(rt, "part")
@@ -278,10 +265,8 @@ func BenchmarkNodes(b *testing.B) {
 			for b.Loop() {
 				session.NewWorkflowRuns(log)
 			}
-			b.ReportMetric(
-				float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(ended),
-				"ns/node",
-			)
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(ended),
+				"ns/node")
 		})
 	}
 }

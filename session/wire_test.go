@@ -90,14 +90,8 @@ func TestUnchangedToTheByte(t *testing.T) {
 			require.Equal(t, want, got, "%s line %d", name, i+1)
 			var pretty bytes.Buffer
 			require.NoError(t, json.Indent(&pretty, []byte(line), "", "\t"))
-			require.Equal(
-				t,
-				want,
-				encode(t, decode(t, pretty.String())),
-				"%s line %d, indented",
-				name,
-				i+1,
-			)
+			require.Equal(t, want, encode(t, decode(t, pretty.String())), "%s line %d, indented",
+				name, i+1)
 		}
 	}
 }
@@ -108,15 +102,9 @@ func TestPythonSpellings(t *testing.T) {
 	for i, line := range lines(t, "python.jsonl") {
 		wire, stored := decode(t, line), decode(t, db[i])
 		if i == 11 { // has unknown keys, which the database does not
-			wire = decode(
-				t,
-				strings.Replace(
-					line,
-					`,"futureField":{"a":[1,null,{"b":9007199254740993}],"c":null},"snake_future":1.0`,
-					"",
-					1,
-				),
-			)
+			wire = decode(t, strings.Replace(line,
+				`,"futureField":{"a":[1,null,{"b":9007199254740993}],"c":null},"snake_future":1.0`,
+				"", 1))
 		}
 		require.Equal(t, fields(t, wire), fields(t, stored), "line %d", i+1)
 	}
@@ -143,16 +131,10 @@ func TestWhatKitsMean(t *testing.T) {
 
 	e := decode(t, python[0])
 	require.Equal(t, time.Date(2026, 3, 14, 9, 26, 53, 123457000, time.UTC), e.Timestamp)
-	require.Equal(
-		t,
-		time.Date(2026, 3, 14, 9, 26, 53, 123456789, time.UTC),
-		decode(t, golang[0]).Timestamp,
-	)
-	require.Equal(
-		t,
-		time.Date(2026, 3, 14, 9, 26, 53, 123456789, time.UTC),
-		decode(t, rust[0]).Timestamp,
-	)
+	require.Equal(t, time.Date(2026, 3, 14, 9, 26, 53, 123456789, time.UTC),
+		decode(t, golang[0]).Timestamp)
+	require.Equal(t, time.Date(2026, 3, 14, 9, 26, 53, 123456789, time.UTC),
+		decode(t, rust[0]).Timestamp)
 
 	signature := []byte{0xfb, 0xff, 0xfe, 0, 0x3e, 0x3f, 0xef, 0xff}
 	for name, line := range map[string]string{"python": python[2], "go": golang[2], "rust": rust[2]} {
@@ -168,12 +150,9 @@ func TestWhatKitsMean(t *testing.T) {
 		e := decode(t, line)
 		calls := session.Calls([]*session.Event{e})
 		require.Len(t, calls, 3, name)
-		require.Equal(
-			t,
-			[]bool{false, false, true},
+		require.Equal(t, []bool{false, false, true},
 			[]bool{calls[0].Deferred != nil, calls[1].Deferred != nil, calls[2].Deferred != nil},
-			name,
-		)
+			name)
 		require.Equal(t, json.Number("9007199254740993"), calls[0].Args["odd"], name)
 		require.Contains(t, encode(t, e), calls[0].Args["serial"].(json.Number).String(), name)
 	}
@@ -182,45 +161,23 @@ func TestWhatKitsMean(t *testing.T) {
 		require.NotNil(t, e.Content.Parts[0].FunctionResponse, name)
 		require.True(t, e.Actions.SkipSummarization, name)
 		require.Equal(t, "spring", e.Actions.StateDelta["app:season"], name)
-		require.Equal(
-			t,
-			map[string]any{"k": nil, "n": json.Number("9007199254740993")},
-			e.Actions.StateDelta["nested"],
-			name,
-		)
+		require.Equal(t, map[string]any{"k": nil, "n": json.Number("9007199254740993")},
+			e.Actions.StateDelta["nested"], name)
 		require.Len(t, e.Actions.ArtifactDelta, 2, name)
 	}
 	require.Equal(t, "call_1", decode(t, rust[4]).Content.Parts[0].FunctionResponse.ID)
-	require.Equal(
-		t,
-		session.Confirmation{Hint: "Scrape the wall?"},
-		decode(t, python[5]).Actions.RequestedToolConfirmations["adk-a4"],
-	)
-	require.Equal(
-		t,
-		"Ring the bell?",
-		decode(t, golang[5]).Actions.RequestedToolConfirmations["adk-11ad"].Hint,
-	)
-	require.Equal(
-		t,
-		[]byte{137, 80, 78, 71, 251, 255, 254, 0, 62, 63, 191, 239, 255},
-		decode(t, python[6]).Content.Parts[1].InlineData.Data,
-	)
-	require.Equal(
-		t,
-		[]byte{137, 80, 78, 71, 251, 255, 254, 0, 62, 63, 191, 239, 255},
-		decode(t, golang[6]).Content.Parts[1].InlineData.Data,
-	)
-	require.Equal(
-		t,
-		[]byte{137, 80, 78, 71, 251, 255, 254, 0, 62, 63, 191, 239, 255},
-		decode(t, rust[7]).Content.Parts[1].InlineData.Data,
-	)
-	require.Equal(
-		t,
-		"gs://invented-bucket/log.pdf",
-		decode(t, rust[7]).Content.Parts[3].FileData.FileURI,
-	)
+	require.Equal(t, session.Confirmation{Hint: "Scrape the wall?"},
+		decode(t, python[5]).Actions.RequestedToolConfirmations["adk-a4"])
+	require.Equal(t, "Ring the bell?",
+		decode(t, golang[5]).Actions.RequestedToolConfirmations["adk-11ad"].Hint)
+	require.Equal(t, []byte{137, 80, 78, 71, 251, 255, 254, 0, 62, 63, 191, 239, 255},
+		decode(t, python[6]).Content.Parts[1].InlineData.Data)
+	require.Equal(t, []byte{137, 80, 78, 71, 251, 255, 254, 0, 62, 63, 191, 239, 255},
+		decode(t, golang[6]).Content.Parts[1].InlineData.Data)
+	require.Equal(t, []byte{137, 80, 78, 71, 251, 255, 254, 0, 62, 63, 191, 239, 255},
+		decode(t, rust[7]).Content.Parts[1].InlineData.Data)
+	require.Equal(t, "gs://invented-bucket/log.pdf",
+		decode(t, rust[7]).Content.Parts[3].FileData.FileURI)
 	require.EqualValues(t, "MAX_TOKENS", decode(t, rust[8]).FinishReason)
 	require.Equal(t, "quarry_agent", decode(t, python[8]).Actions.TransferToAgent)
 	require.Equal(t, "pot_agent", decode(t, rust[9]).Actions.TransferToAgent)
@@ -243,17 +200,12 @@ func TestWorkflowFields(t *testing.T) {
 	}
 	require.Nil(t, byID["rows-1"].NodeInfo, "an empty path is none")
 	require.Equal(t, "askFirst", byID["rows-2"].Actions.Route)
-	require.Equal(
-		t,
-		map[string]any{"firstName": "Mina", "last_name": "K"},
-		byID["rows-2"].Actions.StateDelta,
-	)
+	require.Equal(t, map[string]any{"firstName": "Mina", "last_name": "K"},
+		byID["rows-2"].Actions.StateDelta)
 	require.Equal(t, map[string]any{"caseId": 7.0, "open_since": "monday"}, byID["rows-3"].Output)
-	require.Equal(
-		t,
+	require.Equal(t,
 		&session.NodeInfo{Path: "letters@1/look_up@1", OutputFor: []string{"letters@1/look_up@1"}},
-		byID["rows-3"].NodeInfo,
-	)
+		byID["rows-3"].NodeInfo)
 	require.True(t, byID["rows-6"].NodeInfo.MessageAsOutput)
 	require.Equal(t, "letters/two", byID["alpha-3"].NodeInfo.Path)
 	require.Equal(t, "ok", byID["alpha-3"].Actions.Route)
@@ -262,11 +214,8 @@ func TestWorkflowFields(t *testing.T) {
 	require.Equal(t, map[string]any{"kind": "refund"}, byID["go-routes-2"].Actions.StateDelta)
 	require.Contains(t, byID["go-routes-3"].Extra, "requestedInput")
 	require.True(t, byID["loop-2"].NodeInfo.Ended)
-	require.Equal(
-		t,
-		map[string]any{"snake_key": 1.0, "camelKey": map[string]any{"Output": 2.0}},
-		byID["go-untagged-1"].Output,
-	)
+	require.Equal(t, map[string]any{"snake_key": 1.0, "camelKey": map[string]any{"Output": 2.0}},
+		byID["go-untagged-1"].Output)
 	require.Equal(t, []any{"a"}, byID["go-untagged-1"].Actions.Route)
 	require.Nil(t, byID["go-untagged-2"].Output)
 	require.Nil(t, byID["go-untagged-2"].Actions.Route)
@@ -275,19 +224,13 @@ func TestWorkflowFields(t *testing.T) {
 	e := byID["loop-2"].Clone()
 	e.NodeInfo.Ended = false
 	e.Output = false
-	require.Contains(
-		t,
-		encode(t, e),
-		`"nodeInfo":{"path":"letters@loop-i1/start_case@1"},"output":false`,
-	)
+	require.Contains(t, encode(t, e),
+		`"nodeInfo":{"path":"letters@loop-i1/start_case@1"},"output":false`)
 	e = decode(t, `{"id":"1","nodeInfo":{"path":""},"output":null,"author":"a"}`)
 	e.Author = "b"
 	require.Equal(t, `{"id":"1","nodeInfo":{"path":""},"output":null,"author":"b"}`, encode(t, e))
-	require.Equal(
-		t,
-		`{"nodeInfo":{"path":"x"}}`,
-		encode(t, &session.Event{NodeInfo: &session.NodeInfo{Path: "x"}}),
-	)
+	require.Equal(t, `{"nodeInfo":{"path":"x"}}`,
+		encode(t, &session.Event{NodeInfo: &session.NodeInfo{Path: "x"}}))
 }
 
 // What was changed is written as changed, and the rest stays to the byte.
@@ -322,12 +265,8 @@ func TestChangedFields(t *testing.T) {
 			require.Equal(t, strings.Replace(text, c.old, c.want, 1), encode(t, e))
 			clone := decode(t, text).Clone()
 			c.change(clone)
-			require.Equal(
-				t,
-				strings.Replace(text, c.old, c.want, 1),
-				encode(t, clone),
-				"of a clone",
-			)
+			require.Equal(t, strings.Replace(text, c.old, c.want, 1), encode(t, clone),
+				"of a clone")
 		})
 	}
 }
@@ -427,16 +366,13 @@ func TestEveryField(t *testing.T) {
 // a model's answer. The kit's own become camelCase.
 func TestUsersKeysStay(t *testing.T) {
 	var e session.Event
-	require.NoError(
-		t,
-		json.Unmarshal(
-			[]byte(`{"id":"1","invocation_id":"i","live_session_id":"l","output":{"my_key":1},
+	require.NoError(t, json.Unmarshal(
+		[]byte(`{"id":"1","invocation_id":"i","live_session_id":"l","output":{"my_key":1},
 		"requested_input":{"interrupt_id":"q","payload":{"box_list":[]},"response_schema":{"my_key":{}}},
 		"actions":{"set_model_response":{"answer_text":"ok"},"stateIncrement":{"user:n_x":1},
 		"requested_auth_configs":{"call_cal_1":{"auth_scheme":{"flows":{"scopes":{"orders_read":"x"}}},"credential_key":"k"}}}}`),
-			&e,
-		),
-	)
+		&e,
+	))
 	data, err := json.Marshal(&e)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"id":"1","invocationId":"i","liveSessionId":"l","output":{"my_key":1},

@@ -136,11 +136,8 @@ func TestTheGroups(t *testing.T) {
 	denials := func(s stats.Sums) int64 { return s.Denials }
 
 	r := sum(t, svc, stats.Options{By: stats.Day})
-	require.Equal(
-		t,
-		[]string{"2026-03-01", "2026-03-02"},
-		[]string{r.Groups[0].Name, r.Groups[1].Name},
-	)
+	require.Equal(t, []string{"2026-03-01", "2026-03-02"},
+		[]string{r.Groups[0].Name, r.Groups[1].Name})
 	require.Equal(t, map[string]int64{"2026-03-01": 2, "2026-03-02": 4}, groups(r, runs))
 	require.Equal(t, map[string]float64{"2026-03-01": 2840, "2026-03-02": 200}, groups(r, cost))
 	require.Equal(t, map[string]int64{"2026-03-01": 1, "2026-03-02": 1}, groups(r, denials))
@@ -189,12 +186,8 @@ func TestTheGroups(t *testing.T) {
 		"find": {Made: 3, OK: 1, Denied: 1, Open: 1},
 		"pay":  {Made: 2, Failed: 1, Declined: 1},
 	}, groups(r, calls))
-	require.Equal(
-		t,
-		map[string]int64{"find": 0, "pay": 0},
-		groups(r, tokens),
-		"tokens are of no tool",
-	)
+	require.Equal(t, map[string]int64{"find": 0, "pay": 0}, groups(r, tokens),
+		"tokens are of no tool")
 	require.EqualValues(t, 315, r.Total.Tokens.Sum())
 	require.EqualValues(t, 6, r.Total.Runs)
 }
@@ -211,11 +204,8 @@ func TestATimeSpan(t *testing.T) {
 	require.EqualValues(t, 107, r.Total.Tokens.Sum(), "only what was used until then")
 	require.Equal(t, stats.Calls{Made: 2, OK: 1, Failed: 1}, r.Total.Calls)
 
-	r = sum(
-		t,
-		svc,
-		stats.Options{Since: at("2026-03-02T00:00:00Z"), Until: at("2026-03-02T09:00:00Z")},
-	)
+	r = sum(t, svc,
+		stats.Options{Since: at("2026-03-02T00:00:00Z"), Until: at("2026-03-02T09:00:00Z")})
 	require.EqualValues(t, 1, r.Sessions)
 	require.EqualValues(t, 2, r.Total.Runs)
 	require.Equal(t, stats.Calls{Made: 1, Denied: 1}, r.Total.Calls)

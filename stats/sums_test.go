@@ -142,11 +142,8 @@ func TestTheGroupsAddUp(t *testing.T) {
 			sum.Cost = want.Cost
 			require.Equal(t, want, sum, by)
 			c := sum.Calls
-			require.Equal(
-				t,
-				c.Made,
-				c.OK+c.Failed+c.Denied+c.Declined+c.Interrupted+c.Waiting+c.Open,
-			)
+			require.Equal(t, c.Made,
+				c.OK+c.Failed+c.Denied+c.Declined+c.Interrupted+c.Waiting+c.Open)
 		}
 	})
 }
@@ -234,10 +231,8 @@ func TestAYearOfSessions(t *testing.T) {
 	var held []uint64
 	store := made{}
 	for i := range 10_000 {
-		store.keys = append(
-			store.keys,
-			session.Key{App: "a", User: fmt.Sprint("u", i%50), ID: fmt.Sprint(i)},
-		)
+		store.keys = append(store.keys,
+			session.Key{App: "a", User: fmt.Sprint("u", i%50), ID: fmt.Sprint(i)})
 	}
 	read := 0
 	store.log = func(key session.Key) iter.Seq[*session.Event] {

@@ -66,10 +66,8 @@ func must[In, Out any](
 
 // The schema is what a provider gets: no null, no true, the order of the fields.
 func TestParametersOfAStruct(t *testing.T) {
-	made := must(
-		t,
-		func(context.Context, *tool.Call, query) (string, error) { return query{}.secret, nil },
-	)
+	made := must(t,
+		func(context.Context, *tool.Call, query) (string, error) { return query{}.secret, nil })
 	data, err := json.Marshal(made.Declaration.ParametersJsonSchema)
 	require.NoError(t, err)
 	require.Equal(t, `{"type":"object","properties":{"id":{"type":"integer"},`+
@@ -100,11 +98,8 @@ type noSchema string
 func (noSchema) JSONSchema() *jsonschema.Schema { return nil }
 
 func try[In any](name string) error {
-	_, err := tool.New(
-		name,
-		"",
-		func(context.Context, *tool.Call, In) (string, error) { return "", nil },
-	)
+	_, err := tool.New(name, "",
+		func(context.Context, *tool.Call, In) (string, error) { return "", nil })
 	return err
 }
 
@@ -113,11 +108,8 @@ type ID int
 type node struct{ Next []node }
 
 func TestParametersThatJSONReadsOtherwise(t *testing.T) {
-	require.ErrorContains(
-		t,
-		try[string]("f"),
-		"tool f: parameters: they are of type string; a model passes arguments by name",
-	)
+	require.ErrorContains(t, try[string]("f"),
+		"tool f: parameters: they are of type string; a model passes arguments by name")
 	require.ErrorContains(t, try[map[string]any]("f"), "so use a struct")
 	require.ErrorContains(t, try[own]("f"), "decodes JSON with a method of its own")
 	require.ErrorContains(t, try[struct{ F func() }]("f"), "tool f: parameters: ")
@@ -134,10 +126,8 @@ func TestParametersThatJSONReadsOtherwise(t *testing.T) {
 // What encoding/json writes of a value fits the schema of its type, and arrives as it was.
 func TestArgumentsArrive(t *testing.T) {
 	var got query
-	made := must(
-		t,
-		func(_ context.Context, _ *tool.Call, in query) (query, error) { got = in; return in, nil },
-	)
+	made := must(t,
+		func(_ context.Context, _ *tool.Call, in query) (query, error) { got = in; return in, nil })
 	check, err := made.Check()
 	require.NoError(t, err)
 	text := rapid.StringMatching(`[a-zé"\\/ ]{0,8}`)
@@ -154,15 +144,9 @@ func TestArgumentsArrive(t *testing.T) {
 			Place: drawPlace(t),
 			Unit:  unit(rapid.SampledFrom([]string{"celsius", "fahrenheit"}).Draw(t, "unit")),
 		}
-		more, limit, raw, other := drawPlace(
-			t,
-		), rapid.IntRange(-9, 9).
+		more, limit, raw, other := drawPlace(t), rapid.IntRange(-9, 9).
 			Draw(t, "limit"),
-			json.RawMessage(
-				`[1,{"a":null}]`,
-			), unit(
-				"celsius",
-			)
+			json.RawMessage(`[1,{"a":null}]`), unit("celsius")
 		q.More, q.Limit, q.Raw, q.Other = &more, &limit, &raw, &other
 		q.From = time.Unix(rapid.Int64Range(0, math.MaxInt32).Draw(t, "from"), 5).UTC()
 		q.Addr = netip.AddrFrom4([4]byte(rapid.SliceOfN(rapid.Byte(), 4, 4).Draw(t, "addr")))

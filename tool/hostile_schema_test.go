@@ -40,13 +40,8 @@ func doubling(n int) string {
 	var b strings.Builder
 	b.WriteString(`{"type":"object","allOf":[{"$ref":"#/$defs/a0"}],"$defs":{`)
 	for i := range n {
-		fmt.Fprintf(
-			&b,
-			`"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]},`,
-			i,
-			i+1,
-			i+1,
-		)
+		fmt.Fprintf(&b, `"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]},`, i, i+1,
+			i+1)
 	}
 	fmt.Fprintf(&b, `"a%d":{}}}`, n)
 	return b.String()
@@ -56,10 +51,8 @@ func doubling(n int) string {
 func nested(levels, name int) string {
 	schema := `{"type":"object"}`
 	for range levels {
-		schema = `{"type":"object","properties":{"` + strings.Repeat(
-			"n",
-			name,
-		) + `":` + schema + `}}`
+		schema = `{"type":"object","properties":{"` + strings.Repeat("n",
+			name) + `":` + schema + `}}`
 	}
 	return schema
 }
@@ -188,9 +181,7 @@ func TestLargeArgumentsAreExplained(t *testing.T) {
 	check, err := declare(
 		"f",
 		`{"type":"object","properties":{"x":{"items":{"$ref":"#/$defs/i"}}},"$defs":{"i":{"type":"object","properties":{`+strings.Join(
-			properties,
-			",",
-		)+`}}}}`,
+			properties, ",")+`}}}}`,
 	).Check()
 	require.NoError(t, err)
 	items := make([]any, 1500) // about 78 KB
@@ -223,8 +214,7 @@ func TestACheckEndsWithItsContext(t *testing.T) {
 		items[i] = float64(i)
 	}
 	long, err := tool.Schema(
-		json.RawMessage(`{"uniqueItems":true,"items":{"type":"number"},"contains":{"const":"no"}}`),
-	)
+		json.RawMessage(`{"uniqueItems":true,"items":{"type":"number"},"contains":{"const":"no"}}`))
 	require.NoError(t, err)
 	start := time.Now()
 	require.ErrorContains(t, long(t.Context(), items), "contains")

@@ -106,9 +106,7 @@ func TestManyProblemsAreCut(t *testing.T) {
 	check, err := declare(
 		"f",
 		`{"type":"object","additionalProperties":false,"properties":{"long":{"enum":["`+strings.Repeat(
-			"é",
-			1000,
-		)+`"]}}}`,
+			"é", 1000)+`"]}}}`,
 	).Check()
 	require.NoError(t, err)
 	args := map[string]any{}
@@ -137,32 +135,17 @@ func TestArgumentsOfEveryKindOfSchema(t *testing.T) {
 		check, err := declare("f", parameters).Check()
 		require.NoError(t, err, name)
 		require.NoError(t, check(t.Context(), object(t, `{"n":2,"s":"abc","o":null}`)), name)
-		require.ErrorContains(
-			t,
-			check(t.Context(), object(t, `{"n":3}`)),
-			"/n: must be one of 1 2",
-			name,
-		)
-		require.ErrorContains(
-			t,
-			check(t.Context(), object(t, `{"n":1,"s":"abcd"}`)),
-			`/s: maxLength: "abcd"`,
-			name,
-		)
+		require.ErrorContains(t, check(t.Context(), object(t, `{"n":3}`)), "/n: must be one of 1 2",
+			name)
+		require.ErrorContains(t, check(t.Context(), object(t, `{"n":1,"s":"abcd"}`)),
+			`/s: maxLength: "abcd"`, name)
 		require.ErrorContains(t, check(t.Context(), object(t, `{"n":1,"o":1}`)), "/o: ", name)
-		require.EqualError(
-			t,
-			check(t.Context(), nil),
-			"the arguments do not fit: /n: is missing",
-			name,
-		)
+		require.EqualError(t, check(t.Context(), nil), "the arguments do not fit: /n: is missing",
+			name)
 		require.NoError(t, check(t.Context(), map[string]any{"n": json.Number("1")}), name)
-		require.ErrorContains(
-			t,
-			check(t.Context(), map[string]any{"n": json.Number("9007199254740993")}),
-			"/n: must be",
-			name,
-		)
+		require.ErrorContains(t,
+			check(t.Context(), map[string]any{"n": json.Number("9007199254740993")}), "/n: must be",
+			name)
 	}
 	check, err := declare("f", nil).Check()
 	require.NoError(t, err)

@@ -27,10 +27,8 @@ func TestConfirmAsksFirst(t *testing.T) {
 	require.Equal(t, "Delete all?", ask.Hint)
 	require.EqualError(t, err, "a human is asked: Delete all?")
 	require.Zero(t, ran)
-	response, err := asks.Run(
-		context.Background(),
-		&tool.Call{Confirmation: &session.Confirmation{Confirmed: true}},
-	)
+	response, err := asks.Run(context.Background(),
+		&tool.Call{Confirmation: &session.Confirmation{Confirmed: true}})
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"result": "done"}, response)
 	require.Equal(t, 1, ran)
@@ -44,10 +42,8 @@ func TestTimeout(t *testing.T) {
 		<-ctx.Done()
 		return "", ctx.Err()
 	})
-	fails := must(
-		t,
-		func(context.Context, *tool.Call, struct{}) (string, error) { return "", broken },
-	)
+	fails := must(t,
+		func(context.Context, *tool.Call, struct{}) (string, error) { return "", broken })
 	stubborn := must(
 		t,
 		func(ctx context.Context, _ *tool.Call, _ struct{}) (string, error) { <-ctx.Done(); return "late", nil },

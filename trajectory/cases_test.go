@@ -55,11 +55,8 @@ func TestCases(t *testing.T) {
 				require.Equal(t, want, trajectory.Truncate(v, limit))
 				require.Equal(t, decoded(t, c.In), v, "the input is not changed")
 			case "redact+truncate":
-				require.Equal(
-					t,
-					want,
-					trajectory.Truncate(trajectory.Redact(decoded(t, c.In), keys), limit),
-				)
+				require.Equal(t, want,
+					trajectory.Truncate(trajectory.Redact(decoded(t, c.In), keys), limit))
 			case "finalOutput":
 				output := trajectory.FinalOutput
 				if c.Concatenate {

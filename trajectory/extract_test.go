@@ -32,12 +32,8 @@ func said(author, invocation, text string) string {
 		role = "user"
 	}
 	return fmt.Sprintf(
-		`{"author":%q,"invocationId":%q,"content":{"role":%q,"parts":[{"text":%q}]}}`,
-		author,
-		invocation,
-		role,
-		text,
-	)
+		`{"author":%q,"invocationId":%q,"content":{"role":%q,"parts":[{"text":%q}]}}`, author,
+		invocation, role, text)
 }
 
 func called(author, id, name string) string {
@@ -108,11 +104,8 @@ func TestConfig(t *testing.T) {
 	require.Contains(t, first(trajectory.Config{NoRedaction: true}), "made-up-1")
 	require.Contains(t, first(trajectory.Config{SensitiveKeys: []string{}}), "made-up-1")
 	require.Contains(t, first(trajectory.Config{}), `"api_key":"[REDACTED]","Token":"[REDACTED]"`)
-	require.Contains(
-		t,
-		first(trajectory.Config{ExactKeys: true}),
-		`"api_key":"[REDACTED]","Token":"made-up-2"`,
-	)
+	require.Contains(t, first(trajectory.Config{ExactKeys: true}),
+		`"api_key":"[REDACTED]","Token":"made-up-2"`)
 	require.Contains(t, string(of(trajectory.Config{}).ToolCalls[0].Result), "paid; paid; ")
 	require.NotContains(t, string(of(trajectory.Config{}).ToolCalls[0].Result), "truncated")
 
@@ -132,18 +125,12 @@ func TestConfig(t *testing.T) {
 
 // Order and digits are those of the event; a text cannot steer a terminal.
 func TestValuesAreWrittenAsTheyWereSaid(t *testing.T) {
-	rec := recording(
-		t,
-		called("bot", "1", "f"),
-		answered("bot", "i1", "1", "f", `{"z":"\u009b","a":null}`),
-	)
+	rec := recording(t, called("bot", "1", "f"),
+		answered("bot", "i1", "1", "f", `{"z":"\u009b","a":null}`))
 	var out bytes.Buffer
 	require.NoError(t, trajectory.WriteTrajectory(&out, extract(t, rec, trajectory.Config{})))
-	require.Contains(
-		t,
-		out.String(),
-		`"arguments":{"b":12345678901234567890,"a":1},"result":{"z":"\u009b","a":null}`,
-	)
+	require.Contains(t, out.String(),
+		`"arguments":{"b":12345678901234567890,"a":1},"result":{"z":"\u009b","a":null}`)
 }
 
 func TestStatuses(t *testing.T) {
@@ -203,11 +190,7 @@ func TestChat(t *testing.T) {
 	rec := recording(
 		t,
 		said("user", "i1", "go"),
-		called(
-			"bot",
-			"1",
-			"f",
-		),
+		called("bot", "1", "f"),
 		said("plugin/audit", "i1", "a note"),
 		answered("bot", "i1", "1", "f", `{"n":1}`),
 		called("bot", "1-2", "f"),
@@ -276,11 +259,7 @@ func TestEvalSet(t *testing.T) {
 	}
 	require.JSONEq(
 		t,
-		`{"eval_set_id":"my_set","eval_cases":[`+one(
-			"s",
-		)+`,`+one(
-			"s_2",
-		)+`],"creation_timestamp":0}`,
+		`{"eval_set_id":"my_set","eval_cases":[`+one("s")+`,`+one("s_2")+`],"creation_timestamp":0}`,
 		out.String(),
 	)
 }
@@ -302,17 +281,12 @@ func TestATIF(t *testing.T) {
 	out.Reset()
 	_, err = trajectory.WriteATIF(&out, extract(t, recordings(t)["t3"], trajectory.Config{}))
 	require.NoError(t, err)
-	require.Contains(
-		t,
-		out.String(),
-		`"source":"system","message":"DEADLINE_EXCEEDED: the model did not answer in time"`,
-	)
+	require.Contains(t, out.String(),
+		`"source":"system","message":"DEADLINE_EXCEEDED: the model did not answer in time"`)
 
 	out.Reset()
-	_, err = trajectory.WriteATIF(
-		&out,
-		extract(t, recordings(t)["t1"], trajectory.Config{View: trajectory.Log}),
-	)
+	_, err = trajectory.WriteATIF(&out,
+		extract(t, recordings(t)["t1"], trajectory.Config{View: trajectory.Log}))
 	require.NoError(t, err)
 	require.Equal(t, 3, strings.Count(out.String(), `"rewound":true`))
 }

@@ -77,11 +77,8 @@ func TestGoldenTrajectories(t *testing.T) {
 		if c.View == trajectory.Live {
 			live := *recs[id]
 			live.Events = session.Live(live.Events)
-			require.Equal(
-				t,
-				extract(t, recs[id], c).Trajectory(),
-				extract(t, &live, c).Trajectory(),
-			)
+			require.Equal(t, extract(t, recs[id], c).Trajectory(),
+				extract(t, &live, c).Trajectory())
 		}
 	}
 }

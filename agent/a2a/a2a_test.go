@@ -140,8 +140,7 @@ func connectAs(
 	}
 	bot := agent.New("bot", "", there)
 	r, err := runner.New(
-		runner.Options{Agent: bot, Sessions: remote, Plugins: []*plugin.Plugin{refuses}},
-	)
+		runner.Options{Agent: bot, Sessions: remote, Plugins: []*plugin.Plugin{refuses}})
 	require.NoError(t, err)
 	s, err := server.New(server.Options{
 		Apps: []server.App{{Name: "desk", Runner: r}},
@@ -154,21 +153,15 @@ func connectAs(
 	})
 	require.NoError(t, err)
 	h := httptest.NewServer(s)
-	far, err := a2a.New(
-		"far",
-		"works elsewhere",
-		h.URL+"/a2a/desk",
-		a2a.Options{Token: "key", Header: http.Header{"X-More": {"more"}}},
-	)
+	far, err := a2a.New("far", "works elsewhere", h.URL+"/a2a/desk",
+		a2a.Options{Token: "key", Header: http.Header{"X-More": {"more"}}})
 	require.NoError(t, err)
 	local := memory.New()
-	here, err := runner.New(
-		runner.Options{
-			Agent:    root(far),
-			Sessions: local,
-			Plugins:  append(plugins, rewind.New(local)),
-		},
-	)
+	here, err := runner.New(runner.Options{
+		Agent:    root(far),
+		Sessions: local,
+		Plugins:  append(plugins, rewind.New(local)),
+	})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, here.Close(context.Background()))
@@ -232,12 +225,8 @@ func TestAConversationGoesOnInOneContext(t *testing.T) {
 	require.Equal(t, "You said: one!", events[0].Text())
 	require.True(t, partial == "" || strings.HasPrefix("You said: one!", partial), partial)
 	events, _ = w.run("s", session.Message("two"))
-	require.Equal(
-		t,
-		"You said: two!!",
-		events[0].Text(),
-		"the remote agent remembers the first turn",
-	)
+	require.Equal(t, "You said: two!!", events[0].Text(),
+		"the remote agent remembers the first turn")
 	require.Len(t, w.contexts(), 1)
 	require.Equal(t, []string{"one", "two"}, w.heard(w.contexts()[0]))
 
@@ -264,11 +253,8 @@ func TestOtherAgentsAreQuoted(t *testing.T) {
 	)
 	w := connect(t, []agent.Agent{first})
 	w.run("s", session.Message("well?"))
-	require.Equal(
-		t,
-		[]string{"well?For context: [first] said: I think so."},
-		w.heard(w.contexts()[0]),
-	)
+	require.Equal(t, []string{"well?For context: [first] said: I think so."},
+		w.heard(w.contexts()[0]))
 }
 
 func TestWhatATaskComesTo(t *testing.T) {
@@ -309,11 +295,8 @@ func TestInputRequiredIsACallThatWaits(t *testing.T) {
 			call := waits(events, "book")
 			require.Equal(t, map[string]any{"message": "How many?"}, call.Args)
 			if tc.ask == "book" {
-				require.Equal(
-					t,
-					"Really?",
-					events[0].Actions.RequestedToolConfirmations[call.ID].Hint,
-				)
+				require.Equal(t, "Really?",
+					events[0].Actions.RequestedToolConfirmations[call.ID].Hint)
 
 				// A text is no yes.
 				events, _ = w.run("s", session.Message("what?"))
@@ -338,10 +321,8 @@ func TestAPluginHereAnswersWhatThereIsAsked(t *testing.T) {
 		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
 			var out plugin.Outcome
 			for _, c := range e.FunctionCalls() {
-				out.Emit = append(
-					out.Emit,
-					session.Respond(c, map[string]any{"error": "not allowed"}),
-				)
+				out.Emit = append(out.Emit,
+					session.Respond(c, map[string]any{"error": "not allowed"}))
 			}
 			return out, nil
 		},
@@ -366,10 +347,8 @@ func TestACancelledRunCancelsTheTask(t *testing.T) {
 		}
 		cancel()
 		require.ErrorIs(t, last, context.Canceled)
-		there, err := w.remote.Get(
-			t.Context(),
-			session.Key{App: "desk", User: "here", ID: w.contexts()[0]},
-		)
+		there, err := w.remote.Get(t.Context(),
+			session.Key{App: "desk", User: "here", ID: w.contexts()[0]})
 		require.NoError(t, err)
 		if there.Holder == "" {
 			return
@@ -519,11 +498,8 @@ func TestARemoteAgentThatMisbehaves(t *testing.T) {
 			if strings.HasPrefix(name, "silence") {
 				silence = 3 * time.Second
 			}
-			events := ask(
-				t,
-				h.URL+"/rpc?key=hidden",
-				a2a.Options{Token: "secret", Silence: silence, MaxBytes: 100_000},
-			)
+			events := ask(t, h.URL+"/rpc?key=hidden",
+				a2a.Options{Token: "secret", Silence: silence, MaxBytes: 100_000})
 			h.CloseClientConnections()
 			h.Close()
 			last := events[len(events)-1]

@@ -34,8 +34,7 @@ func (delegates) Generate(_ context.Context, req *model.Request) iter.Seq2[*mode
 func TestARemoteAgentIsCalledLikeATool(t *testing.T) {
 	w := connectAs(t, func(far agent.Agent) agent.Agent {
 		boss, err := llm.New(
-			llm.Config{Name: "boss", Model: delegates{}, AgentTools: []agent.Agent{far}},
-		)
+			llm.Config{Name: "boss", Model: delegates{}, AgentTools: []agent.Agent{far}})
 		require.NoError(t, err)
 		return boss
 	})
@@ -71,42 +70,30 @@ func (w *world) state(id string) map[string]any {
 func TestAForkHasAContextOfItsOwn(t *testing.T) {
 	w := connect(t, nil)
 	w.run("s", session.Message("one"))
-	_, err := session.Fork(
-		t.Context(),
-		w.local,
-		session.Key{App: "a", User: "u", ID: "s"},
-		2,
-		"fork",
-	)
+	_, err := session.Fork(t.Context(), w.local, session.Key{App: "a", User: "u", ID: "s"}, 2,
+		"fork")
 	require.NoError(t, err)
 	require.Equal(t, w.state("s"), w.state("fork"))
 	w.run("fork", session.Message("two"))
 	require.Len(t, w.contexts(), 2)
 	require.Equal(t, []string{"one"}, w.heard(w.contexts()[0]))
-	require.Equal(
-		t,
-		[]string{"oneFor context: [you] said: You said: one!two"},
-		w.heard(w.contexts()[1]),
-	)
+	require.Equal(t, []string{"oneFor context: [you] said: You said: one!two"},
+		w.heard(w.contexts()[1]))
 }
 
 // The run ends after the remote agent has answered and before that is in the log: the input is run
 // again, and the remote agent does not work twice.
 func TestAnInputThatIsRunAgainIsNotWorkedOnTwice(t *testing.T) {
 	crash := false
-	w := connect(
-		t,
-		nil,
-		&plugin.Plugin{
-			Name: "crash",
-			OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-				if crash && e.Author == "far" {
-					return plugin.Outcome{}, errors.New("crash")
-				}
-				return plugin.Outcome{}, nil
-			},
+	w := connect(t, nil, &plugin.Plugin{
+		Name: "crash",
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			if crash && e.Author == "far" {
+				return plugin.Outcome{}, errors.New("crash")
+			}
+			return plugin.Outcome{}, nil
 		},
-	)
+	})
 	w.run("s", session.Message("one"))
 	input := session.Message("two")
 	input.ID = "in"

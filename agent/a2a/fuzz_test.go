@@ -11,21 +11,15 @@ import (
 
 // Whatever a remote agent sends ends in events or an error.
 func FuzzEvents(f *testing.F) {
-	f.Add(
-		[]byte(
-			`data: {"jsonrpc":"2.0","id":1,"result":{"artifactUpdate":{"taskId":"t","artifact":{"artifactId":"a","parts":[{"text":"x"}]},"append":true}}}` + "\n\n",
-		),
-	)
-	f.Add(
-		[]byte(
-			`data: {"result":{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_INPUT_REQUIRED","message":{"parts":[{"data":{"calls":[{"id":"1","name":"x","confirm":true}]}}]}}}}}` + "\n\n",
-		),
-	)
-	f.Add(
-		[]byte(
-			`data: {"result":{"statusUpdate":{"taskId":"t","status":{"state":"TASK_STATE_REJECTED"}}}}` + "\n\n",
-		),
-	)
+	f.Add([]byte(
+		`data: {"jsonrpc":"2.0","id":1,"result":{"artifactUpdate":{"taskId":"t","artifact":{"artifactId":"a","parts":[{"text":"x"}]},"append":true}}}` + "\n\n",
+	))
+	f.Add([]byte(
+		`data: {"result":{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_INPUT_REQUIRED","message":{"parts":[{"data":{"calls":[{"id":"1","name":"x","confirm":true}]}}]}}}}}` + "\n\n",
+	))
+	f.Add([]byte(
+		`data: {"result":{"statusUpdate":{"taskId":"t","status":{"state":"TASK_STATE_REJECTED"}}}}` + "\n\n",
+	))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		x := newExchange(t)
 		if err := events(bytes.NewReader(data), x.accept); err != nil && err != errEnough {

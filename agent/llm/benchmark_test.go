@@ -39,21 +39,16 @@ func newInstant(steps, calls int) *instant {
 	for step := range steps {
 		c := &genai.Content{Role: genai.RoleModel}
 		for i := range calls {
-			c.Parts = append(
-				c.Parts,
-				&genai.Part{
-					FunctionCall: &genai.FunctionCall{
-						ID:   fmt.Sprint("c", step, "-", i),
-						Name: "weather",
-						Args: map[string]any{"city": "Paris"},
-					},
+			c.Parts = append(c.Parts, &genai.Part{
+				FunctionCall: &genai.FunctionCall{
+					ID:   fmt.Sprint("c", step, "-", i),
+					Name: "weather",
+					Args: map[string]any{"city": "Paris"},
 				},
-			)
+			})
 		}
-		m.answers = append(
-			m.answers,
-			&model.Response{Content: c, FinishReason: genai.FinishReasonStop},
-		)
+		m.answers = append(m.answers,
+			&model.Response{Content: c, FinishReason: genai.FinishReasonStop})
 	}
 	m.answers = append(m.answers, said(strings.Repeat("plain words ", 20)))
 	return m
@@ -108,23 +103,18 @@ func plain(m model.Model) error {
 		responses := &genai.Content{Role: genai.RoleUser}
 		for _, p := range answer.Content.Parts {
 			if c := p.FunctionCall; c != nil {
-				response, err := tools[c.Name].Run(
-					ctx,
-					&tool.Call{ID: c.ID, Name: c.Name, Args: c.Args},
-				)
+				response, err := tools[c.Name].Run(ctx,
+					&tool.Call{ID: c.ID, Name: c.Name, Args: c.Args})
 				if err != nil {
 					return err
 				}
-				responses.Parts = append(
-					responses.Parts,
-					&genai.Part{
-						FunctionResponse: &genai.FunctionResponse{
-							ID:       c.ID,
-							Name:     c.Name,
-							Response: response,
-						},
+				responses.Parts = append(responses.Parts, &genai.Part{
+					FunctionResponse: &genai.FunctionResponse{
+						ID:       c.ID,
+						Name:     c.Name,
+						Response: response,
 					},
-				)
+				})
 			}
 		}
 		if contents = append(contents, answer.Content, responses); len(responses.Parts) == 0 {
@@ -143,15 +133,13 @@ type rig struct {
 }
 
 func newRig(b *testing.B, svc session.Service, m *instant, plugins ...*plugin.Plugin) *rig {
-	a, err := llm.New(
-		llm.Config{
-			Name:          "bot",
-			Model:         m,
-			Instruction:   "Be brief.",
-			Tools:         []*tool.Tool{weather},
-			MaxModelCalls: 1 << 20,
-		},
-	)
+	a, err := llm.New(llm.Config{
+		Name:          "bot",
+		Model:         m,
+		Instruction:   "Be brief.",
+		Tools:         []*tool.Tool{weather},
+		MaxModelCalls: 1 << 20,
+	})
 	require.NoError(b, err)
 	r, err := runner.New(runner.Options{Agent: a, Sessions: svc, Plugins: plugins})
 	require.NoError(b, err)
@@ -197,11 +185,7 @@ func (r *rig) allocs() (n, bytes float64) {
 			require.NoError(r.b, err)
 		}
 		runtime.ReadMemStats(&after)
-		n, bytes = n+float64(
-			after.Mallocs-before.Mallocs,
-		), bytes+float64(
-			after.TotalAlloc-before.TotalAlloc,
-		)
+		n, bytes = n+float64(after.Mallocs-before.Mallocs), bytes+float64(after.TotalAlloc-before.TotalAlloc)
 		require.NoError(r.b, r.svc.Delete(ctx, s.Key))
 	}
 	return n / runs / float64(r.events), bytes / runs / float64(r.events)
@@ -266,13 +250,7 @@ func BenchmarkOverhead(b *testing.B) {
 						plugins...),
 					newRig(b, svc, newInstant(1, 10), plugins...),
 				}
-				took, floor := make(
-					[][]time.Duration,
-					len(rigs),
-				), make(
-					[][]time.Duration,
-					len(rigs),
-				)
+				took, floor := make([][]time.Duration, len(rigs)), make([][]time.Duration, len(rigs))
 				for b.Loop() {
 					for i, r := range rigs {
 						took[i], floor[i] = append(took[i], r.run()), append(floor[i], r.plain())

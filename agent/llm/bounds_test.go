@@ -48,8 +48,7 @@ func TestWhatBecomesOfAnAnswerThatWasGivenByACall(t *testing.T) {
 				return c.out
 			})
 			m := always(
-				func(*model.Request) any { return calls("set_model_response", `{"city":"Rome"}`) },
-			)
+				func(*model.Request) any { return calls("set_model_response", `{"city":"Rome"}`) })
 			lines, err := newBench(
 				t,
 				llm.Config{
@@ -109,11 +108,8 @@ func TestAPluginThatCallsOnEveryResponseReachesTheLimit(t *testing.T) {
 		return plugin.Outcome{Emit: []*session.Event{call.Event()}}
 	})
 	m := answers(calls("count", ""))
-	lines, err := newBench(
-		t,
-		llm.Config{Model: m, Tools: []*tool.Tool{count}, MaxModelCalls: 3},
-		again,
-	).run("go")
+	lines, err := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{count}, MaxModelCalls: 3},
+		again).run("go")
 	require.NoError(t, err)
 	require.Equal(t, "bot: !MODEL_CALL_LIMIT", lines[len(lines)-1])
 	require.Equal(t, 3, runs)
@@ -176,10 +172,7 @@ func TestNewRefusesAnOutputThatNoCallCanGive(t *testing.T) {
 	for _, c := range []llm.Config{{Tools: []*tool.Tool{echo(t, "echo")}}, {AgentTools: []agent.Agent{expert}}, {SubAgents: []agent.Agent{expert}}} {
 		c.Name, c.Model, c.Output = "a", answers(), text
 		_, err := llm.New(c)
-		require.ErrorContains(
-			t,
-			err,
-			"gives its answer by a call, so the schema must be that of an object",
-		)
+		require.ErrorContains(t, err,
+			"gives its answer by a call, so the schema must be that of an object")
 	}
 }

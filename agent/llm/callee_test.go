@@ -16,25 +16,15 @@ import (
 )
 
 func TestTwoCalleesWaitForBoth(t *testing.T) {
-	main, expert := answers(
-		calls("expert", `{"request":"a"}`, "expert", `{"request":"b"}`),
-		"all paid",
-	), answers(
-		calls("pay", `{"text":"5"}`),
-		calls("pay", `{"text":"5"}`),
-		"paid",
-		"paid too",
-	)
+	main, expert := answers(calls("expert", `{"request":"a"}`, "expert", `{"request":"b"}`),
+		"all paid"), answers(calls("pay", `{"text":"5"}`), calls("pay", `{"text":"5"}`), "paid", "paid too")
 	tree := func() agent.Agent {
 		return build(t, llm.Config{Model: main, AgentTools: []agent.Agent{
-			build(
-				t,
-				llm.Config{
-					Name:  "expert",
-					Model: expert,
-					Tools: []*tool.Tool{tool.Confirm(echo(t, "pay"), "pay?")},
-				},
-			)}})
+			build(t, llm.Config{
+				Name:  "expert",
+				Model: expert,
+				Tools: []*tool.Tool{tool.Confirm(echo(t, "pay"), "pay?")},
+			})}})
 	}
 	b := &bench{t, tree(), nil, memory.New(), session.RunConfig{Create: true}}
 	_, err := b.run("go")
@@ -57,11 +47,8 @@ func TestTwoCalleesWaitForBoth(t *testing.T) {
 		`bot: expert={"result":"paid too"}`,
 		"bot: all paid",
 	)
-	require.Contains(
-		t,
-		shown(main.asked[1]),
-		`user: expert={"result":"paid too"} expert={"result":"paid"}`,
-	)
+	require.Contains(t, shown(main.asked[1]),
+		`user: expert={"result":"paid too"} expert={"result":"paid"}`)
 }
 
 func TestACalleesResponseThatIsTheAnswerIsTheResult(t *testing.T) {
@@ -69,21 +56,15 @@ func TestACalleesResponseThatIsTheAnswerIsTheResult(t *testing.T) {
 		c.Actions.SkipSummarization = true
 		return map[string]any{"answer": 42}, nil
 	})
-	expert := build(
-		t,
-		llm.Config{
-			Name:  "expert",
-			Model: answers(calls("final", "{}")),
-			Tools: []*tool.Tool{final},
-		},
-	)
-	b := newBench(
-		t,
-		llm.Config{
-			Model:      answers(calls("expert", `{"request":"x"}`), "done"),
-			AgentTools: []agent.Agent{expert},
-		},
-	)
+	expert := build(t, llm.Config{
+		Name:  "expert",
+		Model: answers(calls("final", "{}")),
+		Tools: []*tool.Tool{final},
+	})
+	b := newBench(t, llm.Config{
+		Model:      answers(calls("expert", `{"request":"x"}`), "done"),
+		AgentTools: []agent.Agent{expert},
+	})
 	b.says(
 		"go",
 		"user: go",
@@ -125,16 +106,12 @@ func TestACalleeThatBreaksIsAnswered(t *testing.T) {
 			)
 			m := answers(
 				calls("expert", `{"request":"x"}`, "other", `{"request":"y"}`, "count", "{}"),
-				"sorry",
-			)
-			b := newBench(
-				t,
-				llm.Config{
-					Model:      m,
-					Tools:      []*tool.Tool{counts},
-					AgentTools: []agent.Agent{expert, other},
-				},
-			)
+				"sorry")
+			b := newBench(t, llm.Config{
+				Model:      m,
+				Tools:      []*tool.Tool{counts},
+				AgentTools: []agent.Agent{expert, other},
+			})
 			lines, err := b.run("go")
 			require.NoError(t, err)
 			require.Equal(
@@ -151,24 +128,18 @@ func TestACalleeThatBreaksIsAnswered(t *testing.T) {
 
 func TestOneAgentCanBeCalledByTwo(t *testing.T) {
 	expert := build(t, llm.Config{Name: "expert", Model: answers("for front", "for books")})
-	books := build(
-		t,
-		llm.Config{
-			Name:       "books",
-			Model:      answers(calls("expert", `{"request":"b"}`), "from books"),
-			AgentTools: []agent.Agent{expert},
-		},
-	)
+	books := build(t, llm.Config{
+		Name:       "books",
+		Model:      answers(calls("expert", `{"request":"b"}`), "from books"),
+		AgentTools: []agent.Agent{expert},
+	})
 	front := answers(calls("expert", `{"request":"a"}`), to("books"))
-	b := newBench(
-		t,
-		llm.Config{
-			Name:       "front",
-			Model:      front,
-			AgentTools: []agent.Agent{expert},
-			SubAgents:  []agent.Agent{books},
-		},
-	)
+	b := newBench(t, llm.Config{
+		Name:       "front",
+		Model:      front,
+		AgentTools: []agent.Agent{expert},
+		SubAgents:  []agent.Agent{books},
+	})
 	b.says(
 		"go",
 		"user: go",
@@ -200,9 +171,6 @@ func TestACalleesInputIsItsRequest(t *testing.T) {
 	)
 	_, err := b.run("go")
 	require.NoError(t, err)
-	require.Equal(
-		t,
-		"You are asked: the request",
-		expert.asked[0].Config.SystemInstruction.Parts[0].Text,
-	)
+	require.Equal(t, "You are asked: the request",
+		expert.asked[0].Config.SystemInstruction.Parts[0].Text)
 }

@@ -37,13 +37,11 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	clerk, err := llm.New(
-		llm.Config{
-			Name:  "clerk",
-			Model: model,
-			Tools: []*tool.Tool{tool.Confirm(refund, "Money leaves.")},
-		},
-	)
+	clerk, err := llm.New(llm.Config{
+		Name:  "clerk",
+		Model: model,
+		Tools: []*tool.Tool{tool.Confirm(refund, "Money leaves.")},
+	})
 	if err != nil {
 		panic(err)
 	}

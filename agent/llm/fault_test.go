@@ -93,8 +93,7 @@ func TestSerialToolsSeeEachOthersState(t *testing.T) {
 	})
 	m := answers(
 		calls("count", "{}", "mark", `{"mark":"x"}`, "count", "{}", "mark", "{}", "count", "{}"),
-		"done",
-	)
+		"done")
 	b := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{count, mark}})
 	b.says(
 		"go",

@@ -92,16 +92,13 @@ func calls(nameArgs ...string) *model.Response {
 		if err := json.Unmarshal([]byte(cmp.Or(nameArgs[i+1], "null")), &args); err != nil {
 			panic(err)
 		}
-		c.Parts = append(
-			c.Parts,
-			&genai.Part{
-				FunctionCall: &genai.FunctionCall{
-					ID:   fmt.Sprint("c", i/2+1),
-					Name: nameArgs[i],
-					Args: args,
-				},
+		c.Parts = append(c.Parts, &genai.Part{
+			FunctionCall: &genai.FunctionCall{
+				ID:   fmt.Sprint("c", i/2+1),
+				Name: nameArgs[i],
+				Args: args,
 			},
-		)
+		})
 	}
 	return &model.Response{Content: c, FinishReason: genai.FinishReasonStop}
 }
@@ -208,15 +205,11 @@ func partsLine(parts []*genai.Part) (words []string) {
 	for _, p := range parts {
 		switch {
 		case p.FunctionCall != nil:
-			words = append(
-				words,
-				fmt.Sprintf("%s(%s)", p.FunctionCall.Name, js(p.FunctionCall.Args)),
-			)
+			words = append(words,
+				fmt.Sprintf("%s(%s)", p.FunctionCall.Name, js(p.FunctionCall.Args)))
 		case p.FunctionResponse != nil:
-			words = append(
-				words,
-				fmt.Sprintf("%s=%s", p.FunctionResponse.Name, js(p.FunctionResponse.Response)),
-			)
+			words = append(words,
+				fmt.Sprintf("%s=%s", p.FunctionResponse.Name, js(p.FunctionResponse.Response)))
 		case p.InlineData != nil:
 			words = append(words, p.InlineData.MIMEType)
 		default:

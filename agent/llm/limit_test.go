@@ -39,14 +39,11 @@ func TestATimeLimitEndsTheAgentsThatAreCalled(t *testing.T) {
 		},
 	)
 	model := func(t *testing.T) agent.Agent {
-		return build(
-			t,
-			llm.Config{
-				Name:  "expert",
-				Model: answers(calls("hang", "{}"), "no"),
-				Tools: []*tool.Tool{hangs()},
-			},
-		)
+		return build(t, llm.Config{
+			Name:  "expert",
+			Model: answers(calls("hang", "{}"), "no"),
+			Tools: []*tool.Tool{hangs()},
+		})
 	}
 	for name, c := range map[string]struct {
 		expert func(*testing.T) agent.Agent
@@ -65,29 +62,18 @@ func TestATimeLimitEndsTheAgentsThatAreCalled(t *testing.T) {
 						return map[string]any{"ok": true}, nil
 					},
 				)
-				m, after := answers(
-					calls("fast", "{}", "expert", `{"request":"x"}`),
-					"no",
-				), answers(
-					"no",
-				)
-				bot := build(
-					t,
-					llm.Config{
-						Model:      m,
-						Tools:      []*tool.Tool{fast},
-						AgentTools: []agent.Agent{c.expert(t)},
-						Timeout:    time.Minute,
-					},
-				)
+				m, after := answers(calls("fast", "{}", "expert", `{"request":"x"}`),
+					"no"), answers("no")
+				bot := build(t, llm.Config{
+					Model:      m,
+					Tools:      []*tool.Tool{fast},
+					AgentTools: []agent.Agent{c.expert(t)},
+					Timeout:    time.Minute,
+				})
 				b := &bench{
 					t,
-					workflow.Sequential(
-						"s",
-						"",
-						bot,
-						build(t, llm.Config{Name: "after", Model: after}),
-					),
+					workflow.Sequential("s", "", bot,
+						build(t, llm.Config{Name: "after", Model: after})),
 					nil,
 					memory.New(),
 					session.RunConfig{Create: true},

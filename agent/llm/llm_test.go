@@ -29,11 +29,8 @@ func TestAnswer(t *testing.T) {
 	_, err := b.svc.Create(ctx, key, map[string]any{"user:name": "Ada"})
 	require.NoError(t, err)
 	b.says("hi", "user: hi", "bot: hello ada")
-	require.Equal(
-		t,
-		"Be kind to Ada. {not a key} {}",
-		m.asked[0].Config.SystemInstruction.Parts[0].Text,
-	)
+	require.Equal(t, "Be kind to Ada. {not a key} {}",
+		m.asked[0].Config.SystemInstruction.Parts[0].Text)
 	require.EqualValues(t, 0.5, *m.asked[0].Config.Temperature)
 	require.Equal(t, "bot", m.asked[0].Agent)
 	b.says("and?", "user: and?", "bot: still here")
@@ -72,11 +69,8 @@ func TestToolsRunInParallelAndAnswerInOrder(t *testing.T) {
 		`bot: slow={"n":1} fast={} {"seen":null}`,
 		"bot: done",
 	)
-	require.Equal(
-		t,
-		"user: go\nmodel: slow(null) fast(null)\nuser: slow={\"n\":1} fast={}",
-		shown(m.asked[1]),
-	)
+	require.Equal(t, "user: go\nmodel: slow(null) fast(null)\nuser: slow={\"n\":1} fast={}",
+		shown(m.asked[1]))
 }
 
 func TestSerialToolsRunAlone(t *testing.T) {
@@ -125,10 +119,8 @@ func TestWhatIsWrongWithACallIsAnsweredToTheModel(t *testing.T) {
 	b := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{echo(t, "echo"),
 		bad("fails", func() (map[string]any, error) { return nil, errors.New("no luck") }),
 		bad("panics", func() (map[string]any, error) { panic("oops") }),
-		bad(
-			"nojson",
-			func() (map[string]any, error) { return map[string]any{"f": func() {}}, nil },
-		),
+		bad("nojson",
+			func() (map[string]any, error) { return map[string]any{"f": func() {}}, nil }),
 	}})
 	_, err := b.run("go")
 	require.NoError(t, err)
@@ -160,11 +152,8 @@ func TestFailuresAreEvents(t *testing.T) {
 				}
 				return plugin.Outcome{Replace: session.Reply("try later")}
 			})
-			newBench(
-				t,
-				llm.Config{Model: answers(c.answer)},
-				fallback,
-			).says("hi", "user: hi", "bot: try later")
+			newBench(t, llm.Config{Model: answers(c.answer)},
+				fallback).says("hi", "user: hi", "bot: try later")
 		})
 	}
 }
@@ -177,27 +166,21 @@ func TestStreaming(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	again := func(*model.Request) any { return calls("echo", `{"text":"x"}`) }
-	b := newBench(
-		t,
-		llm.Config{
-			Model:         answers(again, again, again),
-			Tools:         []*tool.Tool{echo(t, "echo")},
-			MaxModelCalls: 2,
-		},
-	)
+	b := newBench(t, llm.Config{
+		Model:         answers(again, again, again),
+		Tools:         []*tool.Tool{echo(t, "echo")},
+		MaxModelCalls: 2,
+	})
 	lines, err := b.run("go")
 	require.NoError(t, err)
 	require.Equal(t, "bot: !MODEL_CALL_LIMIT", lines[len(lines)-1])
 
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(
-			t,
-			llm.Config{
-				Model:   answers(calls("hang", "")),
-				Tools:   []*tool.Tool{hangs()},
-				Timeout: time.Millisecond,
-			},
-		)
+		b := newBench(t, llm.Config{
+			Model:   answers(calls("hang", "")),
+			Tools:   []*tool.Tool{hangs()},
+			Timeout: time.Millisecond,
+		})
 		b.says(
 			"go",
 			"user: go",
@@ -213,20 +196,15 @@ func TestPluginsAnswerCalls(t *testing.T) {
 		var out plugin.Outcome
 		for _, c := range session.Calls([]*session.Event{e}) {
 			if c.Name == "delete" {
-				out.Emit = append(
-					out.Emit,
-					session.Respond(c.FunctionCall, map[string]any{"error": "denied by policy"}),
-				)
+				out.Emit = append(out.Emit,
+					session.Respond(c.FunctionCall, map[string]any{"error": "denied by policy"}))
 			}
 		}
 		return out
 	})
 	m := answers(calls("echo", `{"text":"a"}`, "delete", `{"text":"b"}`), "done")
-	b := newBench(
-		t,
-		llm.Config{Model: m, Tools: []*tool.Tool{echo(t, "echo"), echo(t, "delete")}},
-		deny,
-	)
+	b := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{echo(t, "echo"), echo(t, "delete")}},
+		deny)
 	b.says(
 		"go",
 		"user: go",
@@ -248,11 +226,8 @@ func TestAPluginMakesTheModelGoOn(t *testing.T) {
 		return plugin.Outcome{Emit: []*session.Event{session.Message("Do better.")}}
 	})
 	m := answers("bad", "good")
-	newBench(
-		t,
-		llm.Config{Model: m},
-		told,
-	).says("hi", "user: hi", "bot: bad", "plugin/critic: Do better.", "bot: good")
+	newBench(t, llm.Config{Model: m},
+		told).says("hi", "user: hi", "bot: bad", "plugin/critic: Do better.", "bot: good")
 	require.Equal(t, "user: hi\nmodel: bad\nuser: Do better.", shown(m.asked[1]))
 }
 
@@ -338,20 +313,14 @@ func TestOutput(t *testing.T) {
 	b.says("where?", "user: where?", `bot: {"town":1} !INVALID_OUTPUT`)
 	require.Empty(t, b.state())
 
-	m = answers(
-		calls("echo", "{}"),
-		calls("set_model_response", `{"city":3}`),
-		calls("set_model_response", `{"city":"Rome"}`),
-	)
-	b = newBench(
-		t,
-		llm.Config{
-			Model:     m,
-			Output:    schema,
-			OutputKey: "place",
-			Tools:     []*tool.Tool{echo(t, "echo")},
-		},
-	)
+	m = answers(calls("echo", "{}"), calls("set_model_response", `{"city":3}`),
+		calls("set_model_response", `{"city":"Rome"}`))
+	b = newBench(t, llm.Config{
+		Model:     m,
+		Output:    schema,
+		OutputKey: "place",
+		Tools:     []*tool.Tool{echo(t, "echo")},
+	})
 	lines, err := b.run("where?")
 	require.NoError(t, err)
 	require.Equal(

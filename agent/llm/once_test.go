@@ -40,12 +40,8 @@ func stopAtCalls() *plugin.Plugin {
 
 // Models count their calls from one in each answer.
 func TestAYesIsToOneCallOfThoseThatTheModelGaveOneID(t *testing.T) {
-	m := answers(
-		calls("write", `{"text":"a"}`),
-		calls("write", `{"text":"b"}`),
-		"a is written",
-		"b is written",
-	)
+	m := answers(calls("write", `{"text":"a"}`), calls("write", `{"text":"b"}`), "a is written",
+		"b is written")
 	b := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{echo(t, "write")}}, ask("write"))
 	b.says(
 		"write a",
@@ -59,40 +55,23 @@ func TestAYesIsToOneCallOfThoseThatTheModelGaveOneID(t *testing.T) {
 		`bot: write({"text":"b"})`,
 		"plugin/ask: confirm(c1-2 sure? false)",
 	)
-	b.says(
-		session.Decision(true, "c1"),
-		"user: confirm(c1  true)",
-		`bot: write={"result":"write a"}`,
-		"bot: a is written",
-	)
+	b.says(session.Decision(true, "c1"), "user: confirm(c1  true)",
+		`bot: write={"result":"write a"}`, "bot: a is written")
 	b.decidesNothing(session.Decision(true, "c1"))
-	b.says(
-		session.Decision(true, "c1-2"),
-		"user: confirm(c1-2  true)",
-		`bot: write={"result":"write b"}`,
-		"bot: b is written",
-	)
+	b.says(session.Decision(true, "c1-2"), "user: confirm(c1-2  true)",
+		`bot: write={"result":"write b"}`, "bot: b is written")
 	b.decidesNothing(session.Decision(true, "c1-2"))
 }
 
 func TestAYesIsToOneCallOfAgentsAtOnce(t *testing.T) {
-	one, two := answers(
-		calls("write", `{"text":"1"}`),
-		"one is done",
-	), answers(
-		calls("write", `{"text":"2"}`),
-		"two is done",
-	)
+	one, two := answers(calls("write", `{"text":"1"}`), "one is done"), answers(calls("write", `{"text":"2"}`), "two is done")
 	writer := func(name string, m *fake) agent.Agent {
 		return build(t, llm.Config{Name: name, Model: m, Tools: []*tool.Tool{echo(t, "write")}})
 	}
 	last := answers("all is done")
-	root := workflow.Sequential(
-		"all",
-		"",
+	root := workflow.Sequential("all", "",
 		workflow.Parallel("pair", "", writer("one", one), writer("two", two)),
-		build(t, llm.Config{Name: "last", Model: last}),
-	)
+		build(t, llm.Config{Name: "last", Model: last}))
 	b := &bench{
 		t,
 		root,
@@ -102,12 +81,8 @@ func TestAYesIsToOneCallOfAgentsAtOnce(t *testing.T) {
 	}
 	_, err := b.run("go")
 	require.NoError(t, err)
-	b.says(
-		session.Decision(true, "c1-pair_two"),
-		"user: confirm(c1-pair_two  true)",
-		`two|pair.two: write={"result":"write 2"}`,
-		"two|pair.two: two is done",
-	)
+	b.says(session.Decision(true, "c1-pair_two"), "user: confirm(c1-pair_two  true)",
+		`two|pair.two: write={"result":"write 2"}`, "two|pair.two: two is done")
 	require.Empty(t, last.asked, "one waits")
 	b.says(
 		session.Decision(true, "c1-pair_one"),
@@ -120,19 +95,12 @@ func TestAYesIsToOneCallOfAgentsAtOnce(t *testing.T) {
 
 func TestASecondConversationWithACalleeDoesNotShowTheFirst(t *testing.T) {
 	expert := answers("42", "4")
-	main := answers(
-		calls("expert", `{"request":"6*7?"}`),
-		"it is 42",
-		calls("expert", `{"request":"2*2?"}`),
-		"it is 4",
-	)
-	b := newBench(
-		t,
-		llm.Config{
-			Model:      main,
-			AgentTools: []agent.Agent{build(t, llm.Config{Name: "expert", Model: expert})},
-		},
-	)
+	main := answers(calls("expert", `{"request":"6*7?"}`), "it is 42",
+		calls("expert", `{"request":"2*2?"}`), "it is 4")
+	b := newBench(t, llm.Config{
+		Model:      main,
+		AgentTools: []agent.Agent{build(t, llm.Config{Name: "expert", Model: expert})},
+	})
 	for _, question := range []string{"one", "two"} {
 		_, err := b.run(question)
 		require.NoError(t, err)
@@ -149,11 +117,8 @@ func TestAnInputThatIsTriedAgainDoesNotRunACallAgain(t *testing.T) {
 		cancel()
 		return nil, ctx.Err()
 	})
-	b := newBench(
-		t,
-		llm.Config{Model: answers(calls("pay", ""), "sorry"), Tools: []*tool.Tool{pay}},
-		ask("pay"),
-	)
+	b := newBench(t,
+		llm.Config{Model: answers(calls("pay", ""), "sorry"), Tools: []*tool.Tool{pay}}, ask("pay"))
 	_, err := b.run("go")
 	require.NoError(t, err)
 	yes := session.Decision(true, "c1")
@@ -178,11 +143,9 @@ func TestAnInvocationsIDThatIsUsedAgainDoesNotRunACallAgain(t *testing.T) {
 		runs++
 		return nil, nil
 	})
-	b := newBench(
-		t,
+	b := newBench(t,
 		llm.Config{Model: answers(calls("pay", ""), "sorry"), Tools: []*tool.Tool{pay}},
-		stopAtCalls(),
-	)
+		stopAtCalls())
 	first, second := session.Message("go"), session.Message("go on")
 	first.InvocationID, second.InvocationID = "i", "i"
 	b.says(first, "user: go", "bot: pay(null)")
@@ -201,11 +164,8 @@ func TestACallOfAnEarlierRunIsNotExecuted(t *testing.T) {
 		runs++
 		return nil, nil
 	})
-	b := newBench(
-		t,
-		llm.Config{Model: answers(calls("pay", ""), "sorry"), Tools: []*tool.Tool{pay}},
-		ask("pay"),
-	)
+	b := newBench(t,
+		llm.Config{Model: answers(calls("pay", ""), "sorry"), Tools: []*tool.Tool{pay}}, ask("pay"))
 	_, err := b.run("go")
 	require.NoError(t, err)
 	stop := &plugin.Plugin{
@@ -270,12 +230,8 @@ func TestAYesToAPluginIsNotOneToTheTool(t *testing.T) {
 	)
 	b.says("go", "user: go", `bot: pay({"text":"5"})`, "plugin/ask: confirm(c1 sure? false)")
 	b.says(session.Decision(true, "c1"), "user: confirm(c1  true)", "bot: confirm(c1 pay? false)")
-	b.says(
-		session.Decision(true, "c1"),
-		"user: confirm(c1  true)",
-		`bot: pay={"result":"pay 5"}`,
-		"bot: paid",
-	)
+	b.says(session.Decision(true, "c1"), "user: confirm(c1  true)", `bot: pay={"result":"pay 5"}`,
+		"bot: paid")
 }
 
 // An id becomes part of a branch, in which a dot and an @ have a meaning: one call's must not look
@@ -289,23 +245,16 @@ func TestAnIDIsNoPartOfABranchsForm(t *testing.T) {
 		}
 		return "fine"
 	}
-	expert := build(
-		t,
-		llm.Config{
-			Name:  "expert",
-			Model: answers(pay, pay, "paid"),
-			Tools: []*tool.Tool{tool.Confirm(echo(t, "pay"), "pay?")},
-		},
-	)
+	expert := build(t, llm.Config{
+		Name:  "expert",
+		Model: answers(pay, pay, "paid"),
+		Tools: []*tool.Tool{tool.Confirm(echo(t, "pay"), "pay?")},
+	})
 	b := newBench(t, llm.Config{Model: answers(two, "done"), AgentTools: []agent.Agent{expert}})
 	lines, err := b.run("go")
 	require.NoError(t, err)
-	require.Equal(
-		t,
-		`bot: expert={"result":"fine"} later[f_1_x]`,
-		lines[len(lines)-1],
-		"one has answered, the other waits",
-	)
+	require.Equal(t, `bot: expert={"result":"fine"} later[f_1_x]`, lines[len(lines)-1],
+		"one has answered, the other waits")
 	b.says(
 		session.Decision(true, "c1-expert_f__1__x"),
 		"user: confirm(c1-expert_f__1__x  true)",

@@ -55,10 +55,8 @@ func TestAPluginDecidesAboutCallsThatAYesReleases(t *testing.T) {
 					},
 				}
 				m := answers(calls("write", `{"text":"a"}`, "write", `{"text":"b"}`), "done")
-				b := newBench(
-					t,
-					llm.Config{Model: m, Tools: []*tool.Tool{tool.Confirm(write, "sure?")}},
-				)
+				b := newBench(t,
+					llm.Config{Model: m, Tools: []*tool.Tool{tool.Confirm(write, "sure?")}})
 				run := func(input any) error { // each runner closes its plugins
 					b.plugins = []*plugin.Plugin{p}
 					if wrap != nil {
@@ -79,11 +77,8 @@ func TestAPluginDecidesAboutCallsThatAYesReleases(t *testing.T) {
 				}
 				require.Equal(t, c.waiting, waiting)
 				if waiting == 0 {
-					require.ErrorIs(
-						t,
-						run(session.Decision(true, "c1", "c2")),
-						runner.ErrNotWaiting,
-					)
+					require.ErrorIs(t, run(session.Decision(true, "c1", "c2")),
+						runner.ErrNotWaiting)
 				}
 			})
 		}

@@ -76,10 +76,8 @@ func (l *life) tool(name string) *tool.Tool {
 
 func (l *life) toBeKilled() {
 	fmt.Println(ready)
-	_, _ = io.Copy(
-		io.Discard,
-		os.Stdin,
-	) // until the other process has gone: then there is nobody to tell
+	_, _ = io.Copy(io.Discard,
+		os.Stdin) // until the other process has gone: then there is nobody to tell
 	os.Exit(1)
 }
 
@@ -131,13 +129,8 @@ func kill(t *testing.T, path string) {
 	}
 	_ = cmd.Process.Kill() // it has ended if that fails, which Wait tells
 	_ = cmd.Wait()
-	require.False(
-		t,
-		cmd.ProcessState.Exited(),
-		"it ended before it could be killed: %v %s",
-		said,
-		&stderr,
-	)
+	require.False(t, cmd.ProcessState.Exited(), "it ended before it could be killed: %v %s", said,
+		&stderr)
 }
 
 // restart is a conversation in two lives.
@@ -170,45 +163,31 @@ func TestKilledAndStartedAgain(t *testing.T) {
 		return build(l.t, llm.Config{Model: pays(l), Tools: []*tool.Tool{l.tool("pay")}})
 	}
 	caller := func(l *life) agent.Agent {
-		return build(
-			l.t,
-			llm.Config{
-				Model: l.model([]any{calls("expert", `{"request":"pay"}`)}, []any{"done"}),
-				AgentTools: []agent.Agent{
-					build(
-						l.t,
-						llm.Config{
-							Name:  "expert",
-							Model: pays(l),
-							Tools: []*tool.Tool{l.tool("pay")},
-						},
-					)},
-			},
-		)
+		return build(l.t, llm.Config{
+			Model: l.model([]any{calls("expert", `{"request":"pay"}`)}, []any{"done"}),
+			AgentTools: []agent.Agent{
+				build(l.t, llm.Config{
+					Name:  "expert",
+					Model: pays(l),
+					Tools: []*tool.Tool{l.tool("pay")},
+				})},
+		})
 	}
 	front := func(l *life) agent.Agent {
-		return build(
-			l.t,
-			llm.Config{
-				Name:  "front",
-				Model: l.model([]any{to("books")}, nil),
-				SubAgents: []agent.Agent{
-					build(
-						l.t,
-						llm.Config{
-							Name:  "books",
-							Model: pays(l),
-							Tools: []*tool.Tool{l.tool("pay")},
-						},
-					)},
-			},
-		)
+		return build(l.t, llm.Config{
+			Name:  "front",
+			Model: l.model([]any{to("books")}, nil),
+			SubAgents: []agent.Agent{
+				build(l.t, llm.Config{
+					Name:  "books",
+					Model: pays(l),
+					Tools: []*tool.Tool{l.tool("pay")},
+				})},
+		})
 	}
 	told := func(req *model.Request) any {
-		return "I was told: " + strings.Join(
-			partsLine(req.Contents[len(req.Contents)-1].Parts),
-			" ",
-		)
+		return "I was told: " + strings.Join(partsLine(req.Contents[len(req.Contents)-1].Parts),
+			" ")
 	}
 	asks := []*plugin.Plugin{ask("pay")}
 	for name, c := range map[string]restart{

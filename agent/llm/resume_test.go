@@ -52,18 +52,13 @@ func TestWhatAnAgentThatIsGoneWaitedForIsInterrupted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			front := answers(to("books"), "I am alone")
-			books := build(
-				t,
-				llm.Config{
-					Name:  "books",
-					Model: answers(calls("pay", "{}")),
-					Tools: []*tool.Tool{c.tool},
-				},
-			)
-			b := newBench(
-				t,
-				llm.Config{Name: "front", Model: front, SubAgents: []agent.Agent{books}},
-			)
+			books := build(t, llm.Config{
+				Name:  "books",
+				Model: answers(calls("pay", "{}")),
+				Tools: []*tool.Tool{c.tool},
+			})
+			b := newBench(t,
+				llm.Config{Name: "front", Model: front, SubAgents: []agent.Agent{books}})
 			lines, err := b.run("go")
 			require.NoError(t, err)
 			require.Equal(t, c.waits, lines[len(lines)-1])
@@ -104,10 +99,8 @@ func TestTheAgentThatAPluginStoodInForGoesOn(t *testing.T) {
 			"seq",
 			"",
 			build(t, llm.Config{Name: "first", Model: first}),
-			build(
-				t,
-				llm.Config{Name: "second", Model: second, Tools: []*tool.Tool{echo(t, "pay")}},
-			),
+			build(t,
+				llm.Config{Name: "second", Model: second, Tools: []*tool.Tool{echo(t, "pay")}}),
 			build(t, llm.Config{Name: "third", Model: third}),
 		)
 	}
@@ -131,11 +124,8 @@ func TestTheAgentThatAPluginStoodInForGoesOn(t *testing.T) {
 
 func TestAgentsWithoutHistoryGoOnWithTheirQuestion(t *testing.T) {
 	m := answers("hello", calls("write", `{"text":"a"}`), "later", "written")
-	b := newBench(
-		t,
-		llm.Config{Model: m, NoHistory: true, Tools: []*tool.Tool{echo(t, "write")}},
-		ask("write"),
-	)
+	b := newBench(t, llm.Config{Model: m, NoHistory: true, Tools: []*tool.Tool{echo(t, "write")}},
+		ask("write"))
 	for _, input := range []any{"hi", "write", "what?", session.Decision(true, "c1")} {
 		_, err := b.run(input)
 		require.NoError(t, err)
@@ -152,64 +142,39 @@ func TestAgentsWithoutHistoryGoOnWithTheirQuestion(t *testing.T) {
 // An answer that comes after other turns stands with its call, far up: the model is told that it is
 // there, in this and in all later requests at the same place.
 func TestLateAnswersAreTold(t *testing.T) {
-	m := answers(
-		calls("build", `{"n":1}`, "write", `{"text":"a"}`, "build", `{"n":2}`),
-		"I wait",
-		"fine",
-		calls("echo", `{"text":"b"}`),
-		"bye",
-	)
-	b := newBench(
-		t,
-		llm.Config{
-			Model: m,
-			Tools: []*tool.Tool{
-				later("build"),
-				tool.Confirm(echo(t, "write"), "sure?"),
-				echo(t, "echo"),
-			},
+	m := answers(calls("build", `{"n":1}`, "write", `{"text":"a"}`, "build", `{"n":2}`), "I wait",
+		"fine", calls("echo", `{"text":"b"}`), "bye")
+	b := newBench(t, llm.Config{
+		Model: m,
+		Tools: []*tool.Tool{
+			later("build"),
+			tool.Confirm(echo(t, "write"), "sure?"),
+			echo(t, "echo"),
 		},
-	)
-	both := session.Respond(
-		&genai.FunctionCall{ID: "c1", Name: "build"},
-		map[string]any{"result": "one"},
-	)
+	})
+	both := session.Respond(&genai.FunctionCall{ID: "c1", Name: "build"},
+		map[string]any{"result": "one"})
 	both.Content.Parts = append(
 		both.Content.Parts,
-		session.Respond(
-			&genai.FunctionCall{ID: "c3", Name: "build"},
-			map[string]any{"result": "two"},
-		).Content.Parts...)
+		session.Respond(&genai.FunctionCall{ID: "c3", Name: "build"},
+			map[string]any{"result": "two"}).Content.Parts...)
 	withText := session.Decision(true, "c2")
 	withText.Content = genai.NewContentFromText("yes, do", genai.RoleUser)
 	for _, input := range []any{"go", "how is it?", both, withText, "bye"} {
 		_, err := b.run(input)
 		require.NoError(t, err)
 	}
-	require.Len(
-		t,
-		m.asked,
-		5,
-		"while a call waits the model is not asked about the others' answers",
-	)
+	require.Len(t, m.asked, 5,
+		"while a call waits the model is not asked about the others' answers")
 	told := "user: For context: Your earlier call of build (id c1) has been answered: the response stands with the call. Your earlier call of write (id c2) has been answered: the response stands with the call. " +
 		"Your earlier call of build (id c3) has been answered: the response stands with the call. Go on from there."
-	require.Contains(
-		t,
-		shown(m.asked[2]),
-		`user: build={"result":"one"} write={"result":"write a"} build={"result":"two"}`,
-	)
-	require.Equal(
-		t,
-		"user: yes, do\n"+told,
-		shown(m.asked[2])[strings.Index(shown(m.asked[2]), "user: yes"):],
-	)
+	require.Contains(t, shown(m.asked[2]),
+		`user: build={"result":"one"} write={"result":"write a"} build={"result":"two"}`)
+	require.Equal(t, "user: yes, do\n"+told,
+		shown(m.asked[2])[strings.Index(shown(m.asked[2]), "user: yes"):])
 	for i := 3; i < 5; i++ {
-		require.True(
-			t,
-			strings.HasPrefix(shown(m.asked[i]), shown(m.asked[i-1])+"\n"),
-			"the prompt only grows at its end",
-		)
+		require.True(t, strings.HasPrefix(shown(m.asked[i]), shown(m.asked[i-1])+"\n"),
+			"the prompt only grows at its end")
 	}
 }
 
@@ -246,10 +211,8 @@ func TestAgentsWithoutHistorySeeNoSummary(t *testing.T) {
 
 func TestAnAnswerThatIsGivenBesideAHeldCallWaits(t *testing.T) {
 	rome := `{"city":"Rome"}`
-	m := answers(
-		calls("set_model_response", rome, "write", `{"text":"a"}`),
-		calls("set_model_response", rome),
-	)
+	m := answers(calls("set_model_response", rome, "write", `{"text":"a"}`),
+		calls("set_model_response", rome))
 	b := newBench(
 		t,
 		llm.Config{
@@ -268,15 +231,9 @@ func TestAnAnswerThatIsGivenBesideAHeldCallWaits(t *testing.T) {
 		`bot: set_model_response={"result":"ok"}`,
 	)
 	require.Empty(t, b.state())
-	b.says(
-		session.Decision(true, "c2"),
-		"user: confirm(c2  true)",
-		`bot: write={"result":"write a"}`,
-		"bot: set_model_response("+rome+")",
-		`bot: set_model_response={"result":"ok"}`,
-		"bot: "+rome,
-		`bot: {"place":`+rome+`}`,
-	)
+	b.says(session.Decision(true, "c2"), "user: confirm(c2  true)",
+		`bot: write={"result":"write a"}`, "bot: set_model_response("+rome+")",
+		`bot: set_model_response={"result":"ok"}`, "bot: "+rome, `bot: {"place":`+rome+`}`)
 }
 
 func TestANoHasItsReason(t *testing.T) {

@@ -26,22 +26,13 @@ func to(name string) *model.Response {
 func team(t *testing.T, front, flights, hotels *fake, plugins ...*plugin.Plugin) *bench {
 	return newBench(t, llm.Config{Name: "front", Model: front, SubAgents: []agent.Agent{
 		build(t, llm.Config{Name: "flights", Description: "books flights", Model: flights}),
-		build(
-			t,
-			llm.Config{Name: "hotels", Description: "books hotels", Model: hotels, NoParent: true},
-		),
+		build(t,
+			llm.Config{Name: "hotels", Description: "books hotels", Model: hotels, NoParent: true}),
 	}}, plugins...)
 }
 
 func TestTransfer(t *testing.T) {
-	front, flights, hotels := answers(
-		to("flights"),
-	), answers(
-		"a flight",
-		to("hotels"),
-	), answers(
-		"a room",
-	)
+	front, flights, hotels := answers(to("flights")), answers("a flight", to("hotels")), answers("a room")
 	b := team(t, front, flights, hotels)
 	b.says(
 		"fly",
@@ -53,16 +44,10 @@ func TestTransfer(t *testing.T) {
 	require.Equal(t, `user: fly
 user: For context: [front] called transfer_to_agent with {"agent_name":"flights"}
 user: For context: [front] transfer_to_agent answered: {"result":"handed over to flights"}`, shown(flights.asked[0]))
-	require.Contains(
-		t,
-		front.asked[0].Config.SystemInstruction.Parts[0].Text,
-		"- flights: books flights\n- hotels: books hotels",
-	)
-	require.Contains(
-		t,
-		flights.asked[0].Config.SystemInstruction.Parts[0].Text,
-		"- front (the agent that you were handed over from",
-	)
+	require.Contains(t, front.asked[0].Config.SystemInstruction.Parts[0].Text,
+		"- flights: books flights\n- hotels: books hotels")
+	require.Contains(t, flights.asked[0].Config.SystemInstruction.Parts[0].Text,
+		"- front (the agent that you were handed over from")
 
 	b.says("sleep", "user: sleep", `flights: transfer_to_agent({"agent_name":"hotels"})`,
 		`flights: transfer_to_agent={"result":"handed over to hotels"} →hotels`, "hotels: a room")
@@ -140,13 +125,8 @@ func TestAPluginVetoesATransfer(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := team(
-				t,
-				answers(to("flights"), "then I answer"),
-				answers(),
-				answers(),
-				onEvent("veto", veto),
-			)
+			b := team(t, answers(to("flights"), "then I answer"), answers(), answers(),
+				onEvent("veto", veto))
 			lines, err := b.run("fly")
 			require.NoError(t, err)
 			require.Equal(t, "front: then I answer", lines[len(lines)-1])
@@ -166,61 +146,43 @@ func TestAToolCanHandOverAndMustNameAnAgent(t *testing.T) {
 		}
 	}
 	sub := build(t, llm.Config{Name: "sub", Model: answers("me")})
-	newBench(
-		t,
-		llm.Config{
-			Model:     answers(calls("over", "")),
-			Tools:     []*tool.Tool{over("sub")},
-			SubAgents: []agent.Agent{sub},
-		},
-	).
+	newBench(t, llm.Config{
+		Model:     answers(calls("over", "")),
+		Tools:     []*tool.Tool{over("sub")},
+		SubAgents: []agent.Agent{sub},
+	}).
 		says("x", "user: x", "bot: over(null)", "bot: over={} →sub", "sub: me")
 	newBench(t, llm.Config{Model: answers(calls("over", "")), Tools: []*tool.Tool{over("nobody")}}).
 		says("x", "user: x", "bot: over(null)", "bot: over={} →nobody", "bot: !UNKNOWN_AGENT")
 }
 
 func TestTheRightAgentGoesOnAfterAYes(t *testing.T) {
-	front, books := answers(
-		to("books"),
-		"I am front",
-	), answers(
-		calls("pay", `{"text":"5"}`),
-		"paid",
-	)
+	front, books := answers(to("books"), "I am front"), answers(calls("pay", `{"text":"5"}`), "paid")
 	tree := func() agent.Agent {
 		return build(t, llm.Config{Name: "front", Model: front, SubAgents: []agent.Agent{
-			build(
-				t,
-				llm.Config{
-					Name:     "books",
-					Model:    books,
-					Tools:    []*tool.Tool{tool.Confirm(echo(t, "pay"), "pay?")},
-					NoParent: true,
-				},
-			)}})
+			build(t, llm.Config{
+				Name:     "books",
+				Model:    books,
+				Tools:    []*tool.Tool{tool.Confirm(echo(t, "pay"), "pay?")},
+				NoParent: true,
+			})}})
 	}
 	b := &bench{t, tree(), nil, memory.New(), session.RunConfig{Create: true}}
 	lines, err := b.run("buy")
 	require.NoError(t, err)
 	require.Equal(t, "books: confirm(c1-2 pay? false)", lines[len(lines)-1])
 	b.agent = tree()
-	b.says(
-		session.Decision(true, "c1-2"),
-		"user: confirm(c1-2  true)",
-		`books: pay={"result":"pay 5"}`,
-		"books: paid",
-	)
+	b.says(session.Decision(true, "c1-2"), "user: confirm(c1-2  true)",
+		`books: pay={"result":"pay 5"}`, "books: paid")
 }
 
 func TestCallees(t *testing.T) {
 	main := answers(
 		calls("expert", `{"request":"what is 6*7?"}`, "expert", `{"request":"what is 2*2?"}`),
-		"42 and 4",
-	)
+		"42 and 4")
 	expert := answers(
 		func(req *model.Request) any { return "I say: " + req.Contents[0].Parts[0].Text },
-		func(req *model.Request) any { return "I say: " + req.Contents[0].Parts[0].Text },
-	)
+		func(req *model.Request) any { return "I say: " + req.Contents[0].Parts[0].Text })
 	seen := map[string]bool{}
 	watch := onEvent(
 		"watch",
@@ -262,23 +224,14 @@ func TestCallees(t *testing.T) {
 }
 
 func TestACalleeWaitsForAHuman(t *testing.T) {
-	main, expert := answers(
-		calls("expert", `{"request":"pay"}`),
-		"all paid",
-	), answers(
-		calls("pay", `{"text":"5"}`),
-		"paid 5",
-	)
+	main, expert := answers(calls("expert", `{"request":"pay"}`), "all paid"), answers(calls("pay", `{"text":"5"}`), "paid 5")
 	tree := func() agent.Agent {
 		return build(t, llm.Config{Model: main, AgentTools: []agent.Agent{
-			build(
-				t,
-				llm.Config{
-					Name:  "expert",
-					Model: expert,
-					Tools: []*tool.Tool{tool.Confirm(echo(t, "pay"), "pay?")},
-				},
-			)}})
+			build(t, llm.Config{
+				Name:  "expert",
+				Model: expert,
+				Tools: []*tool.Tool{tool.Confirm(echo(t, "pay"), "pay?")},
+			})}})
 	}
 	b := &bench{t, tree(), nil, memory.New(), session.RunConfig{Create: true}}
 	b.says(
@@ -302,17 +255,12 @@ func TestACalleeWaitsForAHuman(t *testing.T) {
 }
 
 func TestACalleesFailureIsAnswered(t *testing.T) {
-	broken := build(
-		t,
-		llm.Config{Name: "expert", Model: answers(&model.Error{Code: "UNAVAILABLE"})},
-	)
-	b := newBench(
-		t,
-		llm.Config{
-			Model:      answers(calls("expert", `{"request":"x"}`), "sorry"),
-			AgentTools: []agent.Agent{broken},
-		},
-	)
+	broken := build(t,
+		llm.Config{Name: "expert", Model: answers(&model.Error{Code: "UNAVAILABLE"})})
+	b := newBench(t, llm.Config{
+		Model:      answers(calls("expert", `{"request":"x"}`), "sorry"),
+		AgentTools: []agent.Agent{broken},
+	})
 	b.says(
 		"go",
 		"user: go",
@@ -332,13 +280,10 @@ func TestACustomAgentIsCalledWithItsRequest(t *testing.T) {
 			return func(yield func(*session.Event, error) bool) { yield(session.Reply("echo: "+h.Now().Input.Text()), nil) }
 		},
 	)
-	b := newBench(
-		t,
-		llm.Config{
-			Model:      answers(calls("echo", `{"request":"x"}`), "done"),
-			AgentTools: []agent.Agent{echo},
-		},
-	)
+	b := newBench(t, llm.Config{
+		Model:      answers(calls("echo", `{"request":"x"}`), "done"),
+		AgentTools: []agent.Agent{echo},
+	})
 	b.says(
 		"go",
 		"user: go",
@@ -352,12 +297,9 @@ func TestACustomAgentIsCalledWithItsRequest(t *testing.T) {
 
 func TestSequenceOfModels(t *testing.T) {
 	writer, editor := answers("a draft"), answers("a text")
-	s := workflow.Sequential(
-		"pipeline",
-		"",
+	s := workflow.Sequential("pipeline", "",
 		build(t, llm.Config{Name: "writer", Model: writer, OutputKey: "draft"}),
-		build(t, llm.Config{Name: "editor", Model: editor, Instruction: "Edit: {draft}"}),
-	)
+		build(t, llm.Config{Name: "editor", Model: editor, Instruction: "Edit: {draft}"}))
 	b := &bench{t, s, nil, memory.New(), session.RunConfig{Create: true}}
 	b.says(
 		"write",
@@ -367,11 +309,8 @@ func TestSequenceOfModels(t *testing.T) {
 		"editor: a text",
 	)
 	require.Equal(t, "Edit: a draft", editor.asked[0].Config.SystemInstruction.Parts[0].Text)
-	require.Equal(
-		t,
-		"user: write\nuser: For context: [writer] said: a draft",
-		shown(editor.asked[0]),
-	)
+	require.Equal(t, "user: write\nuser: For context: [writer] said: a draft",
+		shown(editor.asked[0]))
 }
 
 func TestParallelModelsDoNotSeeEachOther(t *testing.T) {
@@ -382,22 +321,15 @@ func TestParallelModelsDoNotSeeEachOther(t *testing.T) {
 	s := workflow.Sequential(
 		"all",
 		"",
-		workflow.Parallel(
-			"pair",
-			"",
-			build(t, llm.Config{Name: "one", Model: one}),
-			build(t, llm.Config{Name: "two", Model: two}),
-		),
+		workflow.Parallel("pair", "", build(t, llm.Config{Name: "one", Model: one}),
+			build(t, llm.Config{Name: "two", Model: two})),
 		build(t, llm.Config{Name: "after", Model: after}),
 	)
 	b := &bench{t, s, nil, memory.New(), session.RunConfig{Create: true}}
 	lines, err := b.run("go")
 	require.NoError(t, err)
-	require.ElementsMatch(
-		t,
-		[]string{"user: go", "one|pair.one: one", "two|pair.two: two", "after: both"},
-		lines,
-	)
+	require.ElementsMatch(t,
+		[]string{"user: go", "one|pair.one: one", "two|pair.two: two", "after: both"}, lines)
 	require.Equal(t, "user: go", shown(one.asked[0]))
 	require.Equal(t, "user: go", shown(two.asked[0]))
 	require.Contains(t, shown(after.asked[0]), "[one] said: one")
@@ -407,13 +339,8 @@ func TestParallelModelsDoNotSeeEachOther(t *testing.T) {
 func TestALoopEndsWhenItIsToldTo(t *testing.T) {
 	critic := answers("not yet", calls("exit_loop", ""))
 	writer := answers("v1", "v2", "v3")
-	l := workflow.Loop(
-		"refine",
-		"",
-		5,
-		build(t, llm.Config{Name: "writer", Model: writer}),
-		build(t, llm.Config{Name: "critic", Model: critic, Tools: []*tool.Tool{tool.ExitLoop()}}),
-	)
+	l := workflow.Loop("refine", "", 5, build(t, llm.Config{Name: "writer", Model: writer}),
+		build(t, llm.Config{Name: "critic", Model: critic, Tools: []*tool.Tool{tool.ExitLoop()}}))
 	b := &bench{t, l, nil, memory.New(), session.RunConfig{Create: true}}
 	b.says(
 		"go",
@@ -427,27 +354,17 @@ func TestALoopEndsWhenItIsToldTo(t *testing.T) {
 }
 
 func TestASequenceGoesOnWhereItWaited(t *testing.T) {
-	first, second, third := answers(
-		"one",
-	), answers(
-		calls("pay", `{"text":"5"}`),
-		"two",
-	), answers(
-		"three",
-	)
+	first, second, third := answers("one"), answers(calls("pay", `{"text":"5"}`), "two"), answers("three")
 	seq := func() agent.Agent {
 		return workflow.Sequential(
 			"seq",
 			"",
 			build(t, llm.Config{Name: "first", Model: first}),
-			build(
-				t,
-				llm.Config{
-					Name:  "second",
-					Model: second,
-					Tools: []*tool.Tool{tool.Confirm(echo(t, "pay"), "pay?")},
-				},
-			),
+			build(t, llm.Config{
+				Name:  "second",
+				Model: second,
+				Tools: []*tool.Tool{tool.Confirm(echo(t, "pay"), "pay?")},
+			}),
 			build(t, llm.Config{Name: "third", Model: third}),
 		)
 	}
@@ -473,15 +390,12 @@ func TestAgentsThatHandEachOtherOverForEverReachALimit(t *testing.T) {
 	ping := func(*model.Request) any { return to("pong") }
 	pong := func(*model.Request) any { return to("ping") }
 	back := build(t, llm.Config{Name: "pong", Model: answers(pong, pong, pong, pong)})
-	b := newBench(
-		t,
-		llm.Config{
-			Name:          "ping",
-			Model:         answers(ping, ping, ping, ping),
-			SubAgents:     []agent.Agent{back},
-			MaxModelCalls: 5,
-		},
-	)
+	b := newBench(t, llm.Config{
+		Name:          "ping",
+		Model:         answers(ping, ping, ping, ping),
+		SubAgents:     []agent.Agent{back},
+		MaxModelCalls: 5,
+	})
 	lines, err := b.run("go")
 	require.NoError(t, err)
 	require.Equal(t, "pong: !MODEL_CALL_LIMIT", lines[len(lines)-1])

@@ -59,12 +59,8 @@ func TestAHeldCallWaits(t *testing.T) {
 			}
 			t.Run("yes", func(t *testing.T) {
 				b, m := start()
-				b.says(
-					session.Decision(true, "c2"),
-					"user: confirm(c2  true)",
-					`bot: write={"result":"write b"}`,
-					"bot: done",
-				)
+				b.says(session.Decision(true, "c2"), "user: confirm(c2  true)",
+					`bot: write={"result":"write b"}`, "bot: done")
 				require.Equal(
 					t,
 					"user: go\nmodel: read({\"text\":\"a\"}) write({\"text\":\"b\"})\nuser: read={\"result\":\"read a\"} write={\"result\":\"write b\"}",
@@ -83,18 +79,11 @@ func TestAHeldCallWaits(t *testing.T) {
 			t.Run("another message first", func(t *testing.T) {
 				b, m := start()
 				b.says("what?", "user: what?", "bot: done")
-				require.Contains(
-					t,
-					shown(m.asked[1]),
-					`write={"status":"pending: there is no answer yet"}`,
-				)
+				require.Contains(t, shown(m.asked[1]),
+					`write={"status":"pending: there is no answer yet"}`)
 				m.answers = []any{"written"}
-				b.says(
-					session.Decision(true, "c2"),
-					"user: confirm(c2  true)",
-					`bot: write={"result":"write b"}`,
-					"bot: written",
-				)
+				b.says(session.Decision(true, "c2"), "user: confirm(c2  true)",
+					`bot: write={"result":"write b"}`, "bot: written")
 			})
 			t.Run("nothing new", func(t *testing.T) {
 				b, _ := start()
@@ -114,22 +103,12 @@ func TestTwoHeldCallsWaitForBoth(t *testing.T) {
 	b := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{echo(t, "write")}}, ask("write"))
 	_, err := b.run("go")
 	require.NoError(t, err)
-	b.says(
-		session.Decision(true, "c2"),
-		"user: confirm(c2  true)",
-		`bot: write={"result":"write b"}`,
-	)
-	b.says(
-		session.Decision(true, "c1"),
-		"user: confirm(c1  true)",
-		`bot: write={"result":"write a"}`,
-		"bot: done",
-	)
-	require.Contains(
-		t,
-		shown(m.asked[1]),
-		`user: write={"result":"write a"} write={"result":"write b"}`,
-	)
+	b.says(session.Decision(true, "c2"), "user: confirm(c2  true)",
+		`bot: write={"result":"write b"}`)
+	b.says(session.Decision(true, "c1"), "user: confirm(c1  true)",
+		`bot: write={"result":"write a"}`, "bot: done")
+	require.Contains(t, shown(m.asked[1]),
+		`user: write={"result":"write a"} write={"result":"write b"}`)
 }
 
 func TestAYesCountsOnce(t *testing.T) {
@@ -137,12 +116,8 @@ func TestAYesCountsOnce(t *testing.T) {
 	b := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{echo(t, "write")}}, ask("write"))
 	_, err := b.run("go")
 	require.NoError(t, err)
-	b.says(
-		session.Decision(true, "c1"),
-		"user: confirm(c1  true)",
-		`bot: write={"result":"write a"}`,
-		"bot: done",
-	)
+	b.says(session.Decision(true, "c1"), "user: confirm(c1  true)",
+		`bot: write={"result":"write a"}`, "bot: done")
 	b.decidesNothing(session.Decision(true, "c1"))
 }
 
@@ -156,10 +131,8 @@ func TestConfirmationReachesTheTool(t *testing.T) {
 			return map[string]any{"paid": c.Confirmation.Payload}, nil
 		},
 	}
-	b := newBench(
-		t,
-		llm.Config{Model: answers(calls("pay", ""), "done"), Tools: []*tool.Tool{asks}},
-	)
+	b := newBench(t,
+		llm.Config{Model: answers(calls("pay", ""), "done"), Tools: []*tool.Tool{asks}})
 	b.says("go", "user: go", "bot: pay(null)", "bot: confirm(c1 pay? false)")
 	yes := session.Decision(true, "c1")
 	yes.Actions.RequestedToolConfirmations["c1"] = session.Confirmation{
@@ -196,10 +169,8 @@ func TestLongRunningTools(t *testing.T) {
 			m.answers = append(m.answers, "it is built")
 			b := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{later}})
 			b.says("go", append([]string{"user: go", "bot: build(null)"}, c.first...)...)
-			result := session.Respond(
-				&genai.FunctionCall{ID: "c1", Name: "build"},
-				map[string]any{"built": true},
-			)
+			result := session.Respond(&genai.FunctionCall{ID: "c1", Name: "build"},
+				map[string]any{"built": true})
 			b.says(result, `user: build={"built":true}`, "bot: it is built")
 			require.Equal(t, c.shown, shown(m.asked[len(m.asked)-1]))
 			require.Equal(t, 1, runs)
@@ -229,22 +200,13 @@ func TestACalleesLongRunningToolIsAnsweredFromOutside(t *testing.T) {
 			return nil, nil
 		},
 	}
-	main, expert := answers(
-		calls("expert", `{"request":"build it"}`),
-		"all done",
-	), answers(
-		calls("build", ""),
-		"built",
-	)
-	b := newBench(
-		t,
-		llm.Config{
-			Model: main,
-			AgentTools: []agent.Agent{
-				build(t, llm.Config{Name: "expert", Model: expert, Tools: []*tool.Tool{later}}),
-			},
+	main, expert := answers(calls("expert", `{"request":"build it"}`), "all done"), answers(calls("build", ""), "built")
+	b := newBench(t, llm.Config{
+		Model: main,
+		AgentTools: []agent.Agent{
+			build(t, llm.Config{Name: "expert", Model: expert, Tools: []*tool.Tool{later}}),
 		},
-	)
+	})
 	b.says(
 		"go",
 		"user: go",
@@ -254,10 +216,8 @@ func TestACalleesLongRunningToolIsAnsweredFromOutside(t *testing.T) {
 		"expert|expert@c1: later[c1-expert_c1]",
 		"bot: later[c1]",
 	)
-	result := session.Respond(
-		&genai.FunctionCall{ID: "c1-expert_c1", Name: "build"},
-		map[string]any{"ok": true},
-	)
+	result := session.Respond(&genai.FunctionCall{ID: "c1-expert_c1", Name: "build"},
+		map[string]any{"ok": true})
 	b.says(
 		result,
 		`user: build={"ok":true}`,
@@ -265,11 +225,8 @@ func TestACalleesLongRunningToolIsAnsweredFromOutside(t *testing.T) {
 		`bot: expert={"result":"built"}`,
 		"bot: all done",
 	)
-	require.Equal(
-		t,
-		"user: build it\nmodel: build(null)\nuser: build={\"ok\":true}",
-		shown(expert.asked[1]),
-	)
+	require.Equal(t, "user: build it\nmodel: build(null)\nuser: build={\"ok\":true}",
+		shown(expert.asked[1]))
 }
 
 func TestCallsWithOneIDAreToldApart(t *testing.T) {
@@ -278,11 +235,8 @@ func TestCallsWithOneIDAreToldApart(t *testing.T) {
 	m := answers(twice, "done")
 	_, err := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{echo(t, "echo")}}).run("go")
 	require.NoError(t, err)
-	require.Contains(
-		t,
-		shown(m.asked[1]),
-		`user: echo={"result":"echo x"} echo={"result":"echo y"}`,
-	)
+	require.Contains(t, shown(m.asked[1]),
+		`user: echo={"result":"echo x"} echo={"result":"echo y"}`)
 }
 
 func TestACompactionOfTheAnswerEndsTheTurn(t *testing.T) {

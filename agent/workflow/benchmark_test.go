@@ -31,15 +31,12 @@ func stores(b *testing.B, each func(b *testing.B, svc session.Service)) {
 func nodes(n int) []*workflow.Node {
 	list := []*workflow.Node{workflow.Start}
 	for i := range n {
-		list = append(
-			list,
-			workflow.Func(
-				fmt.Sprint("n", i),
-				func(_ context.Context, _ *workflow.Run, in string) (string, error) {
-					return in, nil
-				},
-			),
-		)
+		list = append(list, workflow.Func(
+			fmt.Sprint("n", i),
+			func(_ context.Context, _ *workflow.Run, in string) (string, error) {
+				return in, nil
+			},
+		))
 	}
 	return list
 }
@@ -116,11 +113,8 @@ func BenchmarkNode(b *testing.B) {
 				for j := range n + 1 {
 					e := event(j)
 					e.InvocationID = key.ID
-					_, err := svc.Append(
-						b.Context(),
-						session.AppendTarget{Key: key, After: int64(j), Fence: lease.Fence},
-						e,
-					)
+					_, err := svc.Append(b.Context(),
+						session.AppendTarget{Key: key, After: int64(j), Fence: lease.Fence}, e)
 					require.NoError(b, err)
 				}
 				lease.Release()
@@ -162,10 +156,8 @@ func BenchmarkResume(b *testing.B) {
 				for range b.N {
 					benchRun(b, graph, svc, key, nil, 0)
 				}
-				b.ReportMetric(
-					float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(max(n, 1)),
-					"ns/ended-node",
-				)
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(max(n, 1)),
+					"ns/ended-node")
 			})
 		})
 	}
@@ -178,10 +170,8 @@ func BenchmarkWorkers(b *testing.B) {
 		"list",
 		func(context.Context, *workflow.Run, struct{}) ([]int, error) { return make([]int, n), nil },
 	)
-	worker := workflow.Func(
-		"w",
-		func(_ context.Context, _ *workflow.Run, in int) (int, error) { return in, nil },
-	)
+	worker := workflow.Func("w",
+		func(_ context.Context, _ *workflow.Run, in int) (int, error) { return in, nil })
 	for _, limit := range []int{1, 8, 0} {
 		graph := benchGraph(b, workflow.Chain(workflow.Start, list, workflow.Each(worker, limit)))
 		b.Run(fmt.Sprint("limit ", limit), func(b *testing.B) {

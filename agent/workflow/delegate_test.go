@@ -56,27 +56,19 @@ func TestDelegatedOutput(t *testing.T) {
 			Run("wf@m/p@1").
 			Status(),
 	)
-	require.Equal(
-		t,
-		[]string{`p@1/c@1: ["yes"]`, "p@1: null", `next@1: ["yes"]`, `wf: ["yes"]`},
-		s.steps(g, answer("p@1/c@1#q", "yes")),
-	)
+	require.Equal(t, []string{`p@1/c@1: ["yes"]`, "p@1: null", `next@1: ["yes"]`, `wf: ["yes"]`},
+		s.steps(g, answer("p@1/c@1#q", "yes")))
 
 	talker := workflow.Agent(says("talker", "hi"))
-	g, err := workflow.New(
-		workflow.Graph{
-			Name:     "wf",
-			Edges:    chain(start, delegates("p", talker), takes("next")),
-			Children: []*workflow.Node{talker},
-		},
-	)
+	g, err := workflow.New(workflow.Graph{
+		Name:     "wf",
+		Edges:    chain(start, delegates("p", talker), takes("next")),
+		Children: []*workflow.Node{talker},
+	})
 	require.NoError(t, err)
 	steps := newStage(t).steps(g, message("m"))
-	require.Equal(
-		t,
-		[]string{`p@1/talker@1: "hi"`, "p@1: null", `next@1: "hi"`, `wf: "hi"`},
-		steps[2:],
-	)
+	require.Equal(t, []string{`p@1/talker@1: "hi"`, "p@1: null", `next@1: "hi"`, `wf: "hi"`},
+		steps[2:])
 }
 
 // A crash between the two ends, and an attempt that delegates no more.
@@ -112,10 +104,8 @@ func TestDelegatedOutputAfterACrash(t *testing.T) {
 // A run has one child whose output is its own; one that failed does not count.
 func TestOneDelegatedOutput(t *testing.T) {
 	a, b := gives("a", 1), gives("b", 2)
-	bad := workflow.Func(
-		"bad",
-		func(context.Context, *workflow.Run, any) (int, error) { return 0, errors.New("no") },
-	)
+	bad := workflow.Func("bad",
+		func(context.Context, *workflow.Run, any) (int, error) { return 0, errors.New("no") })
 	p := workflow.Func("p", func(ctx context.Context, r *workflow.Run, _ any) (int, error) {
 		_, err := workflow.Delegate[int](ctx, r, bad, "", nil)
 		require.Error(t, err)
@@ -127,11 +117,8 @@ func TestOneDelegatedOutput(t *testing.T) {
 		require.ErrorContains(t, err, "already that of wf@m/p@1/a@x")
 		return 7, nil
 	})
-	require.Equal(
-		t,
-		[]string{"p@1/bad@1: NODE_FAILED", "p@1/a@x: 1", "p@1: null", "wf: 1"},
-		newStage(t).steps(newGraph(t, chain(start, p)), message("m")),
-	)
+	require.Equal(t, []string{"p@1/bad@1: NODE_FAILED", "p@1/a@x: 1", "p@1: null", "wf: 1"},
+		newStage(t).steps(newGraph(t, chain(start, p)), message("m")))
 
 	once := workflow.Func("p", func(ctx context.Context, r *workflow.Run, _ any) (int, error) {
 		return workflow.Delegate[int](ctx, r, a, "", nil)
@@ -166,22 +153,13 @@ func TestChildThatFailedStaysFailed(t *testing.T) {
 	})
 	g := newGraph(t, chain(start, p))
 	s := newStage(t)
-	require.Equal(
-		t,
-		[]string{"p@1/child@1: NODE_FAILED", "p@1: calls adk_request_input"},
-		s.steps(g, message("m")),
-	)
-	require.Equal(
-		t,
-		[]string{"p@1: NODE_FAILED", "wf: NODE_FAILED"},
-		s.steps(g, answer("p@1#q", "yes")),
-	)
+	require.Equal(t, []string{"p@1/child@1: NODE_FAILED", "p@1: calls adk_request_input"},
+		s.steps(g, message("m")))
+	require.Equal(t, []string{"p@1: NODE_FAILED", "wf: NODE_FAILED"},
+		s.steps(g, answer("p@1#q", "yes")))
 	require.Equal(t, 1, tries)
 	strict = false
-	require.Equal(
-		t,
-		[]string{"p@1/child@1: NODE_FAILED", `p@1: "yes"`, `wf: "yes"`},
-		s.steps(g, nil),
-	)
+	require.Equal(t, []string{"p@1/child@1: NODE_FAILED", `p@1: "yes"`, `wf: "yes"`},
+		s.steps(g, nil))
 	require.Equal(t, 2, tries)
 }

@@ -61,24 +61,16 @@ func inOrder(a agent.Agent, after <-chan struct{}, ended chan<- struct{}) agent.
 func TestABranchThatFailsEndsTheSequenceWhicheverComesLast(t *testing.T) {
 	t.Run("the failure", func(t *testing.T) {
 		first := make(chan struct{})
-		p := workflow.Parallel(
-			"p",
-			"",
-			inOrder(says("good", "1"), nil, first),
-			inOrder(says("bad", "!2"), first, nil),
-		)
+		p := workflow.Parallel("p", "", inOrder(says("good", "1"), nil, first),
+			inOrder(says("bad", "!2"), first, nil))
 		newStage(
 			t,
 		).says(workflow.Sequential("s", "", p, says("after", "3")), session.Message("go"), "good|p.of good: 1", "bad|p.of bad: 2BROKEN")
 	})
 	t.Run("the other one", func(t *testing.T) {
 		first := make(chan struct{})
-		p := workflow.Parallel(
-			"p",
-			"",
-			inOrder(says("good", "1"), first, nil),
-			inOrder(says("bad", "!2"), nil, first),
-		)
+		p := workflow.Parallel("p", "", inOrder(says("good", "1"), first, nil),
+			inOrder(says("bad", "!2"), nil, first))
 		newStage(
 			t,
 		).says(workflow.Sequential("s", "", p, says("after", "3")), session.Message("go"), "bad|p.of bad: 2BROKEN", "good|p.of good: 1")
@@ -103,28 +95,21 @@ func TestAnEscalationEndsTheLoopThatTheAgentIsIn(t *testing.T) {
 		"of an agent after the inner":    {workflow.Loop("outer", "", 2, inner(), says("b", "^-"), says("c", "+")), []string{"a: 1", "a: 2", "b: -"}},
 		"beside the inner":               {workflow.Loop("outer", "", 2, workflow.Sequential("s", "", inner(), says("b", "^-")), says("c", "+")), []string{"a: 1", "a: 2", "b: -"}},
 	} {
-		t.Run(
-			name,
-			func(t *testing.T) { newStage(t).says(c.outer, session.Message("go"), c.want...) },
-		)
+		t.Run(name,
+			func(t *testing.T) { newStage(t).says(c.outer, session.Message("go"), c.want...) })
 	}
 }
 
 func TestWhatComesAfterBranchesRunsOnce(t *testing.T) {
 	last := 0
 	root := func() agent.Agent {
-		return workflow.Sequential(
-			"s",
-			"",
-			workflow.Parallel("p", "", asks("a"), asks("b")),
-			does(
-				"last",
-				func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
-					last++
-					yield(session.Reply("3"), nil)
-				},
-			),
-		)
+		return workflow.Sequential("s", "", workflow.Parallel("p", "", asks("a"), asks("b")), does(
+			"last",
+			func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+				last++
+				yield(session.Reply("3"), nil)
+			},
+		))
 	}
 	for _, order := range [][]string{{"a", "b"}, {"b", "a"}} {
 		last = 0
@@ -185,8 +170,7 @@ func TestAGraphThatHasEndedHasNotFailed(t *testing.T) {
 				},
 			)
 			_, err := newStage(
-				t,
-			).run(workflow.Sequential("s", "", graph, after), session.Message("go"))
+				t).run(workflow.Sequential("s", "", graph, after), session.Message("go"))
 			require.NoError(t, err)
 			require.Equal(t, c.goesOn, ran)
 		})

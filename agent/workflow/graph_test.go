@@ -30,18 +30,14 @@ var (
 
 // gives is a node with an output, whatever its input.
 func gives[T any](name string, out T) *workflow.Node {
-	return workflow.Func(
-		name,
-		func(context.Context, *workflow.Run, struct{}) (T, error) { return out, nil },
-	)
+	return workflow.Func(name,
+		func(context.Context, *workflow.Run, struct{}) (T, error) { return out, nil })
 }
 
 // takes is a node that hands its input on.
 func takes(name string) *workflow.Node {
-	return workflow.Func(
-		name,
-		func(_ context.Context, _ *workflow.Run, in any) (any, error) { return in, nil },
-	)
+	return workflow.Func(name,
+		func(_ context.Context, _ *workflow.Run, in any) (any, error) { return in, nil })
 }
 
 // routes is a node that chooses a route.
@@ -134,24 +130,16 @@ func message(id string) *session.Event {
 // Behaviours 1 to 8: what can be built.
 func TestGraphsThatAreRefused(t *testing.T) {
 	a, b, c := takes("a"), takes("b"), takes("c")
-	text := workflow.Func(
-		"text",
-		func(context.Context, *workflow.Run, string) (string, error) { return "", nil },
-	)
-	number := workflow.Func(
-		"number",
-		func(context.Context, *workflow.Run, int) (int, error) { return 0, nil },
-	)
+	text := workflow.Func("text",
+		func(context.Context, *workflow.Run, string) (string, error) { return "", nil })
+	number := workflow.Func("number",
+		func(context.Context, *workflow.Run, int) (int, error) { return 0, nil })
 	type full struct{ Name, Town string }
 	type part struct{ Name string }
-	town := workflow.Func(
-		"town",
-		func(context.Context, *workflow.Run, full) (full, error) { return full{}, nil },
-	)
-	named := workflow.Func(
-		"named",
-		func(context.Context, *workflow.Run, part) (part, error) { return part{}, nil },
-	)
+	town := workflow.Func("town",
+		func(context.Context, *workflow.Run, full) (full, error) { return full{}, nil })
+	named := workflow.Func("named",
+		func(context.Context, *workflow.Run, part) (part, error) { return part{}, nil })
 	for _, tt := range []struct {
 		name  string
 		edges []workflow.Edge
@@ -245,12 +233,10 @@ func TestGraphsThatAreRefused(t *testing.T) {
 			}
 		})
 	}
-	_, err := workflow.New(
-		workflow.Graph{
-			Name:  "wf",
-			Edges: append(chain(start, a, b), workflow.Edge{From: b, To: a, Route: "again"}),
-		},
-	)
+	_, err := workflow.New(workflow.Graph{
+		Name:  "wf",
+		Edges: append(chain(start, a, b), workflow.Edge{From: b, To: a, Route: "again"}),
+	})
 	require.NoError(t, err, "a cycle with a route")
 	_, err = workflow.New(workflow.Graph{Name: "wf", Edges: chain(start, town, named)})
 	require.NoError(t, err, "an object with more than what is wanted")
@@ -326,11 +312,8 @@ func TestGraphs(t *testing.T) {
 			if tt.want == nil {
 				return
 			}
-			require.Equal(
-				t,
-				tt.want,
-				onOneCore(newStage(t).steps(newGraph(t, tt.edges), message("m")), tt.want),
-			)
+			require.Equal(t, tt.want,
+				onOneCore(newStage(t).steps(newGraph(t, tt.edges), message("m")), tt.want))
 		})
 	}
 	// 2: there is one way to write a graph, and Chain. 13: a function has one output by its type;
@@ -338,19 +321,14 @@ func TestGraphs(t *testing.T) {
 	// agent in a node has one of its own; 38: there is no gate, a Join is one. 74: the engine sets
 	// the author.
 	refused := append(chain(start, count), workflow.Edge{From: count, To: count, Route: "again"})
-	require.Equal(
-		t,
-		[]string{"count@1: 0 route again", "count@2: 1 route again", "count@3: 2"},
-		newStage(t).steps(newGraph(t, refused), message("m"))[:3],
-	)
+	require.Equal(t, []string{"count@1: 0 route again", "count@2: 1 route again", "count@3: 2"},
+		newStage(t).steps(newGraph(t, refused), message("m"))[:3])
 }
 
 // onOneCore brings steps of nodes that ran at the same time into the order that is wanted.
 func onOneCore(got, want []string) []string {
-	slices.SortStableFunc(
-		got,
-		func(a, b string) int { return slices.Index(want, a) - slices.Index(want, b) },
-	)
+	slices.SortStableFunc(got,
+		func(a, b string) int { return slices.Index(want, a) - slices.Index(want, b) })
 	return got
 }
 
@@ -407,21 +385,16 @@ func TestRoutes(t *testing.T) {
 
 	// A route that is none fails the node.
 	bad := routes("a", map[string]any{"x": 1})
-	require.Equal(
-		t,
-		[]string{"a@1: NODE_FAILED", "wf: NODE_FAILED"},
-		newStage(t).steps(newGraph(t, chain(start, bad)), message("m")),
-	)
+	require.Equal(t, []string{"a@1: NODE_FAILED", "wf: NODE_FAILED"},
+		newStage(t).steps(newGraph(t, chain(start, bad)), message("m")))
 }
 
 // 42: two nodes that lead to a plain node run it twice; 13: a workflow has one output.
 func TestTwoTriggers(t *testing.T) {
 	var in []any
 	z := notes("z", &in)
-	end := workflow.Func(
-		"end",
-		func(_ context.Context, _ *workflow.Run, _ any) (*int, error) { return nil, nil },
-	)
+	end := workflow.Func("end",
+		func(_ context.Context, _ *workflow.Run, _ any) (*int, error) { return nil, nil })
 	g := newGraph(t, chain(start, gives("x", 1), z, end), chain(start, gives("y", 2), z))
 	newStage(t).steps(g, message("m"))
 	require.ElementsMatch(t, []any{1.0, 2.0}, in)
@@ -448,11 +421,9 @@ func TestMessages(t *testing.T) {
 	})
 	a.OutputKey = "a"
 	s := newStage(t)
-	require.Equal(
-		t,
+	require.Equal(t,
 		[]string{"a@1: says one", "a@1: says two", `a@1: "out"`, `b@1: "out"`, `wf: "out"`},
-		s.steps(newGraph(t, chain(start, a, notes("b", &said))), message("m")),
-	)
+		s.steps(newGraph(t, chain(start, a, notes("b", &said))), message("m")))
 	require.Equal(t, []any{"out"}, said)
 	state, err := s.svc.Get(t.Context(), key)
 	require.NoError(t, err)
@@ -488,14 +459,10 @@ func TestParameters(t *testing.T) {
 			return fmt.Sprintf("%+v", in), nil
 		},
 	)
-	whole := workflow.Func(
-		"whole",
-		func(_ context.Context, _ *workflow.Run, in place) (string, error) { return in.Town, nil },
-	)
-	number := workflow.Func(
-		"number",
-		func(_ context.Context, _ *workflow.Run, in int) (int, error) { return in, nil },
-	)
+	whole := workflow.Func("whole",
+		func(_ context.Context, _ *workflow.Run, in place) (string, error) { return in.Town, nil })
+	number := workflow.Func("number",
+		func(_ context.Context, _ *workflow.Run, in int) (int, error) { return in, nil })
 	many := map[string]any{"tone": "kind", "more": []place{{"Oslo"}}}
 	for _, tt := range []struct {
 		name  string
@@ -518,8 +485,7 @@ func TestParameters(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			events, err := newStage(
-				t,
-			).events(newGraph(t, chain(start, sets(tt.state, tt.out), tt.node)), message("m"))
+				t).events(newGraph(t, chain(start, sets(tt.state, tt.out), tt.node)), message("m"))
 			require.NoError(t, err)
 			last := events[len(events)-1]
 			require.Contains(t, fmt.Sprint(last.Output, last.ErrorMessage), tt.want)
@@ -534,16 +500,11 @@ func TestParameters(t *testing.T) {
 
 	// 25: what the workflow begins with.
 	input := session.Message("Hello, ")
-	input.Content.Parts = append(
-		input.Content.Parts,
-		&genai.Part{Text: "you"},
-		&genai.Part{InlineData: &genai.Blob{MIMEType: "x/y", Data: []byte{1}}},
-	)
+	input.Content.Parts = append(input.Content.Parts, &genai.Part{Text: "you"},
+		&genai.Part{InlineData: &genai.Blob{MIMEType: "x/y", Data: []byte{1}}})
 	var parts int
-	text := workflow.Func(
-		"text",
-		func(_ context.Context, r *workflow.Run, in string) (string, error) { return in, nil },
-	)
+	text := workflow.Func("text",
+		func(_ context.Context, r *workflow.Run, in string) (string, error) { return in, nil })
 	content := workflow.Func(
 		"content",
 		func(_ context.Context, r *workflow.Run, in *genai.Content) (*int, error) {
@@ -563,30 +524,21 @@ func TestInputOfANode(t *testing.T) {
 	// It is made of the output before and the state, also where that would not fit the node.
 	words := gives("words", []string{"a", "b"})
 	words.OutputKey = "words"
-	count := workflow.Func(
-		"count",
-		func(_ context.Context, _ *workflow.Run, n int) (int, error) { return n, nil },
-	)
+	count := workflow.Func("count",
+		func(_ context.Context, _ *workflow.Run, n int) (int, error) { return n, nil })
 	count.Input = func(input any, state map[string]any) (any, error) {
 		return len(input.([]any)) + len(state["words"].([]any)), nil
 	}
-	require.Equal(
-		t,
-		"count@1: 4",
-		newStage(t).steps(newGraph(t, chain(start, words, count)), message("m"))[1],
-	)
+	require.Equal(t, "count@1: 4",
+		newStage(t).steps(newGraph(t, chain(start, words, count)), message("m"))[1])
 
 	// Of each item, too.
-	double := workflow.Func(
-		"double",
-		func(_ context.Context, _ *workflow.Run, s string) (string, error) { return s, nil },
-	)
+	double := workflow.Func("double",
+		func(_ context.Context, _ *workflow.Run, s string) (string, error) { return s, nil })
 	double.Input = func(input any, _ map[string]any) (any, error) { return fmt.Sprint(input, input), nil }
-	require.Contains(
-		t,
+	require.Contains(t,
 		newStage(t).steps(newGraph(t, chain(start, words, workflow.Each(double, 0))), message("m")),
-		`double@1: ["aa","bb"]`,
-	)
+		`double@1: ["aa","bb"]`)
 
 	// An error, or a panic, fails the run, once.
 	double.Retry.Attempts = 3
@@ -595,30 +547,22 @@ func TestInputOfANode(t *testing.T) {
 		func(any, map[string]any) (any, error) { panic("no") },
 	} {
 		double.Input = input
-		require.Equal(
-			t,
-			[]string{"double@1: NODE_INPUT", "wf: NODE_INPUT"},
-			newStage(t).steps(newGraph(t, chain(start, double)), message("m")),
-		)
+		require.Equal(t, []string{"double@1: NODE_INPUT", "wf: NODE_INPUT"},
+			newStage(t).steps(newGraph(t, chain(start, double)), message("m")))
 	}
 }
 
 func TestStateOfGraphInGraph(t *testing.T) {
-	in, err := workflow.New(
-		workflow.Graph{
-			Name: "in",
-			Edges: chain(
-				start,
-				workflow.Func(
-					"w",
-					func(_ context.Context, r *workflow.Run, _ struct{}) (*int, error) {
-						r.Set("k", "v")
-						return nil, nil
-					},
-				),
-			),
-		},
-	)
+	in, err := workflow.New(workflow.Graph{
+		Name: "in",
+		Edges: chain(start, workflow.Func(
+			"w",
+			func(_ context.Context, r *workflow.Run, _ struct{}) (*int, error) {
+				r.Set("k", "v")
+				return nil, nil
+			},
+		)),
+	})
 	require.NoError(t, err)
 	type param struct {
 		K string `state:"k"`
@@ -670,30 +614,23 @@ func TestNodesAtOnce(t *testing.T) {
 		var now, most atomic.Int32
 		var edges [][]workflow.Edge
 		for i := range 4 {
-			edges = append(
-				edges,
-				chain(
-					start,
-					workflow.Func(
-						fmt.Sprint("n", i),
-						func(context.Context, *workflow.Run, struct{}) (*int, error) {
-							n := now.Add(1)
-							for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
-							}
-							for end := time.Now().Add(time.Minute); most.Load() < want && time.Now().Before(end); { // the others come
-								time.Sleep(time.Millisecond)
-							}
-							time.Sleep(20 * time.Millisecond) // and perhaps too many
-							now.Add(-1)
-							return nil, nil
-						},
-					),
-				),
-			)
+			edges = append(edges, chain(start, workflow.Func(
+				fmt.Sprint("n", i),
+				func(context.Context, *workflow.Run, struct{}) (*int, error) {
+					n := now.Add(1)
+					for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+					}
+					for end := time.Now().Add(time.Minute); most.Load() < want && time.Now().Before(end); { // the others come
+						time.Sleep(time.Millisecond)
+					}
+					time.Sleep(20 * time.Millisecond) // and perhaps too many
+					now.Add(-1)
+					return nil, nil
+				},
+			)))
 		}
 		g, err := workflow.New(
-			workflow.Graph{Name: "wf", Edges: slices.Concat(edges...), Limit: limit},
-		)
+			workflow.Graph{Name: "wf", Edges: slices.Concat(edges...), Limit: limit})
 		require.NoError(t, err)
 		newStage(t).steps(g, message("m"))
 		require.Equal(t, want, most.Load(), "limit %d", limit)
@@ -727,11 +664,8 @@ func TestRetry(t *testing.T) {
 	a := flaky("a", 2)
 	a.Retry.Attempts = 3
 	s := newStage(t)
-	require.Equal(
-		t,
-		[]string{"a@1: NODE_FAILED", "a@1: NODE_FAILED", "a@1: 3", "wf: 3"},
-		s.steps(newGraph(t, chain(start, a)), message("m")),
-	)
+	require.Equal(t, []string{"a@1: NODE_FAILED", "a@1: NODE_FAILED", "a@1: 3", "wf: 3"},
+		s.steps(newGraph(t, chain(start, a)), message("m")))
 	state, err := s.svc.Get(t.Context(), key)
 	require.NoError(t, err)
 	require.Empty(t, state.State, "a failed attempt sets nothing")
@@ -741,11 +675,8 @@ func TestRetry(t *testing.T) {
 	b.Retry.Attempts = 2
 	s = newStage(t)
 	g := newGraph(t, chain(start, gives("x", 1), b))
-	require.Equal(
-		t,
-		[]string{"x@1: 1", "b@1: NODE_FAILED", "b@1: NODE_FAILED", "wf: NODE_FAILED"},
-		s.steps(g, message("m")),
-	)
+	require.Equal(t, []string{"x@1: 1", "b@1: NODE_FAILED", "b@1: NODE_FAILED", "wf: NODE_FAILED"},
+		s.steps(g, message("m")))
 	require.Equal(t, []string{"b@1: NODE_FAILED", "b@1: 4", "wf: 4"}, s.steps(g, nil))
 	require.Empty(t, s.steps(g, nil), "it has ended")
 
@@ -785,22 +716,15 @@ func TestRetry(t *testing.T) {
 	})
 	e.Timeout = 100 * time.Millisecond
 	e.Retry.Attempts = 2
-	require.Equal(
-		t,
-		[]string{"e@1: NODE_TIMEOUT", "e@1: 7", "wf: 7"},
-		newStage(t).steps(newGraph(t, chain(start, e)), message("m")),
-	)
+	require.Equal(t, []string{"e@1: NODE_TIMEOUT", "e@1: 7", "wf: 7"},
+		newStage(t).steps(newGraph(t, chain(start, e)), message("m")))
 	e.Retry.Attempts = 0
-	require.Equal(
-		t,
-		[]string{"e@1: NODE_TIMEOUT", "wf: NODE_TIMEOUT"},
-		newStage(t).steps(newGraph(t, chain(start, e)), message("m")),
-	)
+	require.Equal(t, []string{"e@1: NODE_TIMEOUT", "wf: NODE_TIMEOUT"},
+		newStage(t).steps(newGraph(t, chain(start, e)), message("m")))
 
 	// A graph in a graph is tried again; what ended in it stays.
 	in, err := workflow.New(
-		workflow.Graph{Name: "in", Edges: chain(start, gives("x", 1), flaky("y", 1))},
-	)
+		workflow.Graph{Name: "in", Edges: chain(start, gives("x", 1), flaky("y", 1))})
 	require.NoError(t, err)
 	n := workflow.Agent(in)
 	n.Retry.Attempts = 2
@@ -840,11 +764,8 @@ func TestFailureCancels(t *testing.T) {
 	g := newGraph(t, chain(start, fail, j), chain(start, slow, j), chain(start, fast, j))
 	s := newStage(t)
 	steps := s.steps(g, message("m"))
-	require.ElementsMatch(
-		t,
-		[]string{"fast@1: null", "fail@1: NODE_FAILED", "wf: NODE_FAILED"},
-		steps,
-	)
+	require.ElementsMatch(t, []string{"fast@1: null", "fail@1: NODE_FAILED", "wf: NODE_FAILED"},
+		steps)
 	require.NotContains(t, s.steps(g, nil), "fast@1: null", "it has ended")
 
 	w := workflow.Func("w", func(ctx context.Context, r *workflow.Run, in int) (int, error) {
@@ -867,33 +788,24 @@ func TestFailureCancels(t *testing.T) {
 func TestStuckJoin(t *testing.T) {
 	a, j := routes("a", "left"), workflow.Join("j")
 	l, r := takes("l"), takes("r")
-	g := newGraph(
-		t,
-		chain(start, a),
+	g := newGraph(t, chain(start, a),
 		[]workflow.Edge{{From: a, To: l, Route: "left"}, {From: a, To: r, Route: "right"}},
-		chain(l, j),
-		chain(r, j),
-	)
+		chain(l, j), chain(r, j))
 	events, err := newStage(t).events(g, message("m"))
 	require.NoError(t, err)
 	last := events[len(events)-1]
 	require.Equal(t, workflow.NodeStuck, last.ErrorCode)
-	require.Equal(
-		t,
-		"the join j has the output of l and waits for that of r, which will not run",
-		last.ErrorMessage,
-	)
+	require.Equal(t, "the join j has the output of l and waits for that of r, which will not run",
+		last.ErrorMessage)
 }
 
 func TestLoopWithoutEnd(t *testing.T) {
 	a := routes("a", "again")
-	g, err := workflow.New(
-		workflow.Graph{
-			Name:  "wf",
-			Runs:  3,
-			Edges: append(chain(start, a), workflow.Edge{From: a, To: a, Route: "again"}),
-		},
-	)
+	g, err := workflow.New(workflow.Graph{
+		Name:  "wf",
+		Runs:  3,
+		Edges: append(chain(start, a), workflow.Edge{From: a, To: a, Route: "again"}),
+	})
 	require.NoError(t, err)
 	steps := newStage(t).steps(g, message("m"))
 	require.Equal(t, "wf: NODE_LIMIT", steps[len(steps)-1])
@@ -923,11 +835,8 @@ func TestPluginsAndEnds(t *testing.T) {
 	}
 	g := newGraph(t, chain(start, gives("a", "secret"), takes("b")))
 	s := newStage(t, at("a@1", plugin.Outcome{Replace: &session.Event{}}))
-	require.Equal(
-		t,
-		[]string{`a@1: "replaced"`, `b@1: "replaced"`, `wf: "replaced"`},
-		s.steps(g, message("m")),
-	)
+	require.Equal(t, []string{`a@1: "replaced"`, `b@1: "replaced"`, `wf: "replaced"`},
+		s.steps(g, message("m")))
 
 	s = newStage(t, at("a@1", plugin.Outcome{Withhold: true}))
 	require.Equal(t, []string{"a@1: NODE_WITHHELD", "wf: NODE_WITHHELD"}, s.steps(g, message("m")))

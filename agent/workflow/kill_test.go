@@ -82,8 +82,7 @@ func twenty(longest time.Duration, wrong func(string)) agent.Agent {
 		return g
 	}
 	in := workflow.Agent(
-		must(workflow.New(workflow.Graph{Name: "in", Edges: chain(start, step(), step(), step())})),
-	)
+		must(workflow.New(workflow.Graph{Name: "in", Edges: chain(start, step(), step(), step())})))
 	split, join := step(), workflow.Join("join")
 	child := step()
 	does := workflow.Func("does", func(ctx context.Context, r *workflow.Run, in any) (any, error) {
@@ -380,8 +379,7 @@ func nodeEnds(t *testing.T, log []*session.Event) map[string]string {
 		}
 		require.NotContains(t, ends, e.NodeInfo.Path, "it ends twice")
 		data, err := json.Marshal(
-			[]any{e.Output, e.NodeInfo.OutputOf, e.Actions.Route, e.Actions.StateDelta},
-		)
+			[]any{e.Output, e.NodeInfo.OutputOf, e.Actions.Route, e.Actions.StateDelta})
 		require.NoError(t, err)
 		ends[e.NodeInfo.Path] = string(data)
 	}

@@ -447,11 +447,8 @@ func (m *machine) result() (outputs map[string]string, state string) {
 				Author:  "plugin/compaction",
 				Actions: session.Actions{Compaction: c},
 			}
-			_, err := m.svc.Append(
-				context.Background(),
-				session.AppendTarget{Key: m.key, After: s.Position},
-				e,
-			)
+			_, err := m.svc.Append(context.Background(),
+				session.AppendTarget{Key: m.key, After: s.Position}, e)
 			if err != nil {
 				require.ErrorIs(m.t, err, session.ErrInvalid, "there is one already")
 			}
@@ -465,11 +462,8 @@ func (m *machine) result() (outputs map[string]string, state string) {
 				Author:  "plugin/rewind",
 				Actions: session.Actions{Rewind: &session.Rewind{To: to}},
 			}
-			_, err := m.svc.Append(
-				context.Background(),
-				session.AppendTarget{Key: m.key, After: s.Position},
-				back,
-			)
+			_, err := m.svc.Append(context.Background(),
+				session.AppendTarget{Key: m.key, After: s.Position}, back)
 			require.NoError(m.t, err)
 			whole = false
 		}
@@ -594,12 +588,9 @@ func disturbed(rt *rapid.T, svc session.Service) {
 		}
 		_, err := svc.Create(context.Background(), key, nil)
 		require.NoError(rt, err)
-		_, err = svc.Append(
-			context.Background(),
-			session.AppendTarget{Key: key},
+		_, err = svc.Append(context.Background(), session.AppendTarget{Key: key},
 			session.Message("before"),
-			&session.Event{Author: "wf", Content: session.Reply("yes").Content},
-		)
+			&session.Event{Author: "wf", Content: session.Reply("yes").Content})
 		require.NoError(rt, err)
 		left := disturbances
 		m.disturb = func(n int) bool {

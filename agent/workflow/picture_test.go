@@ -25,12 +25,10 @@ var update = flag.Bool("update", false, "write the golden files")
 // tried twice, one that runs for the third time, one that waits inside of another, items of a list,
 // one that has failed, and one that has not run.
 func TestPictures(t *testing.T) {
-	inner, err := workflow.New(
-		workflow.Graph{
-			Name:  "inner",
-			Edges: chain(start, gives("first", 1), asker[string]("approve", "q")),
-		},
-	)
+	inner, err := workflow.New(workflow.Graph{
+		Name:  "inner",
+		Edges: chain(start, gives("first", 1), asker[string]("approve", "q")),
+	})
 	require.NoError(t, err)
 	var tries atomic.Int32
 	flaky := workflow.Func("flaky", func(_ context.Context, _ *workflow.Run, _ any) ([]int, error) {
@@ -46,10 +44,8 @@ func TestPictures(t *testing.T) {
 		}
 		return in, nil
 	})
-	broken := workflow.Func(
-		"broken",
-		func(context.Context, *workflow.Run, any) (any, error) { return nil, errors.New("broken") },
-	)
+	broken := workflow.Func("broken",
+		func(context.Context, *workflow.Run, any) (any, error) { return nil, errors.New("broken") })
 	broken.Retry.Attempts = 3
 	send := workflow.Tool(&tool.Tool{
 		Declaration: &genai.FunctionDeclaration{Name: "send"},

@@ -52,11 +52,8 @@ func TestQuestions(t *testing.T) {
 	g := newGraph(t, chain(start, a, b, takes("c")))
 	require.Equal(t, []string{"a@1: 1", "b@1: calls adk_request_input"}, s.steps(g, message("m")))
 	require.Empty(t, s.steps(g, nil), "nothing goes on without the answer")
-	require.Equal(
-		t,
-		[]string{`b@1: ["yes"]`, `c@1: ["yes"]`, `wf: ["yes"]`},
-		s.steps(g, answer("b@1#q", "yes")),
-	)
+	require.Equal(t, []string{`b@1: ["yes"]`, `c@1: ["yes"]`, `wf: ["yes"]`},
+		s.steps(g, answer("b@1#q", "yes")))
 	require.Empty(t, s.steps(g, answer("b@1#q", "no")), "it was answered, and begins nothing")
 
 	// 63, 64: others run while one waits; a node that asks several waits for all.
@@ -75,33 +72,23 @@ func TestQuestions(t *testing.T) {
 		s.steps(g, message("m")),
 	)
 	require.Empty(t, s.steps(g, answer("two@1#x", 1)))
-	require.Equal(
-		t,
+	require.Equal(t,
 		[]string{"two@1: [1,2]", `j@1: {"other":1,"two":[1,2]}`, `wf: {"other":1,"two":[1,2]}`},
-		s.steps(g, answer("two@1#y", 2)),
-	)
+		s.steps(g, answer("two@1#y", 2)))
 	s = newStage(t)
 	s.steps(g, message("m"))
-	require.Equal(
-		t,
-		"two@1: [1,2]",
-		s.steps(g, both(answer("two@1#x", 1), answer("two@1#y", 2)))[0],
-	)
+	require.Equal(t, "two@1: [1,2]",
+		s.steps(g, both(answer("two@1#x", 1), answer("two@1#y", 2)))[0])
 
 	// Two nodes that wait: each goes on with its own answer.
 	s = newStage(t)
-	g = newGraph(
-		t,
-		chain(start, asker[string]("l", "q"), j),
-		chain(start, asker[string]("r", "q"), j),
-	)
+	g = newGraph(t, chain(start, asker[string]("l", "q"), j),
+		chain(start, asker[string]("r", "q"), j))
 	s.steps(g, message("m"))
 	require.Equal(t, []string{`r@1: ["R"]`}, s.steps(g, answer("r@1#q", "R")))
-	require.Equal(
-		t,
+	require.Equal(t,
 		[]string{`l@1: ["L"]`, `j@1: {"l":["L"],"r":["R"]}`, `wf: {"l":["L"],"r":["R"]}`},
-		s.steps(g, answer("l@1#q", "L")),
-	)
+		s.steps(g, answer("l@1#q", "L")))
 }
 
 // 65, 66: what an answer may be.
@@ -134,26 +121,18 @@ func TestAnswers(t *testing.T) {
 	// A wrong one is refused, and the question asked again, with the reason.
 	s := newStage(t)
 	s.steps(g, message("m"))
-	events, err := s.events(
-		g,
-		respond(id, map[string]any{"result": map[string]any{"send": "maybe"}}),
-	)
+	events, err := s.events(g,
+		respond(id, map[string]any{"result": map[string]any{"send": "maybe"}}))
 	require.NoError(t, err)
 	again := events[1].FunctionCalls()[0]
 	require.Equal(t, id+"#2", again.ID)
 	require.Contains(t, again.Args["message"], "q?\n(The answer before was refused: ")
 	require.Contains(t, again.Args["message"], "/send")
 	require.Equal(t, "object", again.Args["response_schema"].(map[string]any)["type"])
-	require.Equal(
-		t,
-		[]string{"a@1: calls adk_request_input"},
-		s.steps(g, respond(id+"#2", map[string]any{"nonsense": 1})),
-	)
-	require.Equal(
-		t,
-		`a@1: [{"send":false,"why":"no"}]`,
-		s.steps(g, respond(id+"#3", map[string]any{"send": false, "why": "no"}))[0],
-	)
+	require.Equal(t, []string{"a@1: calls adk_request_input"},
+		s.steps(g, respond(id+"#2", map[string]any{"nonsense": 1})))
+	require.Equal(t, `a@1: [{"send":false,"why":"no"}]`,
+		s.steps(g, respond(id+"#3", map[string]any{"send": false, "why": "no"}))[0])
 }
 
 // A question's schema may be a value: of package genai, or a map. The answer is a JSON value that
@@ -177,15 +156,12 @@ func TestAskSchema(t *testing.T) {
 	}
 	for name, schema := range map[string]any{"a map": object, "of package genai": same} {
 		s := newStage(t)
-		g := newGraph(
-			t,
-			chain(
-				start,
-				workflow.Func("a", func(ctx context.Context, r *workflow.Run, _ any) (any, error) {
-					return workflow.AskSchema(ctx, r, "q", "?", schema)
-				}),
-			),
-		)
+		g := newGraph(t, chain(
+			start,
+			workflow.Func("a", func(ctx context.Context, r *workflow.Run, _ any) (any, error) {
+				return workflow.AskSchema(ctx, r, "q", "?", schema)
+			}),
+		))
 		events, err := s.events(g, message("m"))
 		require.NoError(t, err)
 		asked, _ := events[1].FunctionCalls()[0].Args["response_schema"].(map[string]any)
@@ -194,24 +170,17 @@ func TestAskSchema(t *testing.T) {
 		events, err = s.events(g, answer("a@1#q", map[string]any{"size": "large"}))
 		require.NoError(t, err)
 		require.Contains(t, events[1].FunctionCalls()[0].Args["message"], "refused: /size", name)
-		require.Equal(
-			t,
-			`a@1: {"colour":"red","size":3}`,
-			s.steps(g, answer("a@1#q#2", map[string]any{"size": 3, "colour": "red"}))[0],
-			name,
-		)
+		require.Equal(t, `a@1: {"colour":"red","size":3}`,
+			s.steps(g, answer("a@1#q#2", map[string]any{"size": 3, "colour": "red"}))[0], name)
 	}
 
 	s := newStage(t)
-	g := newGraph(
-		t,
-		chain(
-			start,
-			workflow.Func("a", func(ctx context.Context, r *workflow.Run, _ any) (any, error) {
-				return workflow.AskSchema(ctx, r, "q", "?", map[string]any{"type": "objct"})
-			}),
-		),
-	)
+	g := newGraph(t, chain(
+		start,
+		workflow.Func("a", func(ctx context.Context, r *workflow.Run, _ any) (any, error) {
+			return workflow.AskSchema(ctx, r, "q", "?", map[string]any{"type": "objct"})
+		}),
+	))
 	require.Equal(t, "a@1: NODE_FAILED", s.steps(g, message("m"))[0])
 }
 
@@ -222,11 +191,8 @@ func TestARefusalSaysWhatIsWrongWithTheAnswer(t *testing.T) {
 	s.steps(g, message("m"))
 	events, err := s.events(g, answer("a@1#q", "many"))
 	require.NoError(t, err)
-	require.Equal(
-		t,
-		"q?\n(The answer before was refused: is of type string, must be integer)",
-		events[1].FunctionCalls()[0].Args["message"],
-	)
+	require.Equal(t, "q?\n(The answer before was refused: is of type string, must be integer)",
+		events[1].FunctionCalls()[0].Args["message"])
 }
 
 // 67, 70: asked again in a loop, and by two triggers one after the other.
@@ -239,21 +205,15 @@ func TestQuestionsAgain(t *testing.T) {
 	s := newStage(t)
 	g := newGraph(t, chain(start, a), []workflow.Edge{{From: a, To: a, Route: "again"}})
 	s.steps(g, message("m"))
-	require.Equal(
-		t,
-		[]string{"a@1: null route again", "a@2: calls adk_request_input"},
-		s.steps(g, answer("a@1#q", "again")),
-	)
+	require.Equal(t, []string{"a@1: null route again", "a@2: calls adk_request_input"},
+		s.steps(g, answer("a@1#q", "again")))
 	require.Equal(t, []string{"a@2: null route on", "wf: null"}, s.steps(g, answer("a@2#q", "on")))
 
 	s = newStage(t)
 	g = newGraph(t, chain(start, gives("x", 1), a), chain(start, gives("y", 1), a))
 	require.Len(t, s.steps(g, message("m")), 3, "one question")
-	require.Equal(
-		t,
-		[]string{"a@1: null route r", "a@2: calls adk_request_input"},
-		s.steps(g, answer("a@1#q", "r")),
-	)
+	require.Equal(t, []string{"a@1: null route r", "a@2: calls adk_request_input"},
+		s.steps(g, answer("a@1#q", "r")))
 }
 
 // 68, 69: two runs in a session, each with its own questions.
@@ -277,27 +237,18 @@ func TestTwoRuns(t *testing.T) {
 // 49: a question within a graph, a worker and a child.
 func TestQuestionsBelow(t *testing.T) {
 	in, err := workflow.New(
-		workflow.Graph{Name: "in", Edges: chain(start, gives("x", 1), asker[string]("a", "q"))},
-	)
+		workflow.Graph{Name: "in", Edges: chain(start, gives("x", 1), asker[string]("a", "q"))})
 	require.NoError(t, err)
 	s := newStage(t)
 	g := newGraph(t, chain(start, workflow.Agent(in), takes("z")))
-	require.Equal(
-		t,
-		[]string{"in@1/x@1: 1", "in@1/a@1: calls adk_request_input"},
-		s.steps(g, message("m")),
-	)
-	require.Equal(
-		t,
-		[]string{`in@1/a@1: ["y"]`, `in@1: ["y"]`, `z@1: ["y"]`, `wf: ["y"]`},
-		s.steps(g, answer("in@1/a@1#q", "y")),
-	)
+	require.Equal(t, []string{"in@1/x@1: 1", "in@1/a@1: calls adk_request_input"},
+		s.steps(g, message("m")))
+	require.Equal(t, []string{`in@1/a@1: ["y"]`, `in@1: ["y"]`, `z@1: ["y"]`, `wf: ["y"]`},
+		s.steps(g, answer("in@1/a@1#q", "y")))
 
 	s = newStage(t)
-	g = newGraph(
-		t,
-		chain(start, gives("l", []int{1, 2}), workflow.Each(asker[string]("w", "q"), 1)),
-	)
+	g = newGraph(t,
+		chain(start, gives("l", []int{1, 2}), workflow.Each(asker[string]("w", "q"), 1)))
 	require.Equal(
 		t,
 		[]string{
@@ -308,11 +259,8 @@ func TestQuestionsBelow(t *testing.T) {
 		s.steps(g, message("m")),
 	)
 	require.Equal(t, []string{`w@1/w@2: ["b"]`}, s.steps(g, answer("w@1/w@2#q", "b")))
-	require.Equal(
-		t,
-		[]string{`w@1/w@1: ["a"]`, `w@1: [["a"],["b"]]`, `wf: [["a"],["b"]]`},
-		s.steps(g, answer("w@1/w@1#q", "a")),
-	)
+	require.Equal(t, []string{`w@1/w@1: ["a"]`, `w@1: [["a"],["b"]]`, `wf: [["a"],["b"]]`},
+		s.steps(g, answer("w@1/w@1#q", "a")))
 }
 
 // 50 to 55: nodes that run others.
@@ -365,11 +313,8 @@ func TestDo(t *testing.T) {
 		"p@1/asks@1: calls adk_request_input",
 	}
 	require.Equal(t, want, s.steps(g, message("m")))
-	require.Equal(
-		t,
-		[]string{`p@1/asks@1: ["yes"]`, `p@1: "2 4 10 [yes]"`, `wf: "2 4 10 [yes]"`},
-		s.steps(g, answer("p@1/asks@1#q", "yes")),
-	)
+	require.Equal(t, []string{`p@1/asks@1: ["yes"]`, `p@1: "2 4 10 [yes]"`, `wf: "2 4 10 [yes]"`},
+		s.steps(g, answer("p@1/asks@1#q", "yes")))
 	for path, n := range calls {
 		require.Equal(t, 1, n, path)
 	}
@@ -383,8 +328,7 @@ func TestDo(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, events[1].ErrorMessage, "list it in Graph.Children")
 	g, err = workflow.New(
-		workflow.Graph{Name: "wf", Edges: chain(start, p), Children: []*workflow.Node{talker}},
-	)
+		workflow.Graph{Name: "wf", Edges: chain(start, p), Children: []*workflow.Node{talker}})
 	require.NoError(t, err)
 	require.Contains(t, newStage(t).steps(g, message("m")), `p@1: "hi"`)
 }
@@ -403,16 +347,10 @@ func TestSaidOnce(t *testing.T) {
 	})
 	s := newStage(t)
 	g := newGraph(t, chain(start, a))
-	require.Equal(
-		t,
-		[]string{"a@1: says before", "a@1: calls adk_request_input"},
-		s.steps(g, message("m")),
-	)
-	require.Equal(
-		t,
-		[]string{"a@1: says after", `a@1: "x"`, `wf: "x"`},
-		s.steps(g, answer("a@1#q", "x")),
-	)
+	require.Equal(t, []string{"a@1: says before", "a@1: calls adk_request_input"},
+		s.steps(g, message("m")))
+	require.Equal(t, []string{"a@1: says after", `a@1: "x"`, `wf: "x"`},
+		s.steps(g, answer("a@1#q", "x")))
 }
 
 // A function must not go on over an open question.
@@ -421,11 +359,9 @@ func TestQuestionThatIsIgnored(t *testing.T) {
 		_, _ = workflow.Ask[string](ctx, r, "q", "?")
 		return 1, nil
 	})
-	require.Equal(
-		t,
+	require.Equal(t,
 		[]string{"a@1: calls adk_request_input", "a@1: NODE_FAILED", "wf: NODE_FAILED"},
-		newStage(t).steps(newGraph(t, chain(start, a)), message("m")),
-	)
+		newStage(t).steps(newGraph(t, chain(start, a)), message("m")))
 }
 
 func newTool(t *testing.T, calls *int, change func(*tool.Tool) *tool.Tool) *workflow.Node {
@@ -477,15 +413,11 @@ func TestToolNodes(t *testing.T) {
 	require.Equal(t, 3, calls)
 	n.Retry.Attempts = 0
 	events, err := newStage(
-		t,
-	).events(newGraph(t, chain(start, gives("a", map[string]any{"m": -1}), n)), message("m"))
+		t).events(newGraph(t, chain(start, gives("a", map[string]any{"m": -1}), n)), message("m"))
 	require.NoError(t, err)
 	require.Contains(t, events[len(events)-1].ErrorMessage, "/m: is not known")
-	require.Equal(
-		t,
-		[]string{`a@1: "text"`, "double@1: NODE_INPUT", "wf: NODE_INPUT"},
-		newStage(t).steps(newGraph(t, chain(start, gives("a", "text"), n)), message("m")),
-	)
+	require.Equal(t, []string{`a@1: "text"`, "double@1: NODE_INPUT", "wf: NODE_INPUT"},
+		newStage(t).steps(newGraph(t, chain(start, gives("a", "text"), n)), message("m")))
 
 	// A human is asked.
 	calls = 0
@@ -494,18 +426,12 @@ func TestToolNodes(t *testing.T) {
 	s = newStage(t)
 	s.steps(g, message("m"))
 	require.Zero(t, calls)
-	require.Equal(
-		t,
-		[]string{"double@1: 6", "wf: 6"},
-		s.steps(g, session.Decision(true, "wf@m/double@1#call")),
-	)
+	require.Equal(t, []string{"double@1: 6", "wf: 6"},
+		s.steps(g, session.Decision(true, "wf@m/double@1#call")))
 	s = newStage(t)
 	s.steps(g, message("m"))
-	require.Equal(
-		t,
-		[]string{"double@1: NODE_FAILED", "wf: NODE_FAILED"},
-		s.steps(g, session.Decision(false, "wf@m/double@1#call")),
-	)
+	require.Equal(t, []string{"double@1: NODE_FAILED", "wf: NODE_FAILED"},
+		s.steps(g, session.Decision(false, "wf@m/double@1#call")))
 	require.Equal(t, 1, calls)
 
 	// The answer comes later.
@@ -517,11 +443,8 @@ func TestToolNodes(t *testing.T) {
 	s = newStage(t)
 	g = newGraph(t, chain(start, gives("a", map[string]any{"n": 3}), later))
 	s.steps(g, message("m"))
-	require.Equal(
-		t,
-		[]string{`double@1: "done"`, `wf: "done"`},
-		s.steps(g, answer("double@1#call", "done")),
-	)
+	require.Equal(t, []string{`double@1: "done"`, `wf: "done"`},
+		s.steps(g, answer("double@1#call", "done")))
 
 	// A plugin answers, or denies.
 	p := &plugin.Plugin{
@@ -560,10 +483,8 @@ func TestToolNodes(t *testing.T) {
 // A node with Once whose process ended is not run again, unless a person says so.
 func TestOnce(t *testing.T) {
 	ran := 0
-	a := workflow.Func(
-		"a",
-		func(_ context.Context, r *workflow.Run, _ any) (int, error) { ran++; return ran, nil },
-	)
+	a := workflow.Func("a",
+		func(_ context.Context, r *workflow.Run, _ any) (int, error) { ran++; return ran, nil })
 	a.Once = true
 	s := newStage(t)
 	g := newGraph(t, chain(start, a))
@@ -587,18 +508,11 @@ func TestOnce(t *testing.T) {
 	require.NoError(t, err)
 	question := events[len(events)-1].FunctionCalls()[0]
 	require.Equal(t, "wf@m/a@1#call#cut-off", question.ID)
-	require.Contains(
-		t,
-		question.Args["message"],
-		"The call wf@m/a@1#call was cut off, and may or may not have had its effects: a {",
-	)
+	require.Contains(t, question.Args["message"],
+		"The call wf@m/a@1#call was cut off, and may or may not have had its effects: a {")
 	require.Empty(t, s.steps(g, nil), "it waits for the answer")
-	require.Equal(
-		t,
-		[]string{"a@1: calls adk_request_input"},
-		s.steps(g, answer("a@1#call#cut-off", "what?")),
-		"it is asked again",
-	)
+	require.Equal(t, []string{"a@1: calls adk_request_input"},
+		s.steps(g, answer("a@1#call#cut-off", "what?")), "it is asked again")
 	require.Equal(t, 2, ran)
 	logged := s.live()
 	for said, want := range map[string][]string{
@@ -635,15 +549,8 @@ func TestAgentNodes(t *testing.T) {
 	writer, err := llm.New(llm.Config{Name: "writer", Model: m, OutputKey: "draft"})
 	require.NoError(t, err)
 	s := newStage(t)
-	g := newGraph(
-		t,
-		chain(
-			start,
-			gives("a", map[string]any{"topic": "kettle"}),
-			workflow.Agent(writer),
-			takes("z"),
-		),
-	)
+	g := newGraph(t, chain(start, gives("a", map[string]any{"topic": "kettle"}),
+		workflow.Agent(writer), takes("z")))
 	require.Equal(
 		t,
 		[]string{
@@ -667,8 +574,7 @@ func TestAgentNodes(t *testing.T) {
 		t,
 		[]string{"bad@1: says hello", "bad@1: BROKEN", "bad@1: NODE_FAILED", "wf: NODE_FAILED"},
 		newStage(
-			t,
-		).steps(newGraph(t, chain(start, workflow.Agent(says("bad", "!oh")))), message("m")),
+			t).steps(newGraph(t, chain(start, workflow.Agent(says("bad", "!oh")))), message("m")),
 	)
 
 	// So it is with one for each item, which has the name of the node.
@@ -709,26 +615,19 @@ func TestOutputsOfAgents(t *testing.T) {
 	m, err := script.Parse("script", []byte("- say: '{\"town\":\"Oslo\"}'\n"))
 	require.NoError(t, err)
 	finder, err := llm.New(
-		llm.Config{Name: "finder", Model: m, Output: map[string]any{"type": "object"}},
-	)
+		llm.Config{Name: "finder", Model: m, Output: map[string]any{"type": "object"}})
 	require.NoError(t, err)
 	type place struct {
 		Town string `json:"town"`
 	}
-	z := workflow.Func(
-		"z",
-		func(_ context.Context, _ *workflow.Run, in place) (string, error) { return in.Town, nil },
-	)
+	z := workflow.Func("z",
+		func(_ context.Context, _ *workflow.Run, in place) (string, error) { return in.Town, nil })
 	steps := newStage(t).steps(newGraph(t, chain(start, workflow.Agent(finder), z)), message("m"))
-	require.Equal(
-		t,
-		[]string{`finder@1: {"town":"Oslo"}`, `z@1: "Oslo"`, `wf: "Oslo"`},
-		steps[len(steps)-3:],
-	)
+	require.Equal(t, []string{`finder@1: {"town":"Oslo"}`, `z@1: "Oslo"`, `wf: "Oslo"`},
+		steps[len(steps)-3:])
 
 	in, err := workflow.New(
-		workflow.Graph{Name: "in", Edges: chain(start, asker[string]("a", "q"))},
-	)
+		workflow.Graph{Name: "in", Edges: chain(start, asker[string]("a", "q"))})
 	require.NoError(t, err)
 	team := workflow.Sequential("team", "", says("first", "hi"), in)
 	s := newStage(t)
@@ -818,8 +717,7 @@ func TestWorkflowInOthers(t *testing.T) {
 	flaky.Retry.Attempts = 2
 	g = newGraph(t, chain(start, flaky))
 	events, err = newStage(
-		t,
-	).events(workflow.Sequential("root", "", g, says("after", "bye")), message("m"))
+		t).events(workflow.Sequential("root", "", g, says("after", "bye")), message("m"))
 	require.NoError(t, err)
 	require.Equal(t, "bye", events[len(events)-1].Text())
 }
@@ -828,15 +726,11 @@ func TestWorkflowInOthers(t *testing.T) {
 // response.
 func TestWorkflowAsTool(t *testing.T) {
 	g, err := workflow.New(
-		workflow.Graph{Name: "wf", Edges: chain(start, takes("a"), asker[string]("b", "q"))},
-	)
+		workflow.Graph{Name: "wf", Edges: chain(start, takes("a"), asker[string]("b", "q"))})
 	require.NoError(t, err)
-	m, err := script.Parse(
-		"script",
-		[]byte(
-			"- response: wf\n  say: 'It said {{index .response.wf.result 0}}.'\n- call: {name: wf, args: {request: the kettle}}\n",
-		),
-	)
+	m, err := script.Parse("script", []byte(
+		"- response: wf\n  say: 'It said {{index .response.wf.result 0}}.'\n- call: {name: wf, args: {request: the kettle}}\n",
+	))
 	require.NoError(t, err)
 	desk, err := llm.New(llm.Config{Name: "desk", Model: m, AgentTools: []agent.Agent{g}})
 	require.NoError(t, err)
@@ -880,12 +774,8 @@ func TestGoingOn(t *testing.T) {
 	}}
 	_, err := s.events(g, message("m"))
 	require.ErrorIs(t, err, errCrash)
-	require.Equal(
-		t,
-		[]string{`a@1: "a"`, `b@1: "b"`, `c@1: "c"`, `wf: "c"`},
-		s.steps(g, message("m")),
-		"the log's first, then the rest",
-	)
+	require.Equal(t, []string{`a@1: "a"`, `b@1: "b"`, `c@1: "c"`, `wf: "c"`},
+		s.steps(g, message("m")), "the log's first, then the rest")
 	require.Equal(t, map[string]int{"wf@m/a@1": 1, "wf@m/b@1": 2, "wf@m/c@1": 1}, ran)
 
 	// Nothing runs after a rewind until somebody asks.
@@ -929,11 +819,8 @@ func TestChangedGraph(t *testing.T) {
 	w := session.NewWorkflowRuns(events).Workflow("wf@m")
 	require.True(t, w.Ended)
 	require.Empty(t, s.steps(changed, nil))
-	require.Equal(
-		t,
-		[]string{`a@1: "hello"`, `c@1: "hello"`, `wf: "hello"`},
-		s.steps(changed, message("n")),
-	)
+	require.Equal(t, []string{`a@1: "hello"`, `c@1: "hello"`, `wf: "hello"`},
+		s.steps(changed, message("n")))
 }
 
 // Who leaves, or whose time is over, leaves the run as it is.
@@ -980,18 +867,13 @@ func TestTimeBelow(t *testing.T) {
 	require.NoError(t, err)
 	n := workflow.Agent(in)
 	n.Timeout = 10 * time.Millisecond
-	require.Equal(
-		t,
-		[]string{"in@1: NODE_TIMEOUT", "wf: NODE_TIMEOUT"},
-		newStage(t).steps(newGraph(t, chain(start, n)), message("m")),
-	)
+	require.Equal(t, []string{"in@1: NODE_TIMEOUT", "wf: NODE_TIMEOUT"},
+		newStage(t).steps(newGraph(t, chain(start, n)), message("m")))
 
 	slow.Timeout = 10 * time.Millisecond
-	require.Equal(
-		t,
+	require.Equal(t,
 		[]string{"slow@1/slow@1: NODE_TIMEOUT", "slow@1: NODE_TIMEOUT", "wf: NODE_TIMEOUT"},
-		newStage(t).steps(newGraph(t, chain(start, workflow.Each(slow, 0))), message("m")),
-	)
+		newStage(t).steps(newGraph(t, chain(start, workflow.Each(slow, 0))), message("m")))
 
 	p := &plugin.Plugin{
 		Name: "p",

@@ -37,12 +37,8 @@ func TestRoundsOfALoop(t *testing.T) {
 		}
 		return in, nil
 	})
-	g := newGraph(
-		t,
-		chain(start, head, l, j, j2),
-		chain(head, r, j),
-		[]workflow.Edge{{From: j2, To: head, Route: "again"}},
-	)
+	g := newGraph(t, chain(start, head, l, j, j2), chain(head, r, j),
+		[]workflow.Edge{{From: j2, To: head, Route: "again"}})
 	want := []string{
 		`head@1: "hello."`, `l@1: "lhello."`, `r@1: "rhello."`, `j@1: {"l":"lhello.","r":"rhello."}`,
 		`tail@1: {"l":"lhello.","r":"rhello."} route again`,
@@ -64,10 +60,8 @@ func TestBranchesDoNotWaitForEachOther(t *testing.T) {
 			return nil, context.Cause(ctx)
 		}
 	})
-	last := workflow.Func(
-		"last",
-		func(context.Context, *workflow.Run, any) (*int, error) { close(over); return nil, nil },
-	)
+	last := workflow.Func("last",
+		func(context.Context, *workflow.Run, any) (*int, error) { close(over); return nil, nil })
 	g := newGraph(t, chain(start, slow), chain(start, takes("a"), takes("b"), last))
 	steps := newStage(t).steps(g, message("m"))
 	require.Equal(t, []string{"last@1: null", "slow@1: null", "wf: null"}, steps[2:])
@@ -142,10 +136,8 @@ func TestARunIsTheSameAfterAResume(t *testing.T) {
 	}
 	var all []seen
 	a := workflow.Func("a", func(ctx context.Context, r *workflow.Run, in any) (string, error) {
-		all = append(
-			all,
-			seen{r.Path, r.TriggeredBy, r.UserContent.Parts[0].Text, in, r.Predecessors},
-		)
+		all = append(all,
+			seen{r.Path, r.TriggeredBy, r.UserContent.Parts[0].Text, in, r.Predecessors})
 		word, err := workflow.Ask[string](ctx, r, "q", "?")
 		if err == nil && r.Attempt == 1 {
 			err = errors.New("not yet")
@@ -187,13 +179,8 @@ func TestPartialEvents(t *testing.T) {
 	}
 	require.NoError(t, r.Close(context.Background()))
 	require.Equal(t, []string{"he", "hello"}, said)
-	require.False(
-		t,
-		slices.ContainsFunc(
-			s.live(),
-			func(e *session.Event) bool { return e.Partial || e.Text() == "he" },
-		),
-	)
+	require.False(t, slices.ContainsFunc(s.live(),
+		func(e *session.Event) bool { return e.Partial || e.Text() == "he" }))
 	state, err := s.svc.Get(t.Context(), key)
 	require.NoError(t, err)
 	require.Empty(t, state.State)
@@ -203,19 +190,12 @@ func TestPartialEvents(t *testing.T) {
 func TestOneRouteToSeveralNodes(t *testing.T) {
 	a, j := routes("a", "x"), workflow.Join("j")
 	b, c := takes("b"), takes("c")
-	g := newGraph(
-		t,
-		chain(start, a),
-		[]workflow.Edge{{From: a, To: b, Route: "x"}, {From: a, To: c, Route: "x"}},
-		chain(b, j),
-		chain(c, j),
-	)
+	g := newGraph(t, chain(start, a),
+		[]workflow.Edge{{From: a, To: b, Route: "x"}, {From: a, To: c, Route: "x"}}, chain(b, j),
+		chain(c, j))
 	steps := newStage(t).steps(g, message("m"))
-	require.Equal(
-		t,
-		[]string{`j@1: {"b":"hello","c":"hello"}`, `wf: {"b":"hello","c":"hello"}`},
-		steps[3:],
-	)
+	require.Equal(t, []string{`j@1: {"b":"hello","c":"hello"}`, `wf: {"b":"hello","c":"hello"}`},
+		steps[3:])
 }
 
 // The type of a function behind a join says what each of the nodes before it must hand over.

@@ -43,13 +43,11 @@ func TestStateOfAGraph(t *testing.T) {
 		{"count", 1.5, "the state does not fit: /count: "},
 		{"tags", []int{1}, "the state does not fit: /tags/*: "},
 	} {
-		g, err := workflow.New(
-			workflow.Graph{
-				Name:  "wf",
-				State: state,
-				Edges: chain(start, sets("a", tt.key, tt.value)),
-			},
-		)
+		g, err := workflow.New(workflow.Graph{
+			Name:  "wf",
+			State: state,
+			Edges: chain(start, sets("a", tt.key, tt.value)),
+		})
 		require.NoError(t, err)
 		events, err := newStage(t).events(g, message("m"))
 		require.NoError(t, err)
@@ -65,8 +63,7 @@ func TestStateIsInherited(t *testing.T) {
 	own.State = workflow.StateOf[other]()
 	inner := func(state *workflow.State) *workflow.Node {
 		g, err := workflow.New(
-			workflow.Graph{Name: "in", State: state, Edges: chain(start, sets("a", "Other", "x"))},
-		)
+			workflow.Graph{Name: "in", State: state, Edges: chain(start, sets("a", "Other", "x"))})
 		require.NoError(t, err)
 		return workflow.Agent(g)
 	}
@@ -87,13 +84,11 @@ func TestStateIsInherited(t *testing.T) {
 		"that around a worker":        {workflow.Each(worker, 0), false},
 		"that around a child":         {child, false},
 	} {
-		g, err := workflow.New(
-			workflow.Graph{
-				Name:  "wf",
-				State: workflow.StateOf[letterState](),
-				Edges: chain(start, tt.node),
-			},
-		)
+		g, err := workflow.New(workflow.Graph{
+			Name:  "wf",
+			State: workflow.StateOf[letterState](),
+			Edges: chain(start, tt.node),
+		})
 		require.NoError(t, err, name)
 		steps := newStage(t).steps(g, message("m"))
 		require.Equal(t, tt.fits, steps[len(steps)-1] != "wf: NODE_FAILED", "%s: %v", name, steps)
@@ -122,14 +117,8 @@ func TestStateIsCheckedWhenAGraphIsBuilt(t *testing.T) {
 	_, err = workflow.New(workflow.Graph{
 		Name:  "wf",
 		State: workflow.StateOf[letterState](),
-		Edges: chain(
-			start,
-			reads("a"),
-			keyed,
-			lost,
-			workflow.Each(called("w", reads("w")), 0),
-			workflow.Agent(in),
-		),
+		Edges: chain(start, reads("a"), keyed, lost, workflow.Each(called("w", reads("w")), 0),
+			workflow.Agent(in)),
 		Children: []*workflow.Node{listed},
 	})
 	for _, want := range []string{
@@ -147,8 +136,7 @@ func TestStateIsCheckedWhenAGraphIsBuilt(t *testing.T) {
 	require.NotContains(t, err.Error(), "node_input")
 
 	_, err = workflow.New(
-		workflow.Graph{Name: "wf", State: workflow.StateOf[[]string](), Edges: chain(start, keyed)},
-	)
+		workflow.Graph{Name: "wf", State: workflow.StateOf[[]string](), Edges: chain(start, keyed)})
 	require.ErrorContains(t, err, "the state of type []string: it is no struct")
 	bad := gives("bad", 1)
 	bad.State = workflow.StateOf[int]()

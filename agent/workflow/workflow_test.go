@@ -68,10 +68,8 @@ func asks(name string) agent.Agent {
 		func(_ context.Context, h *agent.Host, yield func(*session.Event, error) bool) {
 			for _, c := range h.Answered() {
 				if c.Event.Author == name && c.Response == nil {
-					_ = yield(
-						session.Respond(c.FunctionCall, map[string]any{"yes": c.Approved()}),
-						nil,
-					) &&
+					_ = yield(session.Respond(c.FunctionCall, map[string]any{"yes": c.Approved()}),
+						nil) &&
 						yield(session.Reply("done"), nil)
 					return
 				}
@@ -216,34 +214,21 @@ func twice(name, first, second string) agent.Agent {
 func TestAParallelBranchWaits(t *testing.T) {
 	s := newStage(t)
 	root := func() agent.Agent {
-		return workflow.Sequential(
-			"s",
-			"",
-			says("first", "1"),
-			workflow.Parallel("p", "", asks("a"), says("b", "2")),
-			says("after", "3"),
-		)
+		return workflow.Sequential("s", "", says("first", "1"),
+			workflow.Parallel("p", "", asks("a"), says("b", "2")), says("after", "3"))
 	}
 	got, err := s.run(root(), session.Message("go"))
 	require.NoError(t, err)
 	require.Equal(t, "first: 1", got[0])
-	require.ElementsMatch(
-		t,
-		[]string{"a|p.a: call a", "a|p.a: confirm 1", "b|p.b: 2"},
-		got[1:],
-		"what comes after waits too",
-	)
+	require.ElementsMatch(t, []string{"a|p.a: call a", "a|p.a: confirm 1", "b|p.b: 2"}, got[1:],
+		"what comes after waits too")
 	s.says(root(), yes("a"), "a|p.a: answer", "a|p.a: done", "after: 3")
 }
 
 func TestTwoParallelBranchesWait(t *testing.T) {
 	root := func() agent.Agent {
-		return workflow.Sequential(
-			"s",
-			"",
-			workflow.Parallel("p", "", asks("a"), asks("b")),
-			says("after", "3"),
-		)
+		return workflow.Sequential("s", "", workflow.Parallel("p", "", asks("a"), asks("b")),
+			says("after", "3"))
 	}
 	t.Run("answered at once", func(t *testing.T) {
 		s := newStage(t)
@@ -251,11 +236,9 @@ func TestTwoParallelBranchesWait(t *testing.T) {
 		require.NoError(t, err)
 		got, err := s.run(root(), yes("a", "b"))
 		require.NoError(t, err)
-		require.ElementsMatch(
-			t,
+		require.ElementsMatch(t,
 			[]string{"a|p.a: answer", "a|p.a: done", "b|p.b: answer", "b|p.b: done"},
-			got[:len(got)-1],
-		)
+			got[:len(got)-1])
 		require.Equal(t, "after: 3", got[len(got)-1])
 	})
 	t.Run("one after the other", func(t *testing.T) {
@@ -274,12 +257,8 @@ func TestABranchAsksAgainWhileAnotherWaits(t *testing.T) {
 		return workflow.Sequential(
 			"s",
 			"",
-			workflow.Parallel(
-				"p",
-				"",
-				asks("a"),
-				workflow.Sequential("q", "", asks("b"), asks("c")),
-			),
+			workflow.Parallel("p", "", asks("a"),
+				workflow.Sequential("q", "", asks("b"), asks("c"))),
 			says("after", "3"),
 		)
 	}
@@ -304,12 +283,8 @@ func TestEarlierRunsDoNotCount(t *testing.T) {
 	s.says(loop, session.Message("go"), "a: 1")
 	s.says(loop, session.Message("again"), "a: 2", "a: 3")
 	s.says(workflow.Sequential("s", "", says("b", "!4")), session.Message("go"), "b: 4BROKEN")
-	s.says(
-		workflow.Sequential("s", "", says("a", "=5"), says("b", "6")),
-		session.Message("go"),
-		"a: ",
-		"b: 6",
-	)
+	s.says(workflow.Sequential("s", "", says("a", "=5"), says("b", "6")), session.Message("go"),
+		"a: ", "b: 6")
 }
 
 func TestAMessageInPlaceOfAnAnswerBeginsAnew(t *testing.T) {
@@ -370,24 +345,14 @@ func TestOneBranchEndsAll(t *testing.T) {
 					return plugin.Outcome{}, nil
 				},
 			}
-			root := workflow.Sequential("s", "", workflow.Loop(
-				"l",
-				"",
-				0,
-				workflow.Parallel(
-					"p",
-					"",
-					untilCancelled("a"),
-					workflow.Parallel("q", "", untilCancelled("b"), fails(c.how)),
-				),
-			), says("after", "1"))
-			r, err := runner.New(
-				runner.Options{
-					Agent:    root,
-					Sessions: memory.New(),
-					Plugins:  append(c.plugins, note),
-				},
-			)
+			root := workflow.Sequential("s", "", workflow.Loop("l", "", 0, workflow.Parallel("p",
+				"", untilCancelled("a"),
+				workflow.Parallel("q", "", untilCancelled("b"), fails(c.how)))), says("after", "1"))
+			r, err := runner.New(runner.Options{
+				Agent:    root,
+				Sessions: memory.New(),
+				Plugins:  append(c.plugins, note),
+			})
 			require.NoError(t, err)
 			var lines []string
 			var failed error
@@ -412,15 +377,8 @@ func TestOneBranchEndsAll(t *testing.T) {
 
 func TestACancelledRunEndsItsBranches(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	root := workflow.Parallel(
-		"p",
-		"",
-		untilCancelled("a"),
-		does(
-			"b",
-			func(context.Context, *agent.Host, func(*session.Event, error) bool) { cancel() },
-		),
-	)
+	root := workflow.Parallel("p", "", untilCancelled("a"), does("b",
+		func(context.Context, *agent.Host, func(*session.Event, error) bool) { cancel() }))
 	r, err := runner.New(runner.Options{Agent: root, Sessions: memory.New()})
 	require.NoError(t, err)
 	var failed error

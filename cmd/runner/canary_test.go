@@ -99,8 +99,7 @@ func TestCanary(t *testing.T) {
 			}
 			text := strings.Join(all, " and ")
 			result, err := json.Marshal(
-				map[string]any{"found": []any{text, map[string]any{text: text}}},
-			)
+				map[string]any{"found": []any{text, map[string]any{text: text}}})
 			require.NoError(t, err)
 			for name, content := range map[string]string{
 				"runner.yaml": fmt.Sprintf(canaryRunner, out), "script.yaml": fmt.Sprintf(canaryScript, text),
@@ -110,15 +109,8 @@ func TestCanary(t *testing.T) {
 			}
 			said := map[string]string{}
 			run := func(want []int, stdin string, args ...string) {
-				args = append(
-					args,
-					"--store",
-					"sqlite:"+filepath.Join(out, "a.db"),
-					"--app",
-					"desk",
-					"--config",
-					filepath.Join(src, "runner.yaml"),
-				)
+				args = append(args, "--store", "sqlite:"+filepath.Join(out, "a.db"), "--app",
+					"desk", "--config", filepath.Join(src, "runner.yaml"))
 				code, stdout, stderr := clitest.RunLeakless(
 					t,
 					newRoot,
@@ -146,16 +138,8 @@ func TestCanary(t *testing.T) {
 				}
 			}
 			for bird := range birds { // alone, too
-				run(
-					ends,
-					"",
-					"run",
-					"my "+bird+" is "+birds[bird],
-					"--session",
-					bird,
-					"-v",
-					"--explain",
-				)
+				run(ends, "", "run", "my "+bird+" is "+birds[bird], "--session", bird, "-v",
+					"--explain")
 			}
 			run(
 				ends,
@@ -169,13 +153,8 @@ func TestCanary(t *testing.T) {
 				"-v",
 				"--explain",
 			)
-			run(
-				worked,
-				"say\nmy things are "+text+"\ncall\nfail\n/show\n/state\n",
-				"chat",
-				"--session",
-				"chat",
-			)
+			run(worked, "say\nmy things are "+text+"\ncall\nfail\n/show\n/state\n", "chat",
+				"--session", "chat")
 			run(worked, "", "session", "export", "--all")
 			export := said[fmt.Sprintf("%d %q", len(said)-1, []string{"session", "export"})]
 			require.Greater(t, strings.Count(export, "\n"), 50)

@@ -21,19 +21,16 @@ import (
 func TestTheDenialThatCounts(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "runner.yaml")
 	require.NoError(t, os.WriteFile(config, []byte("agent: {replay: a.jsonl}"), 0o600))
-	require.NoError(
-		t,
-		os.WriteFile(
-			filepath.Join(filepath.Dir(config), "a.jsonl"),
-			[]byte(`{"session":{"appName":"a","userId":"u","id":"s","state":{}}}
+	require.NoError(t, os.WriteFile(
+		filepath.Join(filepath.Dir(config), "a.jsonl"),
+		[]byte(`{"session":{"appName":"a","userId":"u","id":"s","state":{}}}
 {"id":"1","invocationId":"i1","author":"user","content":{"role":"user","parts":[{"text":"Hi"}]}}
 {"id":"2","invocationId":"i1","author":"agent","content":{"role":"model","parts":[{"functionCall":{"id":"c1","name":"pay"}}]}}
 {"id":"3","invocationId":"i1","author":"agent","content":{"role":"user","parts":[{"functionResponse":{"id":"c1","name":"pay","response":{}}}]}}
 {"id":"4","invocationId":"i1","author":"agent","content":{"role":"model","parts":[{"text":"Paid."}]}}
 `),
-			0o600,
-		),
-	)
+		0o600,
+	))
 	before := func(name string) *plugin.Plugin {
 		return &plugin.Plugin{
 			Name: name,
@@ -59,11 +56,8 @@ func TestTheDenialThatCounts(t *testing.T) {
 		})
 	}
 	text := func(name string) *plugin.Plugin {
-		return on(
-			name,
-			plugin.HasText,
-			func(*session.Event) plugin.Outcome { return plugin.Deny("No.", "tone") },
-		)
+		return on(name, plugin.HasText,
+			func(*session.Event) plugin.Outcome { return plugin.Deny("No.", "tone") })
 	}
 	for name, c := range map[string]struct {
 		plugins []*plugin.Plugin
@@ -82,12 +76,9 @@ func TestTheDenialThatCounts(t *testing.T) {
 				Stderr: &says,
 				Adjust: func(o *runner.Options) { o.Plugins = append(o.Plugins, c.plugins...) },
 			}
-			require.Equal(
-				t,
-				exit.Denied.Number,
+			require.Equal(t, exit.Denied.Number,
 				p.Run(t.Context(), newRoot(p), []string{"run", "Hi", "--config", config, "-q"}),
-				says.String(),
-			)
+				says.String())
 			require.Equal(t, "runner: "+c.says+"\n", says.String())
 		})
 	}

@@ -127,11 +127,8 @@ func TestDeploySamples(t *testing.T) {
 		require.Equal(t, tokens, one.Secrets[0].Target)
 		require.FileExists(t, filepath.Join(dir, file.Configs[one.Configs[0].Source].File))
 		require.Contains(t, file.Secrets, one.Secrets[0].Source)
-		require.Contains(
-			t,
-			file.Configs[file.Services["proxy"].Configs[0].Source].Content,
-			"dynamic a runner 8080",
-		)
+		require.Contains(t, file.Configs[file.Services["proxy"].Configs[0].Source].Content,
+			"dynamic a runner 8080")
 		grace, err := time.ParseDuration(one.Grace)
 		require.NoError(t, err)
 		require.Greater(t, grace, shutdownTime)

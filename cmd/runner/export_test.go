@@ -51,12 +51,8 @@ func TestExportForms(t *testing.T) {
 		)
 		require.Zero(t, code, stderr)
 		require.JSONEq(t, read(t, trajectories+name), out, format)
-		require.Equal(
-			t,
-			format == "chat",
-			strings.Contains(stderr, "1 calls without a response"),
-			stderr,
-		)
+		require.Equal(t, format == "chat", strings.Contains(stderr, "1 calls without a response"),
+			stderr)
 	}
 
 	// Each line of the golden trajectories is one that the flags of its view and agent give.
@@ -169,16 +165,8 @@ func TestExportedViewIsASession(t *testing.T) {
 	}, "\n")
 	require.NoError(t, os.WriteFile(file, []byte(session), 0o600))
 	store := "sqlite:" + file
-	code, _, stderr := clitest.RunLeakless(
-		t,
-		newRoot,
-		nil,
-		"session",
-		"import",
-		file,
-		"--store",
-		store+".db",
-	)
+	code, _, stderr := clitest.RunLeakless(t, newRoot, nil, "session", "import", file, "--store",
+		store+".db")
 	require.Zero(t, code, stderr)
 
 	for view, want := range map[string][]string{
@@ -186,18 +174,8 @@ func TestExportedViewIsASession(t *testing.T) {
 		"standing": {"1", "2", "6"},
 		"live":     {"5", "1", "6"},
 	} {
-		code, out, stderr := clitest.RunLeakless(
-			t,
-			newRoot,
-			nil,
-			"session",
-			"export",
-			"s",
-			"--view",
-			view,
-			"--store",
-			store+".db",
-		)
+		code, out, stderr := clitest.RunLeakless(t, newRoot, nil, "session", "export", "s",
+			"--view", view, "--store", store+".db")
 		require.Zero(t, code, stderr)
 		var ids []string
 		for line := range strings.Lines(out) {

@@ -55,11 +55,8 @@ func TestImportOfAnotherKitsPostgres(t *testing.T) {
 	require.Contains(t, stderr, "the PostgreSQL database is ")
 	require.Contains(t, stderr, "would import 2 sessions, 3 events")
 	require.NotContains(t, stderr, kit, "a URL may have a password")
-	require.Contains(
-		t,
-		out,
-		"shop/ana/s1  3 events, created 2026-03-02 08:00:00, updated 2026-03-02 08:00:03\n",
-	)
+	require.Contains(t, out,
+		"shop/ana/s1  3 events, created 2026-03-02 08:00:00, updated 2026-03-02 08:00:03\n")
 
 	// Into either store, and the same goes out.
 	file := filepath.Join(t.TempDir(), "s.db")
@@ -91,16 +88,8 @@ func TestImportOfAnotherKitsPostgres(t *testing.T) {
 	require.Equal(t, exports[0], out)
 
 	// A database that is a store of ours is not another kit's.
-	code, _, stderr := clitest.RunLeakless(
-		t,
-		newRoot,
-		nil,
-		"session",
-		"import",
-		"sqlite:"+file,
-		"--store",
-		"sqlite:"+copied+".db",
-	)
+	code, _, stderr := clitest.RunLeakless(t, newRoot, nil, "session", "import", "sqlite:"+file,
+		"--store", "sqlite:"+copied+".db")
 	require.Equal(t, 2, code)
 	require.Contains(t, stderr, "it holds sessions of this project already")
 }

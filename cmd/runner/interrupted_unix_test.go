@@ -27,18 +27,10 @@ func TestInterruptedWhileReading(t *testing.T) {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "pipe")
 		require.NoError(t, syscall.Mkfifo(file, 0o600))
-		require.NoError(
-			t,
-			os.WriteFile(
-				filepath.Join(dir, "script.yaml"),
-				[]byte("agent: {model: 'script:pipe'}"),
-				0o600,
-			),
-		)
-		require.NoError(
-			t,
-			os.WriteFile(filepath.Join(dir, "replay.yaml"), []byte("agent: {replay: pipe}"), 0o600),
-		)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "script.yaml"),
+			[]byte("agent: {model: 'script:pipe'}"), 0o600))
+		require.NoError(t,
+			os.WriteFile(filepath.Join(dir, "replay.yaml"), []byte("agent: {replay: pipe}"), 0o600))
 		ctx, cancel := context.WithCancelCause(t.Context())
 		opened := make(chan *os.File)
 		go func() {
@@ -48,11 +40,8 @@ func TestInterruptedWhileReading(t *testing.T) {
 		}()
 		var stderr strings.Builder
 		p := &cli.Program{Stdout: io.Discard, Stderr: &stderr}
-		code := p.Run(
-			ctx,
-			newRoot(p),
-			strings.Fields(strings.NewReplacer("FILE", file, "DIR", dir).Replace(args)),
-		)
+		code := p.Run(ctx, newRoot(p),
+			strings.Fields(strings.NewReplacer("FILE", file, "DIR", dir).Replace(args)))
 		require.Equal(t, exit.Interrupted.Number, code, "%s: %s", args, stderr.String())
 		require.NoError(t, (<-opened).Close()) // ends the read
 	}

@@ -84,10 +84,7 @@ func TestInterruptedBeforeAnythingIsTyped(t *testing.T) {
 	cancel(signals.ErrInterrupted)
 	var stderr bytes.Buffer
 	p := &cli.Program{Stdin: typed, Stdout: io.Discard, Stderr: &stderr}
-	require.Equal(
-		t,
-		exit.Interrupted.Number,
-		p.Run(ctx, newRoot(p), []string{"run", "--config", "../../examples/support/runner.yaml"}),
-	)
+	require.Equal(t, exit.Interrupted.Number,
+		p.Run(ctx, newRoot(p), []string{"run", "--config", "../../examples/support/runner.yaml"}))
 	require.Equal(t, "runner: interrupted\n", stderr.String())
 }

@@ -47,18 +47,15 @@ func TestMain(m *testing.M) {
 		"runner-stubborn": func() { with(signalled(syscall.SIGINT, true)) },
 		"runner-broken": func() {
 			with(func(o *runner.Options) {
-				o.Plugins = append(
-					o.Plugins,
-					&plugin.Plugin{
-						Name: "broken",
-						OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-							if strings.Contains(e.Text(), "Hello") {
-								return plugin.Outcome{}, errors.New("no luck")
-							}
-							return plugin.Outcome{}, nil
-						},
+				o.Plugins = append(o.Plugins, &plugin.Plugin{
+					Name: "broken",
+					OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+						if strings.Contains(e.Text(), "Hello") {
+							return plugin.Outcome{}, errors.New("no luck")
+						}
+						return plugin.Outcome{}, nil
 					},
-				)
+				})
 			})
 		},
 		"runner-panics": func() {
@@ -72,22 +69,18 @@ func TestMain(m *testing.M) {
 		},
 		"runner-editor": func() { // denies what the agent says by changing it
 			with(func(o *runner.Options) {
-				o.Plugins = append(
-					o.Plugins,
-					&plugin.Plugin{
-						Name: "editor",
-						OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-							if e.Author == session.User {
-								return plugin.Outcome{}, nil
-							}
-							c := e.Clone()
-							c.Content, c.ErrorCode, c.ErrorMessage = session.Reply(
-								"\x1b[31mremoved",
-							).Content, session.Denied, "tone"
-							return plugin.Outcome{Replace: c}, nil
-						},
+				o.Plugins = append(o.Plugins, &plugin.Plugin{
+					Name: "editor",
+					OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+						if e.Author == session.User {
+							return plugin.Outcome{}, nil
+						}
+						c := e.Clone()
+						c.Content, c.ErrorCode, c.ErrorMessage = session.Reply(
+							"\x1b[31mremoved").Content, session.Denied, "tone"
+						return plugin.Outcome{Replace: c}, nil
 					},
-				)
+				})
 			})
 		},
 	})
@@ -173,20 +166,17 @@ func interruptedOnce() func(*runner.Options) {
 // interruptedInAnAnswer has a last plugin that sends SIGINT when a part of an answer has "STOP".
 func interruptedInAnAnswer(o *runner.Options) {
 	sent := false
-	o.Plugins = append(
-		o.Plugins,
-		&plugin.Plugin{
-			Name:     "int",
-			Partials: true,
-			OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-				if sent || !e.Partial || !strings.Contains(e.Text(), "STOP") {
-					return plugin.Outcome{}, nil
-				}
-				sent = true
-				return plugin.Outcome{}, kill(syscall.SIGINT)
-			},
+	o.Plugins = append(o.Plugins, &plugin.Plugin{
+		Name:     "int",
+		Partials: true,
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			if sent || !e.Partial || !strings.Contains(e.Text(), "STOP") {
+				return plugin.Outcome{}, nil
+			}
+			sent = true
+			return plugin.Outcome{}, kill(syscall.SIGINT)
 		},
-	)
+	})
 }
 
 func killed(o *runner.Options) {
@@ -196,13 +186,8 @@ func killed(o *runner.Options) {
 			var out plugin.Outcome
 			for _, c := range session.Calls([]*session.Event{e}) {
 				if c.Name == "pay" {
-					out.Emit = append(
-						out.Emit,
-						session.Respond(
-							c.FunctionCall,
-							map[string]any{"error": "denied: no payments"},
-						),
-					)
+					out.Emit = append(out.Emit, session.Respond(c.FunctionCall,
+						map[string]any{"error": "denied: no payments"}))
 				}
 			}
 			return out, nil
@@ -234,10 +219,8 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script", RequireExplicitExec: true, RequireUniqueNames: true,
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup: func(e *testscript.Env) error {
-			e.Setenv(
-				"GORACE",
-				"atexit_sleep_ms=0",
-			) // under -race each process would sleep for a second at its end
+			e.Setenv("GORACE",
+				"atexit_sleep_ms=0") // under -race each process would sleep for a second at its end
 			e.Setenv("ROOT", root)
 			e.Setenv("HOME", e.WorkDir)
 			for name, value := range goenv { // the examples' server is built as here

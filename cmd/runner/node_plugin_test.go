@@ -19,18 +19,8 @@ import (
 func newNode(t *testing.T) (dir string) {
 	clitest.NeedNode(t)
 	dir = filepath.Join(t.TempDir(), "polite")
-	code, stdout, stderr := clitest.Run(
-		t,
-		newRoot,
-		nil,
-		"plugin",
-		"new",
-		"polite",
-		"--lang",
-		"node",
-		"--dir",
-		dir,
-	)
+	code, stdout, stderr := clitest.Run(t, newRoot, nil, "plugin", "new", "polite", "--lang",
+		"node", "--dir", dir)
 	require.Zero(t, code, stderr)
 	require.Empty(t, stdout)
 	return dir
@@ -44,28 +34,21 @@ func TestNewPluginForNode(t *testing.T) {
 	out, err := test.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 
-	require.NoError(
-		t,
-		os.WriteFile(
-			filepath.Join(dir, "said.jsonl"),
-			[]byte(`{"session":{"appName":"a","userId":"u","id":"s"}}
+	require.NoError(t, os.WriteFile(
+		filepath.Join(dir, "said.jsonl"),
+		[]byte(`{"session":{"appName":"a","userId":"u","id":"s"}}
 {"id":"1","author":"user","content":{"role":"user","parts":[{"text":"Tell me"}]}}
 {"id":"2","author":"bot","content":{"role":"model","parts":[{"text":"the Secret is out"}]}}
 `),
-			0o600,
-		),
-	)
+		0o600,
+	))
 	readme, err := os.ReadFile(filepath.Join(dir, "README.md"))
 	require.NoError(t, err)
 	_, yaml, ok := strings.Cut(string(readme), "```yaml\n")
 	require.True(t, ok)
 	yaml, _, _ = strings.Cut(yaml, "```")
-	yaml = "agent: {replay: said.jsonl}\n" + strings.Replace(
-		yaml,
-		"    config:",
-		"    timeout: 60s\n    start_timeout: 60s\n    config:",
-		1,
-	)
+	yaml = "agent: {replay: said.jsonl}\n" + strings.Replace(yaml, "    config:",
+		"    timeout: 60s\n    start_timeout: 60s\n    config:", 1)
 	config := filepath.Join(dir, "runner.yaml")
 	require.NoError(t, os.WriteFile(config, []byte(yaml), 0o600))
 	code, _, stderr := clitest.Run(t, newRoot, nil, "plugin", "lock", "--config", config)
@@ -76,18 +59,12 @@ func TestNewPluginForNode(t *testing.T) {
 	code, _, stderr = clitest.Run(t, newRoot, nil, "run", "--config", config, "What is the secret?")
 	require.Equal(t, exit.Denied.Number, code, stderr)
 
-	require.NoError(
-		t,
-		os.WriteFile(filepath.Join(dir, "plughook", "json.mjs"), []byte("//"), 0o600),
-	)
+	require.NoError(t,
+		os.WriteFile(filepath.Join(dir, "plughook", "json.mjs"), []byte("//"), 0o600))
 	code, _, stderr = clitest.Run(t, newRoot, nil, "run", "--config", config, "Tell me")
 	require.NotZero(t, code)
-	require.Contains(
-		t,
-		stderr,
-		"json.mjs",
-		"all files of the library are in the README's list, so they are pinned",
-	)
+	require.Contains(t, stderr, "json.mjs",
+		"all files of the library are in the README's list, so they are pinned")
 }
 
 // A plugin for Node.js ends when its host asks it to, and when its host has gone.
@@ -144,20 +121,15 @@ func TestAttachToNode(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(sockets) })
 	socket, config := filepath.Join(sockets, "polite.sock"), filepath.Join(dir, "runner.yaml")
-	require.NoError(
-		t,
-		os.WriteFile(filepath.Join(dir, "said.yaml"), []byte("- say: the Secret is out\n"), 0o600),
-	)
-	require.NoError(
-		t,
-		os.WriteFile(
-			config,
-			[]byte(
-				"agent: {model: 'script:said.yaml'}\nplugins:\n  - {attach: "+socket+", config: {words: [secret]}}\n",
-			),
-			0o600,
+	require.NoError(t,
+		os.WriteFile(filepath.Join(dir, "said.yaml"), []byte("- say: the Secret is out\n"), 0o600))
+	require.NoError(t, os.WriteFile(
+		config,
+		[]byte(
+			"agent: {model: 'script:said.yaml'}\nplugins:\n  - {attach: "+socket+", config: {words: [secret]}}\n",
 		),
-	)
+		0o600,
+	))
 	for _, left := range []string{"", "by one that was killed"} {
 		if left != "" {
 			l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})

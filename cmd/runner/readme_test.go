@@ -32,10 +32,8 @@ func TestREADME(t *testing.T) {
 	require.Contains(t, out.String(), shown)
 
 	// The chat, where a prompt begins a line that a person types.
-	_, talk, ok := strings.Cut(
-		readme,
-		"$ go run ./cmd/runner chat --config examples/weather/runner.yaml\n",
-	)
+	_, talk, ok := strings.Cut(readme,
+		"$ go run ./cmd/runner chat --config examples/weather/runner.yaml\n")
 	require.True(t, ok)
 	talk, _, _ = strings.Cut(talk, "```")
 	var typed, said strings.Builder
@@ -48,14 +46,8 @@ func TestREADME(t *testing.T) {
 			said.WriteString(line)
 		}
 	}
-	code, chat, stderr := clitest.RunLeakless(
-		t,
-		newRoot,
-		strings.NewReader(typed.String()),
-		"chat",
-		"--config",
-		"../../examples/weather/runner.yaml",
-	)
+	code, chat, stderr := clitest.RunLeakless(t, newRoot, strings.NewReader(typed.String()), "chat",
+		"--config", "../../examples/weather/runner.yaml")
 	require.Zero(t, code, stderr)
 	require.Equal(t, said.String(), chat)
 
@@ -64,10 +56,8 @@ func TestREADME(t *testing.T) {
 		t.Chdir("../..")
 		n := 0
 		for line := range strings.Lines(readme) {
-			command, ok := strings.CutPrefix(
-				strings.TrimSpace(line),
-				"$ go run ./cmd/runner policy ",
-			)
+			command, ok := strings.CutPrefix(strings.TrimSpace(line),
+				"$ go run ./cmd/runner policy ")
 			if !ok {
 				continue
 			}
@@ -132,10 +122,8 @@ func TestPageOfTheJudgeExample(t *testing.T) {
 		block, _, _ = strings.Cut(block, "```")
 		for shown := range strings.SplitSeq(strings.TrimPrefix(block, "$ "), "\n$ ") {
 			command, want, _ := strings.Cut(shown, "\n")
-			words, quoted, _ := strings.Cut(
-				strings.TrimPrefix(command, "go run ./cmd/runner "),
-				` "`,
-			)
+			words, quoted, _ := strings.Cut(strings.TrimPrefix(command, "go run ./cmd/runner "),
+				` "`)
 			args := strings.Fields(words)
 			if quoted != "" {
 				args = append(args, strings.TrimSuffix(quoted, `"`))

@@ -48,16 +48,8 @@ func TestPoliciesSeeRewinds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 			store := "sqlite:" + filepath.Join(t.TempDir(), "s.db")
-			code, _, stderr := clitest.RunLeakless(
-				t,
-				newRoot,
-				nil,
-				"session",
-				"import",
-				"testdata/rich.jsonl",
-				"--store",
-				store,
-			)
+			code, _, stderr := clitest.RunLeakless(t, newRoot, nil, "session", "import",
+				"testdata/rich.jsonl", "--store", store)
 			require.Zero(t, code, stderr)
 			before := positionOf(t, store)
 			var out, says bytes.Buffer
@@ -67,11 +59,8 @@ func TestPoliciesSeeRewinds(t *testing.T) {
 			require.Equal(
 				t,
 				tc.code,
-				p.Run(
-					t.Context(),
-					newRoot(p),
-					[]string{"session", "rewind", "third", "--turns", "1", "--store", store},
-				),
+				p.Run(t.Context(), newRoot(p),
+					[]string{"session", "rewind", "third", "--turns", "1", "--store", store}),
 				says.String(),
 			)
 			require.Contains(t, says.String(), tc.says)

@@ -14,15 +14,10 @@ func TestHowToTalkToAServer(t *testing.T) {
 	require.Equal(t, `curl -N -d '{"message":"Hello","session":"1"}'`, example(plain))
 	proxy := config.Server{UserHeader: "X-User"}
 	proxy.Chat.Field = "orderItemUUID"
-	require.Equal(
-		t,
-		`curl -N -H 'X-User: ada' -d '{"message":"Hello","orderItemUUID":"1"}'`,
-		example(proxy),
-	)
+	require.Equal(t, `curl -N -H 'X-User: ada' -d '{"message":"Hello","orderItemUUID":"1"}'`,
+		example(proxy))
 	tokens := config.Server{Tokens: "tokens.yaml"}
-	require.Equal(
-		t,
+	require.Equal(t,
 		`curl -N -H "Authorization: Bearer $TOKEN" -d '{"message":"Hello","session":"1"}'`,
-		example(tokens),
-	)
+		example(tokens))
 }

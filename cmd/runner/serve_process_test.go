@@ -126,12 +126,8 @@ func TestServeEndsInGoodOrder(t *testing.T) {
 				require.Equal(t, 200, status, body)
 			}
 			require.Contains(t, s.said(), "app desk is served on http://127.0.0.1:")
-			require.Eventually(
-				t,
-				func() bool { return strings.Contains(s.said(), "/chat") },
-				time.Minute,
-				time.Millisecond,
-			)
+			require.Eventually(t, func() bool { return strings.Contains(s.said(), "/chat") },
+				time.Minute, time.Millisecond)
 
 			// Another server cannot have the address.
 			taken := command("serve", "--addr", strings.TrimPrefix(s.url, "http://"))
@@ -141,11 +137,8 @@ func TestServeEndsInGoodOrder(t *testing.T) {
 			require.Contains(t, string(out), "address already in use")
 
 			// A stream is open, and a run under way.
-			run, err := http.Post(
-				s.url+"/chat",
-				"application/json",
-				strings.NewReader(`{"message":"slow","session":"ada"}`),
-			)
+			run, err := http.Post(s.url+"/chat", "application/json",
+				strings.NewReader(`{"message":"slow","session":"ada"}`))
 			require.NoError(t, err)
 			defer run.Body.Close()
 			stream := bufio.NewReader(run.Body)
@@ -181,14 +174,8 @@ func TestRunAndChatOverAServer(t *testing.T) {
 	make.Stderr = &lines
 	token, err := make.Output()
 	require.NoError(t, err)
-	require.NoError(
-		t,
-		os.WriteFile(
-			filepath.Join(make.Dir, "tokens.yaml"),
-			append([]byte("tokens:\n"), lines.Bytes()...),
-			0o600,
-		),
-	)
+	require.NoError(t, os.WriteFile(filepath.Join(make.Dir, "tokens.yaml"),
+		append([]byte("tokens:\n"), lines.Bytes()...), 0o600))
 	s := startServe(t, command("serve", "--addr", "127.0.0.1:0", "--tokens", "tokens.yaml"))
 	status, _ := s.get("/v1/apps")
 	require.Equal(t, 401, status)

@@ -43,10 +43,8 @@ func onTerminal(
 	require.NoError(t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
 	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
 	require.NoError(t, err)
-	require.NoError(
-		t,
-		unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: columns}),
-	)
+	require.NoError(t,
+		unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: columns}))
 	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
 	require.NoError(t, err)
 	defer slave.Close()
@@ -57,12 +55,8 @@ func onTerminal(
 	require.NoError(t, os.Symlink(self, bin)) // it is what it is called
 	cmd := exec.Command(bin, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
-	cmd.Env = append(
-		os.Environ(),
-		"TERM="+kind,
-		"XDG_STATE_HOME="+state,
-		"GORACE=atexit_sleep_ms=0",
-	)
+	cmd.Env = append(os.Environ(), "TERM="+kind, "XDG_STATE_HOME="+state,
+		"GORACE=atexit_sleep_ms=0")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	require.NoError(t, cmd.Start())
 	return &tty{t: t, keys: master, seen: bufio.NewReader(master)}, cmd
@@ -182,11 +176,8 @@ func TestChatOnATerminal(t *testing.T) {
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	require.Equal(
-		t,
-		"hello\nhello!\none\ntwo\n//[EMAIL_ADDRESS]\nbook\nslow\n/session\n",
-		string(text),
-	)
+	require.Equal(t, "hello\nhello!\none\ntwo\n//[EMAIL_ADDRESS]\nbook\nslow\n/session\n",
+		string(text))
 	y, cmd = onTerminal(t, "xterm", 100, state, "chat", "--config", config)
 	y.waitFor("> ")
 	y.press(up + up + up + enter)
@@ -199,15 +190,8 @@ func TestChatOnATerminal(t *testing.T) {
 
 // The example of a workflow: it asks, is revised, asks, and is approved; a question can be left, and a command typed.
 func TestAWorkflowAsksOnATerminal(t *testing.T) {
-	y, cmd := onTerminal(
-		t,
-		"xterm",
-		160,
-		t.TempDir(),
-		"chat",
-		"--config",
-		"../../examples/workflow/runner.yaml",
-	)
+	y, cmd := onTerminal(t, "xterm", 160, t.TempDir(), "chat", "--config",
+		"../../examples/workflow/runner.yaml")
 	y.waitFor("> ")
 	y.press("My kettle broke." + enter)
 	y.waitFor("question:")
@@ -277,15 +261,8 @@ func TestChatWithoutLineEditing(t *testing.T) {
 func TestForgetAsksOnATerminal(t *testing.T) {
 	state := t.TempDir()
 	db := "sqlite:" + filepath.Join(state, "s.db")
-	code, _, stderr := clitest.RunLeakless(
-		t,
-		newRoot,
-		nil,
-		"replay",
-		"testdata/rich.jsonl",
-		"--store",
-		db,
-	)
+	code, _, stderr := clitest.RunLeakless(t, newRoot, nil, "replay", "testdata/rich.jsonl",
+		"--store", db)
 	require.Zero(t, code, stderr)
 	for _, turn := range []struct {
 		answer, said string
@@ -296,18 +273,8 @@ func TestForgetAsksOnATerminal(t *testing.T) {
 		{ctrlD, "nothing was deleted", 2},
 		{"y" + enter, "deleted 2 sessions", 0},
 	} {
-		y, cmd := onTerminal(
-			t,
-			"xterm",
-			100,
-			state,
-			"session",
-			"forget",
-			"--user",
-			"ada",
-			"--store",
-			db,
-		)
+		y, cmd := onTerminal(t, "xterm", 100, state, "session", "forget", "--user", "ada",
+			"--store", db)
 		y.waitFor("delete 2 sessions, 0 artifacts, 1 key of state? [y/N] ")
 		y.press(turn.answer)
 		y.waitFor(turn.said)
@@ -319,17 +286,8 @@ func TestForgetAsksOnATerminal(t *testing.T) {
 // Who deletes all sessions on a terminal is asked. Only a yes deletes.
 func TestDeleteAllOnATerminal(t *testing.T) {
 	store := "sqlite:" + filepath.Join(t.TempDir(), "s.db")
-	y, cmd := onTerminal(
-		t,
-		"xterm",
-		100,
-		t.TempDir(),
-		"session",
-		"import",
-		"testdata/rich.jsonl",
-		"--store",
-		store,
-	)
+	y, cmd := onTerminal(t, "xterm", 100, t.TempDir(), "session", "import", "testdata/rich.jsonl",
+		"--store", store)
 	y.waitFor("imported 4 sessions")
 	require.NoError(t, cmd.Wait())
 	for _, c := range []struct{ answer, said string }{
@@ -337,17 +295,8 @@ func TestDeleteAllOnATerminal(t *testing.T) {
 		{"", "nothing was deleted"},
 		{"y", "deleted "},
 	} {
-		y, cmd := onTerminal(
-			t,
-			"xterm",
-			100,
-			t.TempDir(),
-			"session",
-			"delete",
-			"--all",
-			"--store",
-			store,
-		)
+		y, cmd := onTerminal(t, "xterm", 100, t.TempDir(), "session", "delete", "--all", "--store",
+			store)
 		y.waitFor("delete 4 sessions, with their events and artifacts? [y/N] ")
 		y.press(c.answer + enter)
 		y.waitFor(c.said)
@@ -360,29 +309,11 @@ func TestDeleteAllOnATerminal(t *testing.T) {
 func TestStatsOnATerminal(t *testing.T) {
 	state := t.TempDir()
 	db := "sqlite:" + filepath.Join(state, "s.db")
-	code, _, stderr := clitest.RunLeakless(
-		t,
-		newRoot,
-		nil,
-		"replay",
-		"testdata/rich.jsonl",
-		"--store",
-		db,
-	)
+	code, _, stderr := clitest.RunLeakless(t, newRoot, nil, "replay", "testdata/rich.jsonl",
+		"--store", db)
 	require.Zero(t, code, stderr)
-	y, cmd := onTerminal(
-		t,
-		"dumb",
-		200,
-		state,
-		"session",
-		"stats",
-		"--store",
-		db,
-		"--by",
-		"tool",
-		"-q",
-	)
+	y, cmd := onTerminal(t, "dumb", 200, state, "session", "stats", "--store", db, "--by", "tool",
+		"-q")
 	y.waitFor("calls ")
 	y.waitFor("████████████ ")
 	y.waitFor("total ")

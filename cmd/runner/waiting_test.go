@@ -38,11 +38,8 @@ func TestWaitingForAnotherProcessIsSaid(t *testing.T) {
 		}
 		args = append(args, "--session", "ada", "--app", "runner", "--store", "sqlite:"+path,
 			"--config", "../../examples/weather/runner.yaml")
-		code := p.Run(
-			t.Context(),
-			newRoot(p),
-			args,
-		) // does not end before the other gives the lease back
+		code := p.Run(t.Context(), newRoot(p),
+			args) // does not end before the other gives the lease back
 		require.Zero(t, code, stderr.String())
 		require.Contains(t, stderr.String(), "session=runner/user/ada")
 	}

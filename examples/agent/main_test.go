@@ -11,19 +11,9 @@ func TestRun(t *testing.T) {
 	t.Setenv("GEMINI_API_KEY", "")
 	for answer, want := range map[string]string{"y\n": "desk: Your table is booked.", "n\n": "desk: Then I leave it.", "": "desk: Then I leave it."} {
 		var out strings.Builder
-		require.NoError(
-			t,
-			run(
-				t.Context(),
-				[]string{
-					"Is there a table for two at 8?",
-					"Book it.",
-					"Thanks, and where can I park?",
-				},
-				strings.NewReader(answer),
-				&out,
-			),
-		)
+		require.NoError(t, run(t.Context(),
+			[]string{"Is there a table for two at 8?", "Book it.", "Thanks, and where can I park?"},
+			strings.NewReader(answer), &out))
 		require.Equal(t, `you: Is there a table for two at 8?
 desk: There are 3 tables at 8. Shall I book one?
 you: Book it.

@@ -120,10 +120,8 @@ func Example_branch() {
 	}
 	expert := newAgent(llm.Config{Name: "expert", Model: says("Yes.")})
 	front := newAgent(llm.Config{Name: "front", AgentTools: []agent.Agent{expert},
-		Model: says(
-			call("expert", map[string]any{"request": "May Ada have a refund?"}),
-			"You may.",
-		)})
+		Model: says(call("expert", map[string]any{"request": "May Ada have a refund?"}),
+			"You may.")})
 	run(front, []*plugin.Plugin{private}, "May I have a refund?")
 	// Output:
 	// user: May I have a refund?

@@ -53,11 +53,8 @@ func Example_tryAgain() {
 			return plugin.Outcome{Emit: []*session.Event{tell}}, nil
 		},
 	}
-	run(
-		bot("It depends on the weather, as so much does.", "If it rains, no."),
-		[]*plugin.Plugin{brief},
-		"Do we meet?",
-	)
+	run(bot("It depends on the weather, as so much does.", "If it rains, no."),
+		[]*plugin.Plugin{brief}, "Do we meet?")
 	// Output:
 	// user: Do we meet?
 	// bot: It depends on the weather, as so much does.
@@ -95,12 +92,8 @@ func Example_streamGuard() {
 		},
 	}
 	chunks := []string{"We work ", "on Project", " X, which is ", "a rocket."}
-	runWith(
-		session.RunConfig{Create: true, Streaming: session.SSE},
-		bot(chunks),
-		[]*plugin.Plugin{guard},
-		"What's new?",
-	)
+	runWith(session.RunConfig{Create: true, Streaming: session.SSE}, bot(chunks),
+		[]*plugin.Plugin{guard}, "What's new?")
 	// Output:
 	// user: What's new?
 	// bot:… We work

@@ -32,10 +32,8 @@ func Example_changeArguments() {
 		return map[string]any{"found": "a letter of " + args["owner"].(string)}, nil
 	})
 	run(
-		withTools(
-			[]any{call("search", map[string]any{"owner": "eve"}), "I found a letter."},
-			search,
-		),
+		withTools([]any{call("search", map[string]any{"owner": "eve"}), "I found a letter."},
+			search),
 		[]*plugin.Plugin{own},
 		"Eve's letters?",
 	)
@@ -55,10 +53,8 @@ func Example_denyTool() {
 			var out plugin.Outcome
 			for _, c := range session.Calls([]*session.Event{e}) {
 				if c.Name == "delete" {
-					denied := session.Respond(
-						c.FunctionCall,
-						map[string]any{"error": "deleting is not allowed here"},
-					)
+					denied := session.Respond(c.FunctionCall,
+						map[string]any{"error": "deleting is not allowed here"})
 					denied.ErrorCode = session.Denied
 					out.Emit = append(out.Emit, denied)
 				}
@@ -67,10 +63,8 @@ func Example_denyTool() {
 		},
 	}
 	run(
-		withTools(
-			[]any{call("delete", map[string]any{"file": "a.txt"}), "I may not."},
-			function("delete", nothing),
-		),
+		withTools([]any{call("delete", map[string]any{"file": "a.txt"}), "I may not."},
+			function("delete", nothing)),
 		[]*plugin.Plugin{guard},
 		"Delete a.txt.",
 	)
@@ -105,12 +99,8 @@ func Example_askHuman() {
 			RequestedToolConfirmations: map[string]session.Confirmation{"c-pay": {Confirmed: true}},
 		},
 	}
-	run(
-		withTools([]any{call("pay", map[string]any{"eur": 5}), "Paid."}, function("pay", nothing)),
-		[]*plugin.Plugin{ask},
-		"Pay five euros.",
-		yes,
-	)
+	run(withTools([]any{call("pay", map[string]any{"eur": 5}), "Paid."}, function("pay", nothing)),
+		[]*plugin.Plugin{ask}, "Pay five euros.", yes)
 	// Output:
 	// user: Pay five euros.
 	// bot: pay({"eur":5})
@@ -129,13 +119,8 @@ func Example_vetoTransfer() {
 			var out plugin.Outcome
 			for _, c := range session.Calls([]*session.Event{e}) {
 				if c.Name == llm.Transfer && c.Args["agent_name"] == "billing" {
-					out.Emit = append(
-						out.Emit,
-						session.Respond(
-							c.FunctionCall,
-							map[string]any{"error": "billing is closed"},
-						),
-					)
+					out.Emit = append(out.Emit, session.Respond(c.FunctionCall,
+						map[string]any{"error": "billing is closed"}))
 				}
 			}
 			return out, nil

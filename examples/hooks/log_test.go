@@ -20,13 +20,8 @@ func Example_stateChanges() {
 		Name: "audit",
 		OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
 			for key, value := range e.Actions.StateDelta {
-				fmt.Printf(
-					"audit: %s changes %s from %v to %v\n",
-					e.Author,
-					key,
-					inv.State[key],
-					value,
-				)
+				fmt.Printf("audit: %s changes %s from %v to %v\n", e.Author, key, inv.State[key],
+					value)
 			}
 			return plugin.Outcome{}, nil
 		},

@@ -44,12 +44,8 @@ func Example_answerFromCache() {
 			return plugin.Outcome{}, nil
 		},
 	}
-	run(
-		bot("From nine to five."),
-		[]*plugin.Plugin{cache},
-		"When are you open?",
-		"When are you open?",
-	)
+	run(bot("From nine to five."), []*plugin.Plugin{cache}, "When are you open?",
+		"When are you open?")
 	// Output:
 	// user: When are you open?
 	// bot: From nine to five.
@@ -107,11 +103,8 @@ func Example_fallbackModel() {
 		},
 	}
 	introduces := func(req *model.Request) string { return "Hello from " + req.Model + "." }
-	run(
-		bot(&model.Error{Code: "UNAVAILABLE", Err: errors.New("overloaded")}, introduces),
-		[]*plugin.Plugin{backup},
-		"Hello?",
-	)
+	run(bot(&model.Error{Code: "UNAVAILABLE", Err: errors.New("overloaded")}, introduces),
+		[]*plugin.Plugin{backup}, "Hello?")
 	// Output:
 	// user: Hello?
 	// plugin/backup:

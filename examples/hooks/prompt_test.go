@@ -24,18 +24,15 @@ func Example_systemInstruction() {
 			if was := req.Config.SystemInstruction; was != nil {
 				system.Parts = slices.Clone(was.Parts)
 			}
-			system.Parts = append(
-				system.Parts,
-				genai.NewPartFromText(" The customer's account is "+inv.Key.User+"."),
-			)
+			system.Parts = append(system.Parts,
+				genai.NewPartFromText(" The customer's account is "+inv.Key.User+"."))
 			req.Config.SystemInstruction = system
 			return plugin.Outcome{}, nil
 		},
 	}
 	tellsItsInstruction := func(req *model.Request) string { return (&session.Event{Content: req.Config.SystemInstruction}).Text() }
 	agent := newAgent(
-		llm.Config{Name: "bot", Model: says(tellsItsInstruction), Instruction: "Be brief."},
-	)
+		llm.Config{Name: "bot", Model: says(tellsItsInstruction), Instruction: "Be brief."})
 	run(agent, []*plugin.Plugin{house}, "What were you told?")
 	// Output:
 	// user: What were you told?
@@ -93,13 +90,11 @@ func Example_offerFewerTools() {
 		}
 		return names
 	}
-	agent := newAgent(
-		llm.Config{
-			Name:  "bot",
-			Model: says(listsItsTools, listsItsTools),
-			Tools: []*tool.Tool{function("order", nothing), function("search", nothing)},
-		},
-	)
+	agent := newAgent(llm.Config{
+		Name:  "bot",
+		Model: says(listsItsTools, listsItsTools),
+		Tools: []*tool.Tool{function("order", nothing), function("search", nothing)},
+	})
 	signedIn := session.Message("And now?")
 	signedIn.Actions.StateDelta = map[string]any{"signed_in": true}
 	run(agent, []*plugin.Plugin{signIn}, "What can you do?", signedIn)

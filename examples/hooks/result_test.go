@@ -38,12 +38,8 @@ func Example_toolFromCache() {
 		calls++
 		return map[string]any{"rate": 1.1, "calls": calls}, nil
 	})
-	run(
-		withTools([]any{call("rate", nil), "1.1", call("rate", nil), "Still 1.1"}, rate),
-		[]*plugin.Plugin{again},
-		"The rate?",
-		"And now?",
-	)
+	run(withTools([]any{call("rate", nil), "1.1", call("rate", nil), "Still 1.1"}, rate),
+		[]*plugin.Plugin{again}, "The rate?", "And now?")
 	// Output:
 	// user: The rate?
 	// bot: rate(null)
@@ -87,11 +83,8 @@ func Example_redactResult() {
 	customer := function("customer", func(map[string]any) (map[string]any, error) {
 		return map[string]any{"name": "Ada", "iban": "DE02120300000000202051"}, nil
 	})
-	run(
-		withTools([]any{call("customer", nil), "Her name is Ada."}, customer),
-		[]*plugin.Plugin{redact},
-		"Who is it?",
-	)
+	run(withTools([]any{call("customer", nil), "Her name is Ada."}, customer),
+		[]*plugin.Plugin{redact}, "Who is it?")
 	// Output:
 	// user: Who is it?
 	// bot: customer(null)
@@ -129,11 +122,8 @@ func Example_toolFailure() {
 		"order",
 		func(map[string]any) (map[string]any, error) { return nil, errors.New("dial tcp: connection refused") },
 	)
-	run(
-		withTools([]any{call("order", nil), "The shop is closed."}, order),
-		[]*plugin.Plugin{explain},
-		"Order tea.",
-	)
+	run(withTools([]any{call("order", nil), "The shop is closed."}, order),
+		[]*plugin.Plugin{explain}, "Order tea.")
 	// Output:
 	// user: Order tea.
 	// bot: order(null)

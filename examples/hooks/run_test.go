@@ -36,13 +36,11 @@ func Example_runMetrics() {
 			return plugin.Outcome{}, nil
 		},
 	}
-	r, err := runner.New(
-		runner.Options{
-			Agent:    bot("Hi.", "Hi."),
-			Sessions: memory.New(),
-			Plugins:  []*plugin.Plugin{moods, metrics},
-		},
-	)
+	r, err := runner.New(runner.Options{
+		Agent:    bot("Hi.", "Hi."),
+		Sessions: memory.New(),
+		Plugins:  []*plugin.Plugin{moods, metrics},
+	})
 	if err != nil {
 		panic(err)
 	}

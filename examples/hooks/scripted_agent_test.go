@@ -148,10 +148,8 @@ func line(e *session.Event) string {
 			case p.FunctionCall != nil:
 				words = append(words, p.FunctionCall.Name+"("+inJSON(p.FunctionCall.Args)+")")
 			case p.FunctionResponse != nil:
-				words = append(
-					words,
-					p.FunctionResponse.Name+" = "+inJSON(p.FunctionResponse.Response),
-				)
+				words = append(words,
+					p.FunctionResponse.Name+" = "+inJSON(p.FunctionResponse.Response))
 			default:
 				words = append(words, p.Text)
 			}

@@ -87,8 +87,7 @@ func Example_spans() {
 	desk := newAgent(llm.Config{Name: "desk", Tools: []*tool.Tool{traced(weather, tracer)},
 		Model: tracedModel{says(&genai.FunctionCall{Name: "get_weather"}, "It is sunny."), tracer}})
 	r, err := runner.New(
-		runner.Options{Agent: desk, Sessions: memory.New(), Plugins: []*plugin.Plugin{ends}},
-	)
+		runner.Options{Agent: desk, Sessions: memory.New(), Plugins: []*plugin.Plugin{ends}})
 	if err != nil {
 		panic(err)
 	}

@@ -37,13 +37,11 @@ func TestQuota(t *testing.T) {
 		},
 	)
 	sessions := memory.New()
-	r, err := runner.New(
-		runner.Options{
-			Agent:    counting,
-			Sessions: sessions,
-			Plugins:  []*plugin.Plugin{quota.New(2)},
-		},
-	)
+	r, err := runner.New(runner.Options{
+		Agent:    counting,
+		Sessions: sessions,
+		Plugins:  []*plugin.Plugin{quota.New(2)},
+	})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.Close(context.Background())) }()
 
@@ -57,12 +55,8 @@ func TestQuota(t *testing.T) {
 		ID:   "tuesday",
 	}
 	require.Equal(t, "yes", say(t, r, monday, "one").Text())
-	require.Equal(
-		t,
-		"yes",
-		say(t, r, tuesday, "two").Text(),
-		"the quota is the user's, not the session's",
-	)
+	require.Equal(t, "yes", say(t, r, tuesday, "two").Text(),
+		"the quota is the user's, not the session's")
 
 	denied := say(t, r, monday, "three")
 	require.Equal(t, session.Denied, denied.ErrorCode)
@@ -71,17 +65,10 @@ func TestQuota(t *testing.T) {
 
 	s, err := sessions.Get(t.Context(), monday)
 	require.NoError(t, err)
-	require.Equal(
-		t,
-		int64(3),
-		s.Position,
-		"an input, its answer and the denial; the denied input is not kept",
-	)
+	require.Equal(t, int64(3), s.Position,
+		"an input, its answer and the denial; the denied input is not kept")
 	require.Equal(t, 2.0, s.State[quota.Key])
 
-	require.Equal(
-		t,
-		"yes",
-		say(t, r, session.Key{App: "a", User: "bob", ID: "monday"}, "one").Text(),
-	)
+	require.Equal(t, "yes",
+		say(t, r, session.Key{App: "a", User: "bob", ID: "monday"}, "one").Text())
 }

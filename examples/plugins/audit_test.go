@@ -50,11 +50,8 @@ func TestAudit(t *testing.T) {
 	require.Contains(t, string(process), `"calls":[{"name":"find_order","id":"c1","size":16}]`)
 	require.NotContains(t, string(process), "flower")
 
-	require.Regexp(
-		t,
-		`^lines 1 to 14 hold, 0 repairs, last hash [0-9a-f]{64}\n$`,
-		run(program, "verify", "audit.jsonl"),
-	)
+	require.Regexp(t, `^lines 1 to 14 hold, 0 repairs, last hash [0-9a-f]{64}\n$`,
+		run(program, "verify", "audit.jsonl"))
 	changed := strings.Replace(string(process), "find_order", "cancel_order", 1)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "changed.jsonl"), []byte(changed), 0o600))
 	cmd := exec.Command(program, "verify", "changed.jsonl")
@@ -64,10 +61,8 @@ func TestAudit(t *testing.T) {
 	require.Contains(t, string(out), "the chain is broken")
 	require.Equal(t, 1, cmd.ProcessState.ExitCode())
 
-	require.NoError(
-		t,
-		os.WriteFile(filepath.Join(dir, "key"), []byte("a key of enough bytes\n"), 0o600),
-	)
+	require.NoError(t,
+		os.WriteFile(filepath.Join(dir, "key"), []byte("a key of enough bytes\n"), 0o600))
 	cmd = exec.Command(program, "fingerprint", "-key", "key")
 	cmd.Dir, cmd.Stdin = dir, strings.NewReader("Hello")
 	printed, err := cmd.Output()

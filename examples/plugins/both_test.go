@@ -76,12 +76,8 @@ func TestBoth(t *testing.T) {
 		`"author":"plugin/toolpolicy","reason":"Nothing is deleted here.","responses":\[\{"name":"delete_account",.*"error":"DENIED"`,
 		record,
 	)
-	require.Equal(
-		t,
-		1,
-		strings.Count(record, `"responses":[{"name":"refund"`),
-		"the one that waits was not made",
-	)
+	require.Equal(t, 1, strings.Count(record, `"responses":[{"name":"refund"`),
+		"the one that waits was not made")
 	out, err := exec.Command(program, "verify", filepath.Join(dir, "audit.jsonl")).CombinedOutput()
 	require.NoError(t, err, string(out))
 }

@@ -92,23 +92,13 @@ func TestGuardrail(t *testing.T) {
 						"s",
 					},
 					c.args...)...)
-			cmd.Dir, cmd.Env = dir, append(
-				os.Environ(),
-				"GUARD_KEY=a key of sixteen bytes, and more",
-			)
+			cmd.Dir, cmd.Env = dir, append(os.Environ(),
+				"GUARD_KEY=a key of sixteen bytes, and more")
 			var stderr strings.Builder
 			cmd.Stderr = &stderr
 			out, _ := cmd.Output() // the exit code tells
-			require.Equal(
-				t,
-				c.code,
-				cmd.ProcessState.ExitCode(),
-				"%s %v: %s%s",
-				name,
-				c.args,
-				out,
-				stderr.String(),
-			)
+			require.Equal(t, c.code, cmd.ProcessState.ExitCode(), "%s %v: %s%s", name, c.args, out,
+				stderr.String())
 			said = append(said, unstamped(t, string(out))...)
 			said = append(said, stderr.String())
 		}
@@ -134,11 +124,8 @@ func TestGuardrail(t *testing.T) {
 	require.Contains(t, all, "[EMAIL_ADDRESS#")
 	require.NotContains(t, all, "@example.com")
 	require.NotContains(t, all, "4111")
-	require.NotContains(
-		t,
-		strings.ReplaceAll(all, `"heron"`, ""),
-		"heron",
-	) // but what the user said
+	require.NotContains(t, strings.ReplaceAll(all, `"heron"`, ""),
+		"heron") // but what the user said
 }
 
 // unstamped returns events, one a line, with their ids numbered and without their times.

@@ -22,13 +22,8 @@ func files(t *testing.T) map[string]string {
 	all := map[string]string{}
 	for _, m := range regexp.MustCompile("(?ms)^```(\\w+)(?: (\\S+))?\n(.*?)^```$").FindAllStringSubmatch(string(doc), -1) {
 		if m[2] == "" {
-			require.NotEqual(
-				t,
-				"go",
-				m[1],
-				"nobody compiles this block, for it has no file name:\n%s",
-				m[3],
-			)
+			require.NotEqual(t, "go", m[1],
+				"nobody compiles this block, for it has no file name:\n%s", m[3])
 			continue
 		}
 		require.NotContains(t, all, m[2], "the guide has the file twice")
@@ -46,12 +41,8 @@ func TestTheGuidesPlugin(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range files(t) {
 		if name == "runner.yaml" { // machines can be busy
-			text = strings.Replace(
-				text,
-				"    config:",
-				"    timeout: 1m\n    start_timeout: 1m\n    config:",
-				1,
-			)
+			text = strings.Replace(text, "    config:",
+				"    timeout: 1m\n    start_timeout: 1m\n    config:", 1)
 		}
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
@@ -83,12 +74,8 @@ func TestTheGuidesPlugin(t *testing.T) {
 	require.NoError(t, err)
 	_, log, _ := strings.Cut(string(script), "\n6 bot")
 	log, _, _ = strings.Cut("6 bot"+log, "\n8 bot")
-	require.Contains(
-		t,
-		string(doc),
-		"\n    "+strings.ReplaceAll(log, "\n", "\n    ")+"\n",
-		"the guide shows another log",
-	)
+	require.Contains(t, string(doc), "\n    "+strings.ReplaceAll(log, "\n", "\n    ")+"\n",
+		"the guide shows another log")
 
 	run("go", "build", "-o", "bin/", "./calls")
 	runner := theRunner(t)
@@ -99,10 +86,8 @@ func TestTheGuidesPlugin(t *testing.T) {
 		t.Skip("node is not in PATH: the plugin in JavaScript was not tried; install Node.js")
 	}
 	run(runner, "plugin", "new", "--lang", "node", "--dir", "js", "calls")
-	require.NoError(
-		t,
-		os.Rename(filepath.Join(dir, "plugin.mjs"), filepath.Join(dir, "js", "plugin.mjs")),
-	)
+	require.NoError(t,
+		os.Rename(filepath.Join(dir, "plugin.mjs"), filepath.Join(dir, "js", "plugin.mjs")))
 	require.Contains(
 		t,
 		run(

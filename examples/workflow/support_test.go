@@ -79,28 +79,19 @@ func TestAKilledProcessGoesOn(t *testing.T) {
 	}
 	asked := process(t, store, shop, nil)
 	require.Len(t, asked.FunctionCalls(), 1)
-	require.Equal(
-		t,
-		"Send this? 2 of 3 parts are here. (friendly)",
-		asked.FunctionCalls()[0].Args["message"],
-	)
+	require.Equal(t, "Send this? 2 of 3 parts are here. (friendly)",
+		asked.FunctionCalls()[0].Args["message"])
 	require.Equal(t, 1, looked["cable"])
 	require.LessOrEqual(t, len(looked), 2) // of the others at least one had ended
 
 	// Two more processes answer the questions.
 	asked = process(t, store, shop, workflow.Answer("support@mon/approve@1#send", "sorry"))
-	require.Equal(
-		t,
-		"Send this? 2 of 3 parts are here. (friendly, sorry)",
-		asked.FunctionCalls()[0].Args["message"],
-	)
+	require.Equal(t, "Send this? 2 of 3 parts are here. (friendly, sorry)",
+		asked.FunctionCalls()[0].Args["message"])
 	end := process(t, store, shop, workflow.Answer("support@mon/approve@2#send", "yes"))
 	require.Equal(t, "sent: 2 of 3 parts are here. (friendly, sorry)", end.Output)
-	require.Equal(
-		t,
-		map[string]string{"support@mon/send@1": "2 of 3 parts are here. (friendly, sorry)"},
-		sent,
-	)
+	require.Equal(t,
+		map[string]string{"support@mon/send@1": "2 of 3 parts are here. (friendly, sorry)"}, sent)
 }
 
 func begin() *session.Event {

@@ -28,11 +28,9 @@ func TestJSON(t *testing.T) {
 }
 
 func TestTheValueStays(t *testing.T) {
-	chars := rapid.SampledFrom(
-		[]rune(
-			"ab\"\\\n\t\x1b\x7f\u0080\u009b\u009f\u00a0\u061c\u200e\u200f\u202a\u202e\u2066\u2069\u2028日😀\ufffd",
-		),
-	)
+	chars := rapid.SampledFrom([]rune(
+		"ab\"\\\n\t\x1b\x7f\u0080\u009b\u009f\u00a0\u061c\u200e\u200f\u202a\u202e\u2066\u2069\u2028日😀\ufffd",
+	))
 	rapid.Check(t, func(r *rapid.T) {
 		value := rapid.MapOf(rapid.StringOf(chars), rapid.SliceOf(rapid.StringOf(chars))).
 			Draw(r, "value")

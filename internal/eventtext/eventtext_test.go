@@ -28,21 +28,13 @@ func TestLinesOfANode(t *testing.T) {
 		NodeInfo: &session.NodeInfo{Path: "desk@i/sort@1", Ended: true},
 	}
 	e.Actions.Route = []any{"left", true}
-	require.Equal(
-		t,
+	require.Equal(t,
 		[]string{"ends node desk@i/sort@1", `output {"a":"x<y","b":1}`, `route ["left",true]`},
-		Lines(e),
-	)
+		Lines(e))
 	said := session.Reply("hello")
 	said.NodeInfo = &session.NodeInfo{Path: "desk@1/greet@1", MessageAsOutput: true}
-	require.Equal(
-		t,
-		[]string{"hello", "of node desk@1/greet@1, whose output is the text"},
-		Lines(said),
-	)
-	require.Equal(
-		t,
-		[]string{"output 0", "output false"},
-		append(Lines(&session.Event{Output: 0}), Lines(&session.Event{Output: false})...),
-	)
+	require.Equal(t, []string{"hello", "of node desk@1/greet@1, whose output is the text"},
+		Lines(said))
+	require.Equal(t, []string{"output 0", "output false"},
+		append(Lines(&session.Event{Output: 0}), Lines(&session.Event{Output: false})...))
 }

@@ -26,12 +26,8 @@ const (
 // post asks with a key and returns the status, the body and how reading it ended.
 func post(t *testing.T, srv *geminitest.Server, path, body string) (int, string, error) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(
-		t.Context(),
-		http.MethodPost,
-		srv.URL+path,
-		strings.NewReader(body),
-	)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+path,
+		strings.NewReader(body))
 	require.NoError(t, err)
 	req.Header.Set("X-Goog-Api-Key", "any")
 	resp, err := http.DefaultClient.Do(req)
@@ -140,12 +136,8 @@ func TestItRefusesWhatTheAPIRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			srv := geminitest.New(geminitest.Text("ok"))
 			defer srv.Close()
-			status, body, err := post(
-				t,
-				srv,
-				unary,
-				`{"contents":[`+strings.Join(c.contents, ",")+`]}`,
-			)
+			status, body, err := post(t, srv, unary,
+				`{"contents":[`+strings.Join(c.contents, ",")+`]}`)
 			require.NoError(t, err)
 			if c.wrong == "" {
 				require.Equal(t, 200, status, body)
@@ -163,10 +155,8 @@ func TestASignedCallComesBackSigned(t *testing.T) {
 	turn := func(signature string) string {
 		return `{"role":"user","parts":[{"text":"go"}]},{"role":"model","parts":[{"functionCall":{"id":"ours","name":"f","args":{"a":1}}` + signature + `}]},{"role":"user","parts":[{"functionResponse":{"id":"ours","name":"f","response":{}}}]}`
 	}
-	srv := geminitest.New(
-		geminitest.Call("f", map[string]any{"a": 1}).Signed([]byte("sig")),
-		geminitest.Forever(geminitest.Text("ok")),
-	)
+	srv := geminitest.New(geminitest.Call("f", map[string]any{"a": 1}).Signed([]byte("sig")),
+		geminitest.Forever(geminitest.Text("ok")))
 	defer srv.Close()
 	_, _, err := post(t, srv, unary, hello)
 	require.NoError(t, err)
@@ -203,12 +193,8 @@ func TestPaths(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want.status, status, "%s: %s", path, body)
 		r := srv.Requests()[0]
-		require.Equal(
-			t,
-			[]any{want.model, want.method, want.vertex},
-			[]any{r.Model, r.Method, r.Vertex},
-			path,
-		)
+		require.Equal(t, []any{want.model, want.method, want.vertex},
+			[]any{r.Model, r.Method, r.Vertex}, path)
 		require.Equal(t, "any", r.Header.Get("X-Goog-Api-Key"))
 		require.Equal(t, "hello", r.Contents[0].Parts[0]["text"])
 		require.JSONEq(t, hello, string(r.Raw))
@@ -230,11 +216,8 @@ func TestTheEndOfTheScriptIsTold(t *testing.T) {
 	status, body, err := post(t, srv, unary, hello)
 	require.NoError(t, err)
 	require.Equal(t, 400, status)
-	require.Contains(
-		t,
-		body,
-		`no answer left for request 1: generateContent of m, whose last text is \"hello\"`,
-	)
+	require.Contains(t, body,
+		`no answer left for request 1: generateContent of m, whose last text is \"hello\"`)
 	srv.Add(geminitest.Text("late"))
 	_, body, err = post(t, srv, unary, hello)
 	require.NoError(t, err)

@@ -125,12 +125,8 @@ func TestNothingIsChanged(t *testing.T) {
 		text := rapid.StringOf(rapid.SampledFrom([]rune("{}[],\"\\\n\ra:"))).Draw(r, "text")
 		kind := rapid.SampledFrom([]string{"application/json", "text/event-stream"}).Draw(r, "kind")
 		got, err := io.ReadAll(
-			answer(
-				context.Background(),
-				200,
-				kind,
-				iotest.HalfReader(strings.NewReader(text)),
-			).Body,
+			answer(context.Background(), 200, kind,
+				iotest.HalfReader(strings.NewReader(text))).Body,
 		)
 		require.NoError(r, err)
 		require.Equal(r, text, string(got))
@@ -180,10 +176,8 @@ func TestLargeAnswersWaitForEachOther(t *testing.T) {
 		require.NoError(t, err)
 		ends = append(ends, decoded)
 	}
-	_, err := io.Copy(
-		io.Discard,
-		answer(t.Context(), 200, "application/json", strings.NewReader(`{}`)).Body,
-	)
+	_, err := io.Copy(io.Discard,
+		answer(t.Context(), 200, "application/json", strings.NewReader(`{}`)).Body)
 	require.NoError(t, err)
 	late := errors.New("too late")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 10*time.Millisecond, late)

@@ -12,10 +12,7 @@ import (
 func TestAGoroutineMayEndLate(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	go time.Sleep(2 * time.Second)
-	require.Error(
-		t,
-		goleak.Find(before),
-		"the test shows nothing if goleak itself waits for so long",
-	)
+	require.Error(t, goleak.Find(before),
+		"the test shows nothing if goleak itself waits for so long")
 	require.NoError(t, Find(before))
 }

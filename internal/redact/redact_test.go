@@ -124,16 +124,9 @@ func TestSecretsAreFound(t *testing.T) {
 			encoded := encode(value)
 			clean := s.Replace("before " + encoded + " after")
 			require.Contains(t, clean, "$SECRET", "%s: %q as %s", name, value, encoded)
-			require.LessOrEqual(
-				t,
-				len(clean),
+			require.LessOrEqual(t, len(clean),
 				len("before $SECRET after")+2*len(`\\\\\\\"0x`)+len("[]string{}"),
-				"%s: %q as %s is %s",
-				name,
-				value,
-				encoded,
-				clean,
-			)
+				"%s: %q as %s is %s", name, value, encoded, clean)
 			require.True(t, strings.HasPrefix(clean, "before "), clean)
 			require.True(t, strings.HasSuffix(clean, " after"), clean)
 		}
@@ -155,24 +148,11 @@ func TestSecretsInBase64(t *testing.T) {
 					} {
 						encoded := wrap(encoding.EncodeToString([]byte(before + value + after)))
 						clean := s.Replace(encoded)
-						require.Contains(
-							t,
-							clean,
-							"$SECRET",
-							"%q %q %q as %s",
-							before,
-							value,
-							after,
-							encoded,
-						)
-						require.LessOrEqual(
-							t,
-							len(clean),
+						require.Contains(t, clean, "$SECRET", "%q %q %q as %s", before, value,
+							after, encoded)
+						require.LessOrEqual(t, len(clean),
 							len(`"Basic $SECRET end"`)+4*((len(before)+2)/3)+4+len("%3D%3D"),
-							"%s is %s",
-							encoded,
-							clean,
-						)
+							"%s is %s", encoded, clean)
 						require.Contains(t, clean, "end")
 					}
 				}

@@ -105,13 +105,8 @@ func FuzzCut(f *testing.F) {
 			require.True(t, utf8.ValidString(word), "%q", word)
 			require.LessOrEqual(t, len(word), 4*2*MaxLength, "%q", word)
 			for _, r := range word {
-				require.True(
-					t,
-					unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r),
-					"%q in %q",
-					r,
-					word,
-				)
+				require.True(t, unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r),
+					"%q in %q", r, word)
 				require.False(t, r < utf8.RuneSelf && unicode.IsUpper(r), "%q", word)
 			}
 			// Who looks for a word as it was cut finds it.

@@ -142,16 +142,13 @@ func TestAServerThatNobodyVouchesFor(t *testing.T) {
 	}
 	srv.StartTLS()
 	defer srv.Close()
-	m, err := gemini.New(
-		t.Context(),
-		gemini.Config{
-			Model:   "m",
-			APIKey:  canary,
-			Backend: genai.BackendGeminiAPI,
-			BaseURL: srv.URL,
-			Backoff: time.Nanosecond,
-		},
-	)
+	m, err := gemini.New(t.Context(), gemini.Config{
+		Model:   "m",
+		APIKey:  canary,
+		Backend: genai.BackendGeminiAPI,
+		BaseURL: srv.URL,
+		Backoff: time.Nanosecond,
+	})
 	require.NoError(t, err)
 	require.ErrorContains(t, fails(t, m, request(false), model.Failed), "certificate")
 	require.Len(t, connections, 1)
@@ -163,15 +160,12 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 		other := geminitest.New(geminitest.Text("thank you for the key"))
 		defer other.Close()
 		for _, status := range []int{301, 302, 307, 308} {
-			m, _ := start(
-				t,
-				geminitest.Reply{
-					Error: &geminitest.Error{Code: status},
-					Header: http.Header{
-						"Location": {other.URL + "/v1beta/models/m:generateContent"},
-					},
+			m, _ := start(t, geminitest.Reply{
+				Error: &geminitest.Error{Code: status},
+				Header: http.Header{
+					"Location": {other.URL + "/v1beta/models/m:generateContent"},
 				},
-			)
+			})
 			_, _, err := ask(t, t.Context(), m, request(stream))
 			var coded *model.Error
 			require.ErrorAs(t, err, &coded)

@@ -37,17 +37,14 @@ func TestAnswersWithoutAnEnd(t *testing.T) {
 			}
 		}))
 		t.Cleanup(server.Close)
-		m, err := gemini.New(
-			t.Context(),
-			gemini.Config{
-				Model:      "m",
-				APIKey:     canary,
-				Backend:    genai.BackendGeminiAPI,
-				BaseURL:    server.URL,
-				Attempts:   1,
-				HTTPClient: server.Client(),
-			},
-		)
+		m, err := gemini.New(t.Context(), gemini.Config{
+			Model:      "m",
+			APIKey:     canary,
+			Backend:    genai.BackendGeminiAPI,
+			BaseURL:    server.URL,
+			Attempts:   1,
+			HTTPClient: server.Client(),
+		})
 		require.NoError(t, err)
 		_, _, err = ask(t, t.Context(), m, request(c.stream))
 		require.ErrorContains(t, err, c.want, name)

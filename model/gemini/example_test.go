@@ -22,10 +22,8 @@ func Example() {
 	defer srv.Close()
 
 	ctx := context.Background()
-	m, err := gemini.New(
-		ctx,
-		gemini.Config{Model: "gemini-2.5-flash", APIKey: "any", BaseURL: srv.URL, Backoff: 1},
-	)
+	m, err := gemini.New(ctx,
+		gemini.Config{Model: "gemini-2.5-flash", APIKey: "any", BaseURL: srv.URL, Backoff: 1})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -30,24 +30,21 @@ func FuzzAnswer(f *testing.F) {
 		if status < 200 || status > 599 {
 			status = 200
 		}
-		m, err := gemini.New(
-			t.Context(),
-			gemini.Config{
-				Model:    "m",
-				APIKey:   canary,
-				Backend:  genai.BackendGeminiAPI,
-				Attempts: 1,
-				HTTPClient: &http.Client{
-					Transport: network(func(*http.Request) (*http.Response, error) {
-						return &http.Response{
-							StatusCode: status,
-							Header:     http.Header{},
-							Body:       io.NopCloser(bytes.NewReader(data)),
-						}, nil
-					}),
-				},
+		m, err := gemini.New(t.Context(), gemini.Config{
+			Model:    "m",
+			APIKey:   canary,
+			Backend:  genai.BackendGeminiAPI,
+			Attempts: 1,
+			HTTPClient: &http.Client{
+				Transport: network(func(*http.Request) (*http.Response, error) {
+					return &http.Response{
+						StatusCode: status,
+						Header:     http.Header{},
+						Body:       io.NopCloser(bytes.NewReader(data)),
+					}, nil
+				}),
 			},
-		)
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -44,11 +44,9 @@ func TestARequestIsSent(t *testing.T) {
 
 		r := srv.Requests()[0]
 		require.Equal(t, "another", r.Model)
-		require.Equal(
-			t,
+		require.Equal(t,
 			map[bool]string{false: "generateContent", true: "streamGenerateContent"}[stream],
-			r.Method,
-		)
+			r.Method)
 		require.Equal(t, canary, r.Header.Get("X-Goog-Api-Key"))
 		require.Equal(t, "a", r.Header.Get("X-Team"))
 		body, err := json.Marshal(r.Body)
@@ -178,16 +176,11 @@ func TestRequestsThatCannotBeSent(t *testing.T) {
 			})
 		})
 	}
-	m, err := gemini.New(
-		t.Context(),
-		gemini.Config{APIKey: canary, Backend: genai.BackendGeminiAPI},
-	)
+	m, err := gemini.New(t.Context(),
+		gemini.Config{APIKey: canary, Backend: genai.BackendGeminiAPI})
 	require.NoError(t, err)
-	require.ErrorContains(
-		t,
-		fails(t, m, request(false), "INVALID_ARGUMENT"),
-		"set gemini.Config.Model",
-	)
+	require.ErrorContains(t, fails(t, m, request(false), "INVALID_ARGUMENT"),
+		"set gemini.Config.Model")
 }
 
 // clearEnvironment leaves the environment without anything that the SDK reads.
@@ -256,11 +249,8 @@ func TestWithoutCredentials(t *testing.T) {
 	_, err = gemini.New(t.Context(), gemini.Config{Backend: genai.BackendVertexAI})
 	require.ErrorContains(t, err, "project/location or API key must be set")
 	_, err = gemini.New(t.Context(), gemini.Config{KeyFrom: "the variable MYKEY"})
-	require.ErrorContains(
-		t,
-		err,
-		"api key is required for Google AI backend (a key is the variable MYKEY; ",
-	)
+	require.ErrorContains(t, err,
+		"api key is required for Google AI backend (a key is the variable MYKEY; ")
 }
 
 // A key that is not valid is an error that says what to check, whatever its status; another refusal is not about it.

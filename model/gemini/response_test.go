@@ -80,17 +80,13 @@ func TestMetadata(t *testing.T) {
 		require.Equal(t, []string{"q"}, whole.GroundingMetadata.WebSearchQueries)
 		require.Len(t, whole.CitationMetadata.Citations, 1)
 		u := whole.UsageMetadata
-		require.Equal(
-			t,
-			[]int32{10, 4, 2, 3, 15},
-			[]int32{
-				u.PromptTokenCount,
-				u.CachedContentTokenCount,
-				u.CandidatesTokenCount,
-				u.ThoughtsTokenCount,
-				u.TotalTokenCount,
-			},
-		)
+		require.Equal(t, []int32{10, 4, 2, 3, 15}, []int32{
+			u.PromptTokenCount,
+			u.CachedContentTokenCount,
+			u.CandidatesTokenCount,
+			u.ThoughtsTokenCount,
+			u.TotalTokenCount,
+		})
 	})
 }
 
@@ -142,10 +138,8 @@ func TestFailures(t *testing.T) {
 
 // What is not JSON and no error of the API is told in short.
 func TestAPageWithAStatus(t *testing.T) {
-	m, _ := start(
-		t,
-		geminitest.Reply{Error: &geminitest.Error{Code: 400, Message: strings.Repeat("é", 1000)}},
-	)
+	m, _ := start(t,
+		geminitest.Reply{Error: &geminitest.Error{Code: 400, Message: strings.Repeat("é", 1000)}})
 	e := fails(t, m, request(false), "INVALID_ARGUMENT")
 	require.Less(t, len(e.Error()), 700)
 	require.True(t, strings.HasSuffix(e.Error(), "é…"))
@@ -153,25 +147,19 @@ func TestAPageWithAStatus(t *testing.T) {
 
 // An answer that was whole before the connection broke is an answer.
 func TestABreakAfterTheFinishReason(t *testing.T) {
-	m, _ := start(
-		t,
-		geminitest.Reply{
-			Cut: true,
-			Raw: `data: {"candidates":[{"content":{"parts":[{"text":"done"}]},"finishReason":"STOP"}]}` + "\n\n",
-		},
-	)
+	m, _ := start(t, geminitest.Reply{
+		Cut: true,
+		Raw: `data: {"candidates":[{"content":{"parts":[{"text":"done"}]},"finishReason":"STOP"}]}` + "\n\n",
+	})
 	_, whole, err := ask(t, t.Context(), m, request(true))
 	require.NoError(t, err)
 	require.Equal(t, "done", text(whole))
 }
 
 func TestOtherCandidatesAreNotTheAnswer(t *testing.T) {
-	m, _ := start(
-		t,
-		geminitest.Raw(
-			`{"candidates":[{"index":1,"content":{"parts":[{"text":"second"}]}},{"index":0,"content":{"parts":[{"text":"first"}]},"finishReason":"STOP"}]}`,
-		),
-	)
+	m, _ := start(t, geminitest.Raw(
+		`{"candidates":[{"index":1,"content":{"parts":[{"text":"second"}]}},{"index":0,"content":{"parts":[{"text":"first"}]},"finishReason":"STOP"}]}`,
+	))
 	_, whole, err := ask(t, t.Context(), m, request(false))
 	require.NoError(t, err)
 	require.Equal(t, "first", text(whole))

@@ -133,16 +133,10 @@ func TestWhatIsAskedAgainAndWhen(t *testing.T) {
 func TestAttemptsAreLimited(t *testing.T) {
 	for attempts, want := range map[int]int{0: 4, 1: 1, 2: 2} {
 		synctest.Test(t, func(t *testing.T) {
-			m, asked := over(
-				t,
-				gemini.Config{Attempts: attempts},
-				func(*http.Request) (*http.Response, error) { return respond(503, ""), nil },
-			)
-			require.ErrorContains(
-				t,
-				fails(t, m, request(false), "UNAVAILABLE"),
-				"Service Unavailable",
-			)
+			m, asked := over(t, gemini.Config{Attempts: attempts},
+				func(*http.Request) (*http.Response, error) { return respond(503, ""), nil })
+			require.ErrorContains(t, fails(t, m, request(false), "UNAVAILABLE"),
+				"Service Unavailable")
 			require.Len(t, *asked, want)
 		})
 	}
@@ -189,31 +183,24 @@ func TestNoWaitBeyondTheDeadline(t *testing.T) {
 func TestAClientsTimeoutInTheMiddle(t *testing.T) {
 	for _, stream := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			m, err := gemini.New(
-				t.Context(),
-				gemini.Config{
-					Model:   "m",
-					APIKey:  canary,
-					Backend: genai.BackendGeminiAPI,
-					HTTPClient: &http.Client{
-						Timeout: 5 * time.Second,
-						Transport: network(func(r *http.Request) (*http.Response, error) {
-							answer := respond(200, "")
-							answer.Body = io.NopCloser(
-								io.MultiReader(strings.NewReader("data: "), stuck{r.Context()}),
-							)
-							return answer, nil
-						}),
-					},
+			m, err := gemini.New(t.Context(), gemini.Config{
+				Model:   "m",
+				APIKey:  canary,
+				Backend: genai.BackendGeminiAPI,
+				HTTPClient: &http.Client{
+					Timeout: 5 * time.Second,
+					Transport: network(func(r *http.Request) (*http.Response, error) {
+						answer := respond(200, "")
+						answer.Body = io.NopCloser(
+							io.MultiReader(strings.NewReader("data: "), stuck{r.Context()}))
+						return answer, nil
+					}),
 				},
-			)
+			})
 			require.NoError(t, err)
 			began := time.Now()
-			require.ErrorContains(
-				t,
-				fails(t, m, request(stream), "DEADLINE_EXCEEDED"),
-				"request canceled",
-			)
+			require.ErrorContains(t, fails(t, m, request(stream), "DEADLINE_EXCEEDED"),
+				"request canceled")
 			require.Equal(t, 5*time.Second, time.Since(began))
 		})
 	}

@@ -68,16 +68,11 @@ func TestTrapCommentsEndTheStream(t *testing.T) {
 // The SDK asks again for as long as the server offers to continue an answer.
 func TestTrapTheSDKContinuesForEver(t *testing.T) {
 	both(t, func(t *testing.T, stream bool) {
-		m, srv := start(
-			t,
-			geminitest.Forever(
-				geminitest.Reply{
-					Chunks:       [][]geminitest.Part{{geminitest.Text("a")}},
-					FinishReason: "CONTINUATION",
-					Candidate:    map[string]any{"continuationToken": "eA=="},
-				},
-			),
-		)
+		m, srv := start(t, geminitest.Forever(geminitest.Reply{
+			Chunks:       [][]geminitest.Part{{geminitest.Text("a")}},
+			FinishReason: "CONTINUATION",
+			Candidate:    map[string]any{"continuationToken": "eA=="},
+		}))
 		_, whole, err := ask(t, t.Context(), m, request(stream))
 		require.NoError(t, err)
 		require.Equal(t, "CONTINUATION", whole.ErrorCode)
@@ -89,12 +84,8 @@ func TestTrapTheSDKContinuesForEver(t *testing.T) {
 // The SDK does not retry unless it is asked to.
 func TestTrapNoRetries(t *testing.T) {
 	both(t, func(t *testing.T, stream bool) {
-		m, srv := start(
-			t,
-			geminitest.Status(429, "quota"),
-			geminitest.Status(503, "overloaded"),
-			geminitest.Text("third"),
-		)
+		m, srv := start(t, geminitest.Status(429, "quota"), geminitest.Status(503, "overloaded"),
+			geminitest.Text("third"))
 		_, whole, err := ask(t, t.Context(), m, request(stream))
 		require.NoError(t, err)
 		require.Equal(t, "third", text(whole))
@@ -115,10 +106,8 @@ func TestTrapNumbersAreRounded(t *testing.T) {
 		}
 		m, srv := start(
 			t,
-			geminitest.Stream(
-				geminitest.Call("first", map[string]any{"n": 1}),
-				geminitest.Call("f", args),
-			),
+			geminitest.Stream(geminitest.Call("first", map[string]any{"n": 1}),
+				geminitest.Call("f", args)),
 			geminitest.Text("ok"),
 		)
 		_, whole, err := ask(t, t.Context(), m, request(stream))
@@ -156,11 +145,8 @@ func TestTrapNumbersAreRounded(t *testing.T) {
 		))
 		require.NoError(t, err)
 		sent := srv.Requests()[1].Contents
-		require.Equal(
-			t,
-			odd,
-			sent[1].Parts[1]["functionCall"].(map[string]any)["args"].(map[string]any)["id"],
-		)
+		require.Equal(t, odd,
+			sent[1].Parts[1]["functionCall"].(map[string]any)["args"].(map[string]any)["id"])
 		require.Equal(
 			t,
 			odd,
@@ -197,11 +183,8 @@ func TestTrapEmptyTextsAreLeftOut(t *testing.T) {
 	require.NoError(t, err)
 	sent := srv.Requests()[0].Contents
 	require.Len(t, sent, 3, "a content that says nothing is not sent")
-	require.Equal(
-		t,
-		[]geminitest.Part{{"text": "done"}, {"text": "", "thoughtSignature": "c2ln"}},
-		sent[1].Parts,
-	)
+	require.Equal(t, []geminitest.Part{{"text": "done"}, {"text": "", "thoughtSignature": "c2ln"}},
+		sent[1].Parts)
 }
 
 // The SDK writes errors of a stream to the standard logger.
@@ -210,13 +193,9 @@ func TestTrapTheSDKLogs(t *testing.T) {
 	log.SetOutput(&logged)
 	defer log.SetOutput(os.Stderr)
 	both(t, func(t *testing.T, stream bool) {
-		m, _ := start(
-			t,
+		m, _ := start(t,
 			geminitest.Reply{Chunks: [][]geminitest.Part{{geminitest.Text("half")}}, Cut: true},
-			geminitest.Status(400, "key "+canary),
-			geminitest.Raw("<html>"),
-			geminitest.Text("ok"),
-		)
+			geminitest.Status(400, "key "+canary), geminitest.Raw("<html>"), geminitest.Text("ok"))
 		for range 3 {
 			_, _, err := ask(t, t.Context(), m, request(stream))
 			require.Error(t, err)
@@ -236,13 +215,10 @@ func TestTrapTheSDKLogs(t *testing.T) {
 
 // What fails in the middle of a stream comes as the last pair.
 func TestTrapTheErrorComesLast(t *testing.T) {
-	m, srv := start(
-		t,
-		geminitest.Reply{
-			Chunks: [][]geminitest.Part{{geminitest.Text("a")}, {geminitest.Text("b")}},
-			Error:  &geminitest.Error{Code: 503, Message: "overloaded " + canary},
-		},
-	)
+	m, srv := start(t, geminitest.Reply{
+		Chunks: [][]geminitest.Part{{geminitest.Text("a")}, {geminitest.Text("b")}},
+		Error:  &geminitest.Error{Code: 503, Message: "overloaded " + canary},
+	})
 	partials, whole, err := ask(t, t.Context(), m, request(true))
 	require.Len(t, partials, 2)
 	require.Nil(t, whole)
@@ -255,12 +231,9 @@ func TestTrapTheErrorComesLast(t *testing.T) {
 
 // An error that is no event, as a proxy sends it, is one.
 func TestTrapAnErrorThatIsNoEvent(t *testing.T) {
-	m, _ := start(
-		t,
-		geminitest.Raw(
-			"{\n  \"error\": {\n    \"code\": 429,\n    \"message\": \"quota\",\n    \"status\": \"RESOURCE_EXHAUSTED\"\n  }\n}\n",
-		),
-	)
+	m, _ := start(t, geminitest.Raw(
+		"{\n  \"error\": {\n    \"code\": 429,\n    \"message\": \"quota\",\n    \"status\": \"RESOURCE_EXHAUSTED\"\n  }\n}\n",
+	))
 	require.Equal(t, 429, fails(t, m, request(true), "RESOURCE_EXHAUSTED").Status)
 }
 
@@ -304,17 +277,8 @@ func TestTrapThoughtSignatures(t *testing.T) {
 		}, whole.Content.Parts)
 
 		done := &genai.Part{FunctionResponse: &genai.FunctionResponse{Name: "f"}}
-		_, _, err = ask(
-			t,
-			t.Context(),
-			m,
-			request(
-				stream,
-				genai.Text("go")[0],
-				whole.Content,
-				&genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{done, done}},
-			),
-		)
+		_, _, err = ask(t, t.Context(), m, request(stream, genai.Text("go")[0], whole.Content,
+			&genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{done, done}}))
 		require.NoError(t, err)
 		sent := srv.Requests()[1].Contents[1].Parts
 		require.Equal(t, base64.StdEncoding.EncodeToString(signature), sent[4]["thoughtSignature"])
@@ -326,10 +290,8 @@ func TestTrapThoughtSignatures(t *testing.T) {
 // Every way to print a Config, or what has one, leaves the key out.
 func TestAConfigDoesNotPrintItsKey(t *testing.T) {
 	c := gemini.Config{Model: "m", APIKey: canary}
-	m, err := gemini.New(
-		t.Context(),
-		gemini.Config{Model: "m", APIKey: canary, Backend: genai.BackendGeminiAPI},
-	)
+	m, err := gemini.New(t.Context(),
+		gemini.Config{Model: "m", APIKey: canary, Backend: genai.BackendGeminiAPI})
 	require.NoError(t, err)
 	encoded, err := json.Marshal(c)
 	require.NoError(t, err)

@@ -19,25 +19,18 @@ import (
 func said(parts ...*genai.Part) *genai.Content { return content(genai.RoleModel, parts...) }
 
 func message(message, finish string) string {
-	return fmt.Sprintf(
-		`{"model":"tiny-1","choices":[{"index":0,"message":%s,"finish_reason":%s}]}`,
-		message,
-		finish,
-	)
+	return fmt.Sprintf(`{"model":"tiny-1","choices":[{"index":0,"message":%s,"finish_reason":%s}]}`,
+		message, finish)
 }
 
 func delta(delta string) string {
-	return fmt.Sprintf(
-		`{"model":"tiny-1","choices":[{"index":0,"delta":%s,"finish_reason":null}]}`,
-		delta,
-	)
+	return fmt.Sprintf(`{"model":"tiny-1","choices":[{"index":0,"delta":%s,"finish_reason":null}]}`,
+		delta)
 }
 
 func finish(reason string) string {
-	return fmt.Sprintf(
-		`{"model":"tiny-1","choices":[{"index":0,"delta":{},"finish_reason":%q}]}`,
-		reason,
-	)
+	return fmt.Sprintf(`{"model":"tiny-1","choices":[{"index":0,"delta":{},"finish_reason":%q}]}`,
+		reason)
 }
 
 // A whole answer is a response.
@@ -93,11 +86,8 @@ func TestWhole(t *testing.T) {
 			require.Empty(t, partial)
 			require.Equal(t, &c.want, whole)
 			_, whole, err = ask(t, srv.model(t), hello(true))
-			require.NoError(
-				t,
-				err,
-				"a server may send the whole at once where a stream was asked for",
-			)
+			require.NoError(t, err,
+				"a server may send the whole at once where a stream was asked for")
 			require.Equal(t, &c.want, whole)
 		})
 	}
@@ -197,26 +187,17 @@ func TestStreamWithErrorCode(t *testing.T) {
 // The framing of real servers: comments, event lines, CRLF, data without a space.
 func TestFraming(t *testing.T) {
 	body := ": ping\n\nevent: message\r\ndata:" + delta(
-		`{"content":"hello"}`,
-	) + "\r\n\r\n: OPENROUTER PROCESSING\n\nid: 7\ndata: " + finish(
-		"stop",
-	) + "\n\ndata: [DONE]\n\n"
-	_, whole, err := ask(
-		t,
-		serve(t, sendsAs("text/event-stream; charset=utf-8", body)).model(t),
-		hello(true),
-	)
+		`{"content":"hello"}`) + "\r\n\r\n: OPENROUTER PROCESSING\n\nid: 7\ndata: " + finish("stop") + "\n\ndata: [DONE]\n\n"
+	_, whole, err := ask(t, serve(t, sendsAs("text/event-stream; charset=utf-8", body)).model(t),
+		hello(true))
 	require.NoError(t, err)
 	require.Equal(t, said(text("hello")), whole.Content)
 }
 
 // A server that streams unasked is understood, and nothing partial passed on.
 func TestStreamUnasked(t *testing.T) {
-	partial, whole, err := ask(
-		t,
-		serve(t, streams(delta(`{"content":"hello"}`), finish("stop"))).model(t),
-		hello(false),
-	)
+	partial, whole, err := ask(t,
+		serve(t, streams(delta(`{"content":"hello"}`), finish("stop"))).model(t), hello(false))
 	require.NoError(t, err)
 	require.Empty(t, partial)
 	require.Equal(t, said(text("hello")), whole.Content)
@@ -239,18 +220,15 @@ func TestUsage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			whole := fmt.Sprintf(
 				`{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":%s}`,
-				c.usage,
-			)
+				c.usage)
 			_, r, err := ask(t, serve(t, sends(whole)).model(t), hello(false))
 			require.NoError(t, err)
 			require.Equal(t, c.want, r.UsageMetadata)
 			last := fmt.Sprintf(`{"choices":[],"usage":%s}`, c.usage)
 			_, r, err = ask(
 				t,
-				serve(
-					t,
-					streams(delta(`{"content":"a"}`), finish("stop"), last, "[DONE]"),
-				).model(t),
+				serve(t,
+					streams(delta(`{"content":"a"}`), finish("stop"), last, "[DONE]")).model(t),
 				hello(true),
 			)
 			require.NoError(t, err)
@@ -262,10 +240,8 @@ func TestUsage(t *testing.T) {
 // An answer is the same whole or streamed, wherever the stream is cut.
 func TestStreamedIsWhole(t *testing.T) {
 	var kind, body string
-	m := serve(
-		t,
-		func(w http.ResponseWriter, r *http.Request) { sendsAs(kind, body)(w, r) },
-	).model(t)
+	m := serve(t,
+		func(w http.ResponseWriter, r *http.Request) { sendsAs(kind, body)(w, r) }).model(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		thought, said := rapid.String().Draw(rt, "thought"), rapid.String().Draw(rt, "said")
 		reason := rapid.SampledFrom([]string{"stop", "tool_calls", "length", "content_filter"}).
@@ -273,17 +249,11 @@ func TestStreamedIsWhole(t *testing.T) {
 		var whole []any
 		var events []string
 		event := func(delta any) {
-			events = append(
-				events,
-				inJSON(
-					t,
-					map[string]any{
-						"choices": []any{
-							map[string]any{"delta": delta, "index": 0, "finish_reason": nil},
-						},
-					},
-				),
-			)
+			events = append(events, inJSON(t, map[string]any{
+				"choices": []any{
+					map[string]any{"delta": delta, "index": 0, "finish_reason": nil},
+				},
+			}))
 		}
 		for _, f := range []struct{ name, text string }{{"reasoning_content", thought}, {"content", said}} {
 			for _, piece := range pieces(rt, f.text) {
@@ -297,52 +267,42 @@ func TestStreamedIsWhole(t *testing.T) {
 					Draw(rt, "args"),
 			)
 			id, name := fmt.Sprint("id", i), rapid.SampledFrom([]string{"f", "g"}).Draw(rt, "name")
-			whole = append(
-				whole,
-				map[string]any{
-					"id":       id,
-					"type":     "function",
-					"function": map[string]any{"name": name, "arguments": args},
+			whole = append(whole, map[string]any{
+				"id":       id,
+				"type":     "function",
+				"function": map[string]any{"name": name, "arguments": args},
+			})
+			event(map[string]any{
+				"tool_calls": []any{
+					map[string]any{
+						"index":    i,
+						"id":       id,
+						"function": map[string]any{"name": name, "arguments": ""},
+					},
 				},
-			)
-			event(
-				map[string]any{
+			})
+			for _, piece := range pieces(rt, args) {
+				event(map[string]any{
 					"tool_calls": []any{
 						map[string]any{
 							"index":    i,
-							"id":       id,
-							"function": map[string]any{"name": name, "arguments": ""},
+							"function": map[string]any{"arguments": piece},
 						},
 					},
-				},
-			)
-			for _, piece := range pieces(rt, args) {
-				event(
-					map[string]any{
-						"tool_calls": []any{
-							map[string]any{
-								"index":    i,
-								"function": map[string]any{"arguments": piece},
-							},
-						},
-					},
-				)
+				})
 			}
 		}
 		events = append(events, finish(reason), "[DONE]")
-		kind, body = "application/json", inJSON(
-			t,
-			map[string]any{
-				"model": "tiny-1",
-				"choices": []any{map[string]any{"index": 0, "finish_reason": reason,
-					"message": map[string]any{
-						"role":              "assistant",
-						"content":           said,
-						"reasoning_content": thought,
-						"tool_calls":        whole,
-					}}},
-			},
-		)
+		kind, body = "application/json", inJSON(t, map[string]any{
+			"model": "tiny-1",
+			"choices": []any{map[string]any{"index": 0, "finish_reason": reason,
+				"message": map[string]any{
+					"role":              "assistant",
+					"content":           said,
+					"reasoning_content": thought,
+					"tool_calls":        whole,
+				}}},
+		})
 		_, want, wantErr := ask(t, m, hello(false))
 		kind, body = "text/event-stream", "data: "+strings.Join(events, "\n\ndata: ")+"\n\n"
 		partial, got, err := ask(t, m, hello(true))

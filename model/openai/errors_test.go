@@ -121,13 +121,8 @@ func redirect(w http.ResponseWriter, r *http.Request) {
 func TestCutAfterTheReason(t *testing.T) {
 	_, whole, err := ask(
 		t,
-		serve(
-			t,
-			cut(
-				"text/event-stream",
-				"data: "+delta(`{"content":"hello"}`)+"\n\ndata: "+finish("stop")+"\n\n",
-			),
-		).model(t),
+		serve(t, cut("text/event-stream",
+			"data: "+delta(`{"content":"hello"}`)+"\n\ndata: "+finish("stop")+"\n\n")).model(t),
 		hello(true),
 	)
 	require.NoError(t, err)
@@ -136,24 +131,19 @@ func TestCutAfterTheReason(t *testing.T) {
 
 func TestNobodyListens(t *testing.T) {
 	const address = "127.0.0.1:1"
-	m, err := openai.New(
-		openai.Config{
-			Model:      "tiny",
-			BaseURL:    "http://" + address,
-			Attempts:   1,
-			HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
-		},
-	)
+	m, err := openai.New(openai.Config{
+		Model:      "tiny",
+		BaseURL:    "http://" + address,
+		Attempts:   1,
+		HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+	})
 	require.NoError(t, err)
 	_, _, err = ask(t, m, hello(false))
 	var coded *model.Error
 	require.ErrorAs(t, err, &coded)
 	require.Equal(t, "UNAVAILABLE", coded.Code)
-	require.ErrorContains(
-		t,
-		err,
-		"http://"+address+"/chat/completions cannot be reached; check that the server runs: ",
-	)
+	require.ErrorContains(t, err,
+		"http://"+address+"/chat/completions cannot be reached; check that the server runs: ")
 	require.NotContains(t, err.Error(), "Post", "the address is said once")
 	var op *net.OpError
 	require.ErrorAs(t, err, &op, "the cause is there")
@@ -169,15 +159,13 @@ func TestNotTrusted(t *testing.T) {
 	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // it says that the handshake failed
 	srv.StartTLS()
 	defer srv.Close()
-	m, err := openai.New(
-		openai.Config{
-			Model:      "tiny",
-			BaseURL:    srv.URL,
-			APIKey:     key,
-			Attempts:   1,
-			HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
-		},
-	)
+	m, err := openai.New(openai.Config{
+		Model:      "tiny",
+		BaseURL:    srv.URL,
+		APIKey:     key,
+		Attempts:   1,
+		HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+	})
 	require.NoError(t, err)
 	_, _, err = ask(t, m, hello(false))
 	var coded *model.Error
@@ -190,16 +178,14 @@ func TestNotTrusted(t *testing.T) {
 func TestKeyFrom(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) })
 	const from = "the variable MYKEY"
-	m, err := openai.New(
-		openai.Config{
-			Model:      "tiny",
-			BaseURL:    s.URL + "/v1",
-			APIKey:     key,
-			KeyFrom:    from,
-			Attempts:   1,
-			HTTPClient: s.Client(),
-		},
-	)
+	m, err := openai.New(openai.Config{
+		Model:      "tiny",
+		BaseURL:    s.URL + "/v1",
+		APIKey:     key,
+		KeyFrom:    from,
+		Attempts:   1,
+		HTTPClient: s.Client(),
+	})
 	require.NoError(t, err)
 	_, _, err = ask(t, m, hello(false))
 	require.ErrorContains(t, err, "401 Unauthorized; check the variable MYKEY")

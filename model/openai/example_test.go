@@ -22,8 +22,7 @@ func Example() {
 	))
 	defer ollama.Close()
 	m, err := openai.New(
-		openai.Config{Model: "qwen3:4b", BaseURL: ollama.URL + "/v1", HTTPClient: ollama.Client()},
-	)
+		openai.Config{Model: "qwen3:4b", BaseURL: ollama.URL + "/v1", HTTPClient: ollama.Client()})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -36,12 +35,8 @@ func Example() {
 		case r.Partial:
 			fmt.Printf("+ %q\n", r.Content.Parts[0].Text)
 		default:
-			fmt.Printf(
-				"%q %s, %d tokens\n",
-				r.Content.Parts[0].Text,
-				r.FinishReason,
-				r.UsageMetadata.TotalTokenCount,
-			)
+			fmt.Printf("%q %s, %d tokens\n", r.Content.Parts[0].Text, r.FinishReason,
+				r.UsageMetadata.TotalTokenCount)
 		}
 	}
 	// Output:

@@ -38,15 +38,13 @@ func FuzzAnswer(f *testing.F) {
 				Request:    r,
 			}, nil
 		})}
-		m, err := openai.New(
-			openai.Config{
-				Model:      "tiny",
-				BaseURL:    "http://localhost/v1",
-				APIKey:     key,
-				Attempts:   1,
-				HTTPClient: client,
-			},
-		)
+		m, err := openai.New(openai.Config{
+			Model:      "tiny",
+			BaseURL:    "http://localhost/v1",
+			APIKey:     key,
+			Attempts:   1,
+			HTTPClient: client,
+		})
 		require.NoError(t, err)
 		_, whole, err := ask(t, m, hello(stream))
 		if err != nil {

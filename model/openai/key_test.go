@@ -60,11 +60,8 @@ func TestTheKeyIsNeverShown(t *testing.T) {
 		},
 		"in an answer": echo(200, "application/json", `{"error":"%s"}`),
 		"as an answer": echo(200, "application/json", `%s`),
-		"as a reason": echo(
-			200,
-			"application/json",
-			`{"choices":[{"finish_reason":"stop","message":{"content":[{"type":"%s"}]}}]}`,
-		),
+		"as a reason": echo(200, "application/json",
+			`{"choices":[{"finish_reason":"stop","message":{"content":[{"type":"%s"}]}}]}`),
 		"redirected": func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Location", "http://example.invalid/?k="+key)
 			w.WriteHeader(307)

@@ -17,14 +17,12 @@ import (
 func TestAttempts(t *testing.T) {
 	for attempts, want := range map[int]int{0: 3, 1: 1, 2: 2, 5: 5} {
 		srv := serve(t, fails(503, ""))
-		m, err := openai.New(
-			openai.Config{
-				Model:      "tiny",
-				BaseURL:    srv.URL + "/v1",
-				Attempts:   attempts,
-				HTTPClient: srv.Client(),
-			},
-		)
+		m, err := openai.New(openai.Config{
+			Model:      "tiny",
+			BaseURL:    srv.URL + "/v1",
+			Attempts:   attempts,
+			HTTPClient: srv.Client(),
+		})
 		require.NoError(t, err)
 		_, _, err = ask(t, m, hello(true))
 		require.Error(t, err)
@@ -53,8 +51,7 @@ func TestAttempts(t *testing.T) {
 				streams(delta(`{"content":"hello"}`), finish("stop"))(w, r)
 			})
 			m, err := openai.New(
-				openai.Config{Model: "tiny", BaseURL: srv.URL + "/v1", HTTPClient: srv.Client()},
-			)
+				openai.Config{Model: "tiny", BaseURL: srv.URL + "/v1", HTTPClient: srv.Client()})
 			require.NoError(t, err)
 			_, _, err = ask(t, m, hello(true))
 			require.Equal(t, c.ok, err == nil, "%v", err)
@@ -96,8 +93,7 @@ func TestContext(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			srv := serve(t, c(func() { cancel(why) }))
 			m, err := openai.New(
-				openai.Config{Model: "tiny", BaseURL: srv.URL + "/v1", HTTPClient: srv.Client()},
-			)
+				openai.Config{Model: "tiny", BaseURL: srv.URL + "/v1", HTTPClient: srv.Client()})
 			require.NoError(t, err)
 			var last error
 			for r, err := range m.Generate(ctx, hello(true)) {
@@ -144,14 +140,12 @@ func TestClientTimeout(t *testing.T) {
 			srv := serve(t, handler)
 			client := *srv.Client()
 			client.Timeout = 50 * time.Millisecond
-			m, err := openai.New(
-				openai.Config{
-					Model:      "tiny",
-					BaseURL:    srv.URL + "/v1",
-					Attempts:   1,
-					HTTPClient: &client,
-				},
-			)
+			m, err := openai.New(openai.Config{
+				Model:      "tiny",
+				BaseURL:    srv.URL + "/v1",
+				Attempts:   1,
+				HTTPClient: &client,
+			})
 			require.NoError(t, err)
 			_, _, err = ask(t, m, hello(true))
 			var coded *model.Error

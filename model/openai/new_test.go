@@ -74,14 +74,12 @@ func TestMaxCompletionTokens(t *testing.T) {
 				Request:    r,
 			}, err
 		})}
-		m, err := openai.New(
-			openai.Config{
-				Model:      "tiny",
-				BaseURL:    "https://" + host + "/v1",
-				APIKey:     key,
-				HTTPClient: client,
-			},
-		)
+		m, err := openai.New(openai.Config{
+			Model:      "tiny",
+			BaseURL:    "https://" + host + "/v1",
+			APIKey:     key,
+			HTTPClient: client,
+		})
 		require.NoError(t, err)
 		_, _, err = ask(t, m, &model.Request{Contents: hello(false).Contents, Config: limit(7)})
 		require.NoError(t, err)

@@ -176,18 +176,11 @@ func TestConfig(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			srv := serve(t, sends(ok))
 			before := inJSON(t, c.config)
-			_, _, err := ask(
-				t,
-				srv.model(t),
-				&model.Request{Contents: genai.Text("hi"), Config: c.config},
-			)
+			_, _, err := ask(t, srv.model(t),
+				&model.Request{Contents: genai.Text("hi"), Config: c.config})
 			require.NoError(t, err)
-			want := strings.Replace(
-				c.want,
-				"{",
-				`{"model":"tiny","messages":[{"role":"user","content":"hi"}],`,
-				1,
-			)
+			want := strings.Replace(c.want, "{",
+				`{"model":"tiny","messages":[{"role":"user","content":"hi"}],`, 1)
 			require.JSONEq(t, strings.Replace(want, ",}", "}", 1), srv.bodies[0])
 			require.Equal(t, before, inJSON(t, c.config), "the configuration is shared")
 		})
@@ -201,14 +194,10 @@ func TestOrderOfProperties(t *testing.T) {
 		{Name: "f", ParametersJsonSchema: json.RawMessage(`{"type":"object","properties":{"z":{"maximum":9007199254740993},"a":{}}}`)},
 		{Name: "f", Parameters: &genai.Schema{Type: genai.TypeObject, PropertyOrdering: []string{"z", "a"}, Properties: map[string]*genai.Schema{"a": {}, "z": {Type: genai.TypeInteger, Enum: []string{"9007199254740993"}}}}},
 	} {
-		_, _, err := ask(
-			t,
-			srv.model(t),
-			&model.Request{
-				Contents: genai.Text("hi"),
-				Config:   &genai.GenerateContentConfig{Tools: tools(d)},
-			},
-		)
+		_, _, err := ask(t, srv.model(t), &model.Request{
+			Contents: genai.Text("hi"),
+			Config:   &genai.GenerateContentConfig{Tools: tools(d)},
+		})
 		require.NoError(t, err)
 		sent := srv.bodies[len(srv.bodies)-1]
 		require.Less(t, strings.Index(sent, `"z"`), strings.Index(sent, `"a"`), sent)
@@ -218,23 +207,14 @@ func TestOrderOfProperties(t *testing.T) {
 
 func TestSystemInstructionAndModelName(t *testing.T) {
 	srv := serve(t, sends(ok))
-	_, _, err := ask(
-		t,
-		srv.model(t),
-		&model.Request{
-			Model:    "large",
-			Contents: genai.Text("hi"),
-			Stream:   true,
-			Config: &genai.GenerateContentConfig{
-				SystemInstruction: content(
-					"user",
-					text("Be brief."),
-					nil,
-					&genai.Part{Text: "hm", Thought: true},
-					text("Be kind."),
-				)},
-		},
-	)
+	_, _, err := ask(t, srv.model(t), &model.Request{
+		Model:    "large",
+		Contents: genai.Text("hi"),
+		Stream:   true,
+		Config: &genai.GenerateContentConfig{
+			SystemInstruction: content("user", text("Be brief."), nil,
+				&genai.Part{Text: "hm", Thought: true}, text("Be kind."))},
+	})
 	require.NoError(t, err)
 	require.JSONEq(
 		t,

@@ -35,11 +35,8 @@ func serve(t testing.TB, handler http.HandlerFunc) *server {
 		body, err := io.ReadAll(r.Body)
 		if err != nil || r.Method != http.MethodPost || r.URL.Path != "/v1/chat/completions" ||
 			r.Header.Get("Content-Type") != "application/json" {
-			http.Error(
-				w,
-				"not a request for a chat completion: "+r.Method+" "+r.URL.Path,
-				http.StatusTeapot,
-			)
+			http.Error(w, "not a request for a chat completion: "+r.Method+" "+r.URL.Path,
+				http.StatusTeapot)
 			return
 		}
 		s.mu.Lock()
@@ -53,15 +50,13 @@ func serve(t testing.TB, handler http.HandlerFunc) *server {
 
 // model returns a model of the server that tries once.
 func (s *server) model(t testing.TB) model.Model {
-	m, err := openai.New(
-		openai.Config{
-			Model:      "tiny",
-			BaseURL:    s.URL + "/v1",
-			APIKey:     key,
-			Attempts:   1,
-			HTTPClient: s.Client(),
-		},
-	)
+	m, err := openai.New(openai.Config{
+		Model:      "tiny",
+		BaseURL:    s.URL + "/v1",
+		APIKey:     key,
+		Attempts:   1,
+		HTTPClient: s.Client(),
+	})
 	require.NoError(t, err)
 	return m
 }
@@ -117,13 +112,8 @@ func ask(
 	}
 	require.True(t, whole != nil || failed != nil, "never silent")
 	if whole != nil {
-		require.True(
-			t,
-			strings.HasPrefix(texts(whole), texts(partial...)),
-			"%q begins with %q",
-			texts(whole),
-			texts(partial...),
-		)
+		require.True(t, strings.HasPrefix(texts(whole), texts(partial...)), "%q begins with %q",
+			texts(whole), texts(partial...))
 		require.True(t, whole.Content != nil || whole.ErrorCode != "")
 		require.NotEmpty(t, whole.FinishReason)
 	}

@@ -85,11 +85,8 @@ func TestATeam(t *testing.T) {
 	type where struct {
 		City string `json:"city"`
 	}
-	celsius, err := tool.New(
-		"celsius",
-		"",
-		func(context.Context, *tool.Call, where) (float64, error) { return 21, nil },
-	)
+	celsius, err := tool.New("celsius", "",
+		func(context.Context, *tool.Call, where) (float64, error) { return 21, nil })
 	require.NoError(t, err)
 	alerts, err := tool.New(
 		"alerts",
@@ -99,13 +96,8 @@ func TestATeam(t *testing.T) {
 	require.NoError(t, err)
 	weather := bot(t, "weather", m, func(c *llm.Config) { c.Tools = []*tool.Tool{celsius, alerts} })
 	front := bot(t, "front", m, func(c *llm.Config) { c.SubAgents = []agent.Agent{weather} })
-	lines, partials := talk(
-		t,
-		front,
-		session.RunConfig{Streaming: session.SSE},
-		"Weather in Paris?",
-		"thanks",
-	)
+	lines, partials := talk(t, front, session.RunConfig{Streaming: session.SSE},
+		"Weather in Paris?", "thanks")
 	require.Equal(t, []string{
 		"user: Weather in Paris?",
 		`front: call front-1 transfer_to_agent {"agent_name":"weather"}`,
@@ -125,13 +117,9 @@ func TestAgentsReadEachOther(t *testing.T) {
 - {agent: critic, told: 'said: (?P<draft>draft .*)', say: 'I like “{{.group.draft}}”'}
 - {agent: writer, say: 'draft of {{.user}}'}
 `)
-	lines, _ := talk(
-		t,
+	lines, _ := talk(t,
 		workflow.Sequential("both", "", bot(t, "writer", m, nil), bot(t, "critic", m, nil)),
-		session.RunConfig{},
-		"a poem",
-		"a song",
-	)
+		session.RunConfig{}, "a poem", "a song")
 	require.Equal(t, []string{
 		"user: a poem", "writer: draft of a poem", "critic: I like “draft of a poem”",
 		"user: a song", "writer: draft of a song", "critic: I like “draft of a song”",
@@ -148,23 +136,14 @@ func TestLateAnswers(t *testing.T) {
 	type where struct {
 		Where string `json:"where"`
 	}
-	book, err := tool.New(
-		"book",
-		"",
-		func(_ context.Context, _ *tool.Call, in where) (string, error) { return in.Where, nil },
-	)
+	book, err := tool.New("book", "",
+		func(_ context.Context, _ *tool.Call, in where) (string, error) { return in.Where, nil })
 	require.NoError(t, err)
-	r, err := runner.New(
-		runner.Options{
-			Agent: bot(
-				t,
-				"bot",
-				m,
-				func(c *llm.Config) { c.Tools = []*tool.Tool{tool.Confirm(book, "sure?")} },
-			),
-			Sessions: memory.New(),
-		},
-	)
+	r, err := runner.New(runner.Options{
+		Agent: bot(t, "bot", m,
+			func(c *llm.Config) { c.Tools = []*tool.Tool{tool.Confirm(book, "sure?")} }),
+		Sessions: memory.New(),
+	})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.Close(t.Context())) }()
 	var last string
@@ -184,15 +163,8 @@ func TestFailuresAreEvents(t *testing.T) {
 		t,
 		"- {user: crash, fail: {code: UNAVAILABLE}}\n- {user: long, say: x, finish: MAX_TOKENS}\n- {user: plain, call: {name: f}}\n- {response: f, say: ok}\n",
 	)
-	lines, _ := talk(
-		t,
-		bot(t, "bot", m, nil),
-		session.RunConfig{},
-		"crash",
-		"long",
-		"what?",
-		"plain",
-	)
+	lines, _ := talk(t, bot(t, "bot", m, nil), session.RunConfig{}, "crash", "long", "what?",
+		"plain")
 	require.Equal(
 		t,
 		[]string{

@@ -25,10 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func said(
-	role genai.Role,
-	text string,
-) *genai.Content {
+func said(role genai.Role, text string) *genai.Content {
 	return genai.NewContentFromText(text, role)
 }
 
@@ -57,10 +54,7 @@ func answered(name string, response map[string]any, more ...*genai.Part) *genai.
 	}
 }
 
-func part(
-	name string,
-	response map[string]any,
-) *genai.Part {
+func part(name string, response map[string]any) *genai.Part {
 	return answered(name, response).Parts[0]
 }
 
@@ -110,17 +104,8 @@ func short(c *genai.Content) string {
 			switch {
 			case p.FunctionCall != nil:
 				args, _ := json.Marshal(p.FunctionCall.Args)
-				list = append(
-					list,
-					fmt.Sprint(
-						"call ",
-						p.FunctionCall.ID,
-						" ",
-						p.FunctionCall.Name,
-						" ",
-						string(args),
-					),
-				)
+				list = append(list, fmt.Sprint("call ", p.FunctionCall.ID, " ", p.FunctionCall.Name,
+					" ", string(args)))
 			case p.Thought:
 				list = append(list, "("+p.Text+")")
 			default:
@@ -271,11 +256,8 @@ func TestRulesMatch(t *testing.T) {
 
 func TestTheFirstRuleThatMatchesAnswers(t *testing.T) {
 	hi := &model.Request{Contents: []*genai.Content{said("user", "hi")}}
-	require.Equal(
-		t,
-		"2",
-		answer(t, "- {user: bye, say: '1'}\n- {user: hi, say: '2'}\n- {user: hi, say: '3'}\n", hi),
-	)
+	require.Equal(t, "2",
+		answer(t, "- {user: bye, say: '1'}\n- {user: hi, say: '2'}\n- {user: hi, say: '3'}\n", hi))
 }
 
 func TestNoRule(t *testing.T) {
@@ -305,20 +287,11 @@ func TestAnswers(t *testing.T) {
 		return &model.Request{Agent: "bot", Contents: contents}
 	}
 	hi := req(said("user", "say <hi> to 3"))
-	response := req(
-		said("user", "x"),
-		called("f", "f"),
-		answered(
-			"f",
-			map[string]any{"n": 1e6, "x": 1.5, "list": []any{1.0, nil}, "a-b": "q"},
-			part("f", map[string]any{"n": 7.0}),
-		),
-	)
-	one := req(
-		said("user", "x"),
-		called("f"),
-		answered("f", map[string]any{"n": 1e6, "x": 1.5, "list": []any{1.0, nil}, "a-b": "q"}),
-	)
+	response := req(said("user", "x"), called("f", "f"), answered("f",
+		map[string]any{"n": 1e6, "x": 1.5, "list": []any{1.0, nil}, "a-b": "q"},
+		part("f", map[string]any{"n": 7.0})))
+	one := req(said("user", "x"), called("f"),
+		answered("f", map[string]any{"n": 1e6, "x": 1.5, "list": []any{1.0, nil}, "a-b": "q"}))
 	for name, tc := range map[string]struct {
 		rule string
 		req  *model.Request
@@ -371,10 +344,8 @@ func TestFinishUsageAndVersion(t *testing.T) {
 	}
 	_, r, err := ask(
 		t,
-		parse(
-			t,
-			"- {response: f, think: abc d, say: abcdefghi, call: {name: fgh, args: {b: 1}}}\n",
-		),
+		parse(t,
+			"- {response: f, think: abc d, say: abcdefghi, call: {name: fgh, args: {b: 1}}}\n"),
 		req,
 	)
 	require.NoError(t, err)
@@ -393,11 +364,8 @@ func TestFinishUsageAndVersion(t *testing.T) {
 		r.UsageMetadata,
 	)
 
-	_, r, err = ask(
-		t,
-		parse(t, "- {response: f, finish: SAFETY, usage: {prompt: 10, answer: 3}}\n"),
-		req,
-	)
+	_, r, err = ask(t,
+		parse(t, "- {response: f, finish: SAFETY, usage: {prompt: 10, answer: 3}}\n"), req)
 	require.NoError(t, err)
 	require.Equal(
 		t,
@@ -507,11 +475,9 @@ func TestDelay(t *testing.T) {
 				at = append(at, time.Since(began))
 			}
 			if stream {
-				require.Equal(
-					t,
+				require.Equal(t,
 					[]time.Duration{time.Second, 2 * time.Second, 3 * time.Second, 3 * time.Second},
-					at,
-				)
+					at)
 			} else {
 				require.Equal(t, []time.Duration{3 * time.Second}, at)
 			}
@@ -620,11 +586,8 @@ func FuzzParse(f *testing.F) {
 	example, err := os.ReadFile("testdata/weather.yaml")
 	require.NoError(f, err)
 	f.Add(example)
-	f.Add(
-		[]byte(
-			"- {user: '(', say: {a: [1, '{{.user}}']}, delay: 1s, stream: 3, usage: {prompt: 1}}\n",
-		),
-	)
+	f.Add([]byte(
+		"- {user: '(', say: {a: [1, '{{.user}}']}, delay: 1s, stream: 3, usage: {prompt: 1}}\n"))
 	f.Add([]byte("- &a {<<: *a}\n---\n- !!str 5\n"))
 	f.Add([]byte("\t: [\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -118,10 +118,8 @@ func TestAttach(t *testing.T) {
 	said, err = say(two, "say still there")
 	require.NoError(t, err)
 	require.Equal(t, "still there", said)
-	require.NoError(
-		t,
-		two.Reload(t.Context(), Config{Attach: socket, Name: "other", Log: testplugin.Discard}),
-	)
+	require.NoError(t,
+		two.Reload(t.Context(), Config{Attach: socket, Name: "other", Log: testplugin.Discard}))
 	said, err = say(two, "say again")
 	require.NoError(t, err)
 	require.Equal(t, "again", said)
@@ -142,12 +140,9 @@ func TestAttachAgain(t *testing.T) {
 		_, err := say(h, "wait")
 		failed <- err
 	}()
-	require.Eventually(
-		t,
+	require.Eventually(t,
 		func() bool { h.mu.Lock(); defer h.mu.Unlock(); return len(h.calls.Running()) == 1 },
-		time.Minute,
-		time.Millisecond,
-	)
+		time.Minute, time.Millisecond)
 	dev.killed()
 	err := <-failed
 	require.ErrorIs(t, err, ErrGone)
@@ -156,11 +151,8 @@ func TestAttachAgain(t *testing.T) {
 	for range 2 {
 		_, err = say(h, "say hello")
 		require.ErrorIs(t, err, ErrGone)
-		require.ErrorContains(
-			t,
-			err,
-			"nobody listens there; start it, for instance with PLUGHOOK_ATTACH="+socket,
-		)
+		require.ErrorContains(t, err,
+			"nobody listens there; start it, for instance with PLUGHOOK_ATTACH="+socket)
 	}
 	dev = handStarted(t, socket, "asked") // where the one that was killed has left its socket
 	said, err := say(h, "say hello")
@@ -215,12 +207,8 @@ func TestAttachWithSettings(t *testing.T) {
 // attached to: with frames too.
 func TestAttachToAHandshake(t *testing.T) {
 	cmd := exec.Command(os.Args[0], testplugin.AsPlugin, "asked")
-	cmd.Env = append(
-		os.Environ(),
-		transport.CookieKey+"="+transport.CookieValue,
-		"PLUGIN_UNIX_SOCKET_DIR="+filepath.Dir(socketPath(t)),
-		"GORACE=atexit_sleep_ms=0",
-	)
+	cmd.Env = append(os.Environ(), transport.CookieKey+"="+transport.CookieValue,
+		"PLUGIN_UNIX_SOCKET_DIR="+filepath.Dir(socketPath(t)), "GORACE=atexit_sleep_ms=0")
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()

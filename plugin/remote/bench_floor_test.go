@@ -30,13 +30,11 @@ import (
 func init() {
 	testplugin.Programs["floor"] = floorMain
 	testplugin.Programs["stock"] = func() {
-		goplugin.Serve(
-			&goplugin.ServeConfig{
-				HandshakeConfig: transport.Handshake,
-				GRPCServer:      goplugin.DefaultGRPCServer,
-				Plugins:         goplugin.PluginSet{transport.PluginKind: &stockPlugin{}},
-			},
-		)
+		goplugin.Serve(&goplugin.ServeConfig{
+			HandshakeConfig: transport.Handshake,
+			GRPCServer:      goplugin.DefaultGRPCServer,
+			Plugins:         goplugin.PluginSet{transport.PluginKind: &stockPlugin{}},
+		})
 	}
 }
 
@@ -136,19 +134,13 @@ func (*stockPlugin) GRPCClient(
 }
 
 func stock(b *testing.B, size int) func() error {
-	client := goplugin.NewClient(
-		&goplugin.ClientConfig{
-			HandshakeConfig: transport.Handshake,
-			Plugins:         goplugin.PluginSet{transport.PluginKind: &stockPlugin{}},
-			Cmd: exec.Command(
-				os.Args[0],
-				testplugin.AsPlugin,
-				"stock",
-			),
-			AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
-			Logger:           hclog.NewNullLogger(),
-		},
-	)
+	client := goplugin.NewClient(&goplugin.ClientConfig{
+		HandshakeConfig:  transport.Handshake,
+		Plugins:          goplugin.PluginSet{transport.PluginKind: &stockPlugin{}},
+		Cmd:              exec.Command(os.Args[0], testplugin.AsPlugin, "stock"),
+		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
+		Logger:           hclog.NewNullLogger(),
+	})
 	b.Cleanup(client.Kill)
 	rpc, err := client.Client()
 	require.NoError(b, err)

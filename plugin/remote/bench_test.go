@@ -59,9 +59,7 @@ func callHook(b *testing.B, size int) func() error {
 func sized(size int) *session.Event {
 	e := session.Reply(filler[:size-150])
 	e.ID, e.InvocationID, e.Author, e.Timestamp = "0195d3a4-0000-7000-8000-000000000001", "i", "bot", time.Unix(
-		1700000000,
-		0,
-	)
+		1700000000, 0)
 	return e
 }
 
@@ -302,18 +300,14 @@ func BenchmarkNotCalled(b *testing.B) {
 	}
 	r.run(b)
 	allocations := func(kind string) float64 {
-		return testing.AllocsPerRun(
-			5,
-			func() { require.NoError(b, r.calls[kind]()) },
-		) / plugins / events
+		return testing.AllocsPerRun(5,
+			func() { require.NoError(b, r.calls[kind]()) }) / plugins / events
 	}
 	b.ReportMetric(0, "ns/op")
 	for _, kind := range []string{"unsubscribed", "filtered", "called"} {
 		// Others on the machine only add to what it takes, so the least is nearest.
-		b.ReportMetric(
-			(slices.Min(r.p50[kind])-slices.Min(r.p50["none"]))*1000/plugins/events,
-			kind+"-ns",
-		)
+		b.ReportMetric((slices.Min(r.p50[kind])-slices.Min(r.p50["none"]))*1000/plugins/events,
+			kind+"-ns")
 		b.ReportMetric(math.Round(10*(allocations(kind)-allocations("none")))/10, kind+"-allocs")
 	}
 }

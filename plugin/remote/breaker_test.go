@@ -45,10 +45,8 @@ func TestBreakerOpens(t *testing.T) {
 			for _, c := range calls.how {
 				require.Empty(t, became, "it opens with the last call")
 				var err error
-				became, err = passOne(
-					b,
-					map[rune]callResult{'s': succeeded, 'f': failed, 'u': unknown}[c],
-				)
+				became, err = passOne(b,
+					map[rune]callResult{'s': succeeded, 'f': failed, 'u': unknown}[c])
 				require.NoError(t, err)
 			}
 			_, err := b.allow()
@@ -85,11 +83,8 @@ func TestBreakerTriesOneCallAfterAPause(t *testing.T) {
 			require.True(t, probe)
 			_, err = b.allow()
 			require.ErrorIs(t, err, ErrBreaker, "one at a time")
-			require.Empty(
-				t,
-				b.record(false, succeeded, nil),
-				"what entered before it opened says nothing",
-			)
+			require.Empty(t, b.record(false, succeeded, nil),
+				"what entered before it opened says nothing")
 			require.Empty(t, b.record(probe, failed, errBoom))
 		}
 		time.Sleep(longestPause)
@@ -125,17 +120,13 @@ func TestBreakerNeverSticks(t *testing.T) {
 				case 1:
 					if len(probes) > 0 {
 						i := rapid.IntRange(0, len(probes)-1).Draw(r, "which")
-						b.record(
-							probes[i],
-							callResult(rapid.IntRange(0, 2).Draw(r, "how")),
-							errBoom,
-						)
+						b.record(probes[i], callResult(rapid.IntRange(0, 2).Draw(r, "how")),
+							errBoom)
 						probes = append(probes[:i], probes[i+1:]...)
 					}
 				case 2:
 					time.Sleep(
-						time.Duration(rapid.IntRange(0, 40).Draw(r, "seconds")) * time.Second,
-					)
+						time.Duration(rapid.IntRange(0, 40).Draw(r, "seconds")) * time.Second)
 				}
 				n := 0
 				for _, probe := range probes {

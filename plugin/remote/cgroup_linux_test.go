@@ -65,20 +65,12 @@ func TestAPluginDoesNotChangeItsGroup(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, members)
 	for _, file := range []string{"memory.max", "pids.max", "cgroup.procs", "../cgroup.procs"} {
-		require.Contains(
-			t,
-			asked(t, p, "open "+filepath.Join(found[0], file)),
-			"read-only file system",
-			file,
-		)
+		require.Contains(t, asked(t, p, "open "+filepath.Join(found[0], file)),
+			"read-only file system", file)
 	}
 	limits := strings.Join(strings.Fields(asked(t, p, "limits")), " ")
-	require.Contains(
-		t,
-		limits,
-		"Max data size unlimited unlimited",
-		"what is only reserved does not count",
-	)
+	require.Contains(t, limits, "Max data size unlimited unlimited",
+		"what is only reserved does not count")
 	require.NoError(t, p.process.Stop(t.Context()))
 	require.Empty(t, groups(t, c.Limits.Cgroup))
 }

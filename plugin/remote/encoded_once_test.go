@@ -31,14 +31,12 @@ func TestAnEventIsEncodedOnce(t *testing.T) {
 	}
 	inv := &session.Invocation{ID: "i", Key: session.Key{App: "app", User: "ann", ID: "s"}}
 	for i := range 10 {
-		p := Loopback(
-			&plugin.Plugin{
-				Name: fmt.Sprint("p", i),
-				OnEvent: func(_ context.Context, _ *session.Invocation, got *session.Event) (plugin.Outcome, error) {
-					return plugin.Outcome{Reason: fmt.Sprint(got.CustomMetadata["key"])}, nil
-				},
+		p := Loopback(&plugin.Plugin{
+			Name: fmt.Sprint("p", i),
+			OnEvent: func(_ context.Context, _ *session.Invocation, got *session.Event) (plugin.Outcome, error) {
+				return plugin.Outcome{Reason: fmt.Sprint(got.CustomMetadata["key"])}, nil
 			},
-		)
+		})
 		out, err := p.OnEvent(t.Context(), inv, e)
 		require.NoError(t, err)
 		require.Equal(t, "counted", out.Reason)

@@ -86,11 +86,8 @@ func (f *fakeProcesses) launch(ctx context.Context, c Config, _ *slog.Logger) (*
 		}
 	}
 	plug := f.plugin(p)
-	p.conn = newConn(
-		limited{hostEnd{p.loop}, p.limit},
-		transport.DefaultMaxMessage,
-		func(*wire.Log) {},
-	)
+	p.conn = newConn(limited{hostEnd{p.loop}, p.limit}, transport.DefaultMaxMessage,
+		func(*wire.Log) {})
 	p.work.Go(func() {
 		_ = callee.Serve(life, p, plug, true)
 		kill()
@@ -191,8 +188,7 @@ type tester interface {
 func (f *fakeProcesses) open(t tester, c Config) *Host {
 	c.Name = "guard"
 	c.Log = slog.New(
-		slog.NewTextHandler(&locked{f: f}, &slog.HandlerOptions{Level: slog.LevelDebug}),
-	)
+		slog.NewTextHandler(&locked{f: f}, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	h, err := openHost(t.Context(), c, f.launch)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = h.Close(context.Background()) })

@@ -54,17 +54,15 @@ func faultyMain(fault string) {
 	if s, err := os.Stat(starts); err == nil && s.Size() > 1 && when == "before" {
 		_, _ = doFault(what)
 	}
-	serve.Plugin(
-		&plugin.Plugin{
-			Name: "guard",
-			OnEvent: func(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error) {
-				if when == "during" {
-					return doFault(what)
-				}
-				return plugin.Outcome{}, nil
-			},
+	serve.Plugin(&plugin.Plugin{
+		Name: "guard",
+		OnEvent: func(context.Context, *session.Invocation, *session.Event) (plugin.Outcome, error) {
+			if when == "during" {
+				return doFault(what)
+			}
+			return plugin.Outcome{}, nil
 		},
-	)
+	})
 }
 
 func doFault(what string) (plugin.Outcome, error) {
@@ -203,10 +201,8 @@ func (x processFault) open(t *testing.T) (h *Host, left func() []int) {
 	left = func() []int {
 		mu.Lock()
 		defer mu.Unlock()
-		return slices.DeleteFunc(
-			slices.Clone(pids),
-			func(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) },
-		)
+		return slices.DeleteFunc(slices.Clone(pids),
+			func(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) })
 	}
 	if x.what == "wrong digest" {
 		require.NoError(t, os.WriteFile(pinned, []byte("another"), 0o600))

@@ -220,11 +220,8 @@ func TestFaultsAreClosed(t *testing.T) {
 					}
 					require.Zero(t, models, "a model was called after the failure")
 					// The hook's time, AfterRun's if the plugin froze, and that of Close.
-					require.LessOrEqual(
-						t,
-						time.Since(began),
-						2*250*time.Millisecond+500*time.Millisecond,
-					)
+					require.LessOrEqual(t, time.Since(began),
+						2*250*time.Millisecond+500*time.Millisecond)
 					f.done(t, h)
 				})
 			})
@@ -245,11 +242,8 @@ func TestFaultsThatFailOpenAreMarked(t *testing.T) {
 					require.Len(t, events, 2)
 					require.Equal(t, "answer", events[1].Text())
 					if hook != plugin.AfterRun { // after it there is nothing to mark
-						require.Contains(
-							t,
-							plugin.NotesOf(events[1]).Unchecked,
-							plugin.Note{Plugin: "guard", Hook: hook},
-						)
+						require.Contains(t, plugin.NotesOf(events[1]).Unchecked,
+							plugin.Note{Plugin: "guard", Hook: hook})
 					}
 					f.done(t, h)
 				})

@@ -50,17 +50,11 @@ func TestBothStreams(t *testing.T) {
 
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			defer cancel()
-			_, err = p.conn.call(
-				ctx,
-				&session.Invocation{},
-				plugin.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent("wait")},
-			)
-			require.True(
-				t,
+			_, err = p.conn.call(ctx, &session.Invocation{},
+				plugin.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent("wait")})
+			require.True(t,
 				errors.Is(err, context.DeadlineExceeded) || errors.Is(err, plugin.ErrTimeout),
-				"whoever is first to see it: %v",
-				err,
-			)
+				"whoever is first to see it: %v", err)
 			_, err = question(t, p, "crash and burn")
 			require.ErrorIs(t, err, ErrGone)
 			require.ErrorContains(t, err, "panic: and burn")
@@ -84,11 +78,8 @@ func TestAPluginThatTakesNoMessage(t *testing.T) {
 			said := 0
 			for text := "say " + strings.Repeat("y", 3000); said < 1000; said++ {
 				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Microsecond)
-				_, err := p.conn.call(
-					ctx,
-					&session.Invocation{},
-					plugin.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent(text)},
-				)
+				_, err := p.conn.call(ctx, &session.Invocation{},
+					plugin.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent(text)})
 				cancel()
 				if err == nil { // it has not stopped yet
 					said--

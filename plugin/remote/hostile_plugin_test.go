@@ -32,10 +32,8 @@ func init() {
 		}
 		fmt.Println("1|1|unix|" + path + "|grpc")
 		s := grpc.NewServer()
-		wire.RegisterPluginServer(
-			s,
-			hostile{how: os.Args[3], secret: os.Getenv("SECRET_OF_THE_TEST")},
-		)
+		wire.RegisterPluginServer(s,
+			hostile{how: os.Args[3], secret: os.Getenv("SECRET_OF_THE_TEST")})
 		panic(s.Serve(l))
 	}
 }
@@ -54,25 +52,15 @@ func (h hostile) Describe(context.Context, *wire.Host) (*wire.Description, error
 	case "fan-out": // each definition refers twice to the next
 		d.Settings = []byte(`{"type":"object","allOf":[{"$ref":"#/$defs/a0"}],"$defs":{`)
 		for i := range 60 {
-			d.Settings = fmt.Appendf(
-				d.Settings,
-				`"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]},`,
-				i,
-				i+1,
-				i+1,
-			)
+			d.Settings = fmt.Appendf(d.Settings,
+				`"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]},`, i, i+1, i+1)
 		}
 		d.Settings = append(d.Settings, `"a60":{}}}`...)
 	case "deep schema":
 		name := strings.Repeat("n", 5000)
 		d.Settings = []byte(
-			strings.Repeat(
-				`{"type":"object","properties":{"`+name+`":`,
-				480,
-			) + "{}" + strings.Repeat(
-				"}}",
-				480,
-			),
+			strings.Repeat(`{"type":"object","properties":{"`+name+`":`,
+				480) + "{}" + strings.Repeat("}}", 480),
 		)
 	case "does not describe":
 		return nil, fmt.Errorf("not with %s", h.secret)
@@ -107,41 +95,34 @@ func (h hostile) Serve(s grpc.BidiStreamingServer[wire.HostMessage, wire.PluginM
 		if m.GetCall() == nil {
 			continue
 		}
-		_ = s.Send(
-			&wire.PluginMessage{
-				Message: &wire.PluginMessage_Log{Log: &wire.Log{Message: "log " + h.secret,
-					Attrs: []byte(
-						`{"key-` + h.secret + `":"x","in":{"k-` + h.secret + `":["` + h.secret + `"]}}`,
-					)}},
-			},
-		)
+		_ = s.Send(&wire.PluginMessage{
+			Message: &wire.PluginMessage_Log{Log: &wire.Log{Message: "log " + h.secret,
+				Attrs: []byte(
+					`{"key-` + h.secret + `":"x","in":{"k-` + h.secret + `":["` + h.secret + `"]}}`,
+				)}},
+		})
 		answer := answered(&wire.Outcome{})
 		switch h.how {
 		case "fails":
-			answer = failed(
-				&wire.Failure{
-					Error: &wire.Error{
-						Message: "dial with " + h.secret,
-						Plugin:  h.secret,
-						Hook:    h.secret,
-					},
+			answer = failed(&wire.Failure{
+				Error: &wire.Error{
+					Message: "dial with " + h.secret,
+					Plugin:  h.secret,
+					Hook:    h.secret,
 				},
-			)
+			})
 		case "panics":
-			answer = failed(
-				&wire.Failure{
-					Error: &wire.Error{Message: "with " + h.secret},
-					Stack: "stack " + h.secret,
-				},
-			)
+			answer = failed(&wire.Failure{
+				Error: &wire.Error{Message: "with " + h.secret},
+				Stack: "stack " + h.secret,
+			})
 		case "unchecked":
 			answer = answered(&wire.Outcome{Unchecked: "unchecked " + h.secret})
 		case "reason":
 			answer = answered(&wire.Outcome{Reason: "because " + h.secret})
 		case "nonsense":
 			answer = answered(
-				&wire.Outcome{Replace: []byte(`{"customMetadata":{"` + h.secret + `":tru}}`)},
-			)
+				&wire.Outcome{Replace: []byte(`{"customMetadata":{"` + h.secret + `":tru}}`)})
 		case "ends the stream":
 			return fmt.Errorf("no more %s", h.secret)
 		}
@@ -215,11 +196,8 @@ func TestASchemaThatTakesLong(t *testing.T) {
 		"fan-out":     "its schema of settings: the check against the schema would take more than the 1000000 steps",
 		"deep schema": "its schema of settings: the schema has 2417282 bytes; at most 1048576 are allowed",
 	} {
-		_, err := start(
-			t.Context(),
-			command("hostile", how),
-			testplugin.Discard,
-		) // which has a minute
+		_, err := start(t.Context(), command("hostile", how),
+			testplugin.Discard) // which has a minute
 		require.ErrorContains(t, err, want)
 	}
 }

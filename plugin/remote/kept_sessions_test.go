@@ -130,10 +130,8 @@ func TestAPluginSeesEachInvocationAsItIs(t *testing.T) {
 			case "model":
 				request := &model.Request{Agent: "bot"}
 				for _, e := range s.live {
-					request.Contents = append(
-						request.Contents,
-						genai.NewContentFromText(e.Text(), genai.RoleUser),
-					)
+					request.Contents = append(request.Contents,
+						genai.NewContentFromText(e.Text(), genai.RoleUser))
 				}
 				want = seen(inv, nil, request)
 				_, err = p.BeforeModel(r.Context(), inv, request)
@@ -155,15 +153,13 @@ func TestAPluginSeesEachInvocationAsItIs(t *testing.T) {
 // nothing.
 func TestAPluginSeesNothingOfADeletedSession(t *testing.T) {
 	var got []string
-	p := Loopback(
-		&plugin.Plugin{
-			Name: "looks",
-			BeforeRun: func(_ context.Context, inv *session.Invocation) (plugin.Outcome, error) {
-				got = append(got, inv.Input.Text())
-				return plugin.Outcome{}, nil
-			},
+	p := Loopback(&plugin.Plugin{
+		Name: "looks",
+		BeforeRun: func(_ context.Context, inv *session.Invocation) (plugin.Outcome, error) {
+			got = append(got, inv.Input.Text())
+			return plugin.Outcome{}, nil
 		},
-	)
+	})
 	store := memory.New()
 	bot := agent.New(
 		"bot",

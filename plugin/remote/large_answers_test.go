@@ -43,11 +43,8 @@ func TestLargeAnswersWaitForEachOther(t *testing.T) {
 	for _, p := range []*launched{one, another} {
 		require.Equal(t, "hello", asked(t, p, "say hello"))
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // enough to ask it
-		_, err := p.conn.call(
-			ctx,
-			&session.Invocation{},
-			plugin.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent(large)},
-		)
+		_, err := p.conn.call(ctx, &session.Invocation{},
+			plugin.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent(large)})
 		cancel()
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Eventually(t, p.conn.waits.Load, time.Minute, time.Millisecond)
@@ -87,11 +84,8 @@ func TestLargeAnswersAreReleased(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*20*time.Millisecond)
 			defer cancel()
 			large := testplugin.TextEvent("large " + strconv.Itoa(8*largeMessage))
-			_, _ = p.conn.call(
-				ctx,
-				&session.Invocation{},
-				plugin.Args{Hook: plugin.OnEvent, Event: large},
-			)
+			_, _ = p.conn.call(ctx, &session.Invocation{},
+				plugin.Args{Hook: plugin.OnEvent, Event: large})
 		})
 	}
 	time.Sleep(100 * time.Millisecond)

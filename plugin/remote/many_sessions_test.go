@@ -45,12 +45,7 @@ func TestMemoryDoesNotGrowWithSessions(t *testing.T) {
 	h, err := Open(t.Context(), c)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = h.Close(context.Background()) })
-	require.Eventually(
-		t,
-		func() bool { return askHeap(t, h.Plugin()) > 16<<20 },
-		time.Minute,
-		10*time.Millisecond,
-		"its ballast, which a plugin's process has a second after its start",
-	)
+	require.Eventually(t, func() bool { return askHeap(t, h.Plugin()) > 16<<20 }, time.Minute,
+		10*time.Millisecond, "its ballast, which a plugin's process has a second after its start")
 	manySessions(t, h.Plugin(), func() int { return askHeap(t, h.Plugin()) })
 }

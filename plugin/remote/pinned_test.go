@@ -62,11 +62,9 @@ func TestAScriptIsNoExecutableToPin(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "script")
 	require.NoError(t, os.WriteFile(path, script, 0o700))
 	sum := sha256.Sum256(script)
-	_, err := start(
-		t.Context(),
+	_, err := start(t.Context(),
 		Config{Command: []string{path}, SHA256: hex.EncodeToString(sum[:])},
-		slog.New(slog.DiscardHandler),
-	)
+		slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, err, "name its interpreter")
 	require.Zero(t, pinned.Copies())
 }
@@ -99,18 +97,11 @@ func init() {
 		data, err := os.ReadFile(path)
 		switch os.Args[4] {
 		case "writes":
-			err = errors.Join(
-				err,
-				os.WriteFile(path, []byte("another"), 0o600),
-				os.WriteFile(path, data, 0o600),
-			)
+			err = errors.Join(err, os.WriteFile(path, []byte("another"), 0o600),
+				os.WriteFile(path, data, 0o600))
 		case "swaps":
-			err = errors.Join(
-				err,
-				os.Rename(path, path+".was"),
-				os.WriteFile(path, []byte("another"), 0o600),
-				os.Rename(path+".was", path),
-			)
+			err = errors.Join(err, os.Rename(path, path+".was"),
+				os.WriteFile(path, []byte("another"), 0o600), os.Rename(path+".was", path))
 		case "exchanges", "exchanges above", "exchanges links":
 			// What an interpreter opens is another file, while the pinned one is not touched.
 			dir := filepath.Dir(path)
@@ -123,11 +114,8 @@ func init() {
 			}
 			err = errors.Join(err, os.Rename(dir, dir+".evil"), os.Rename(dir+".was", dir))
 		case "writes beside":
-			err = errors.Join(
-				err,
-				os.WriteFile(path+".cache", data, 0o600),
-				os.Mkdir(filepath.Dir(path)+"/__pycache__", 0o700),
-			)
+			err = errors.Join(err, os.WriteFile(path+".cache", data, 0o600),
+				os.Mkdir(filepath.Dir(path)+"/__pycache__", 0o700))
 		case "removes":
 			err = errors.Join(err, os.Remove(path))
 		}
@@ -160,10 +148,8 @@ func TestPinnedFilesAreUntouched(t *testing.T) {
 			for dir, source := range map[string]string{"app/src": "source", "app/src.evil": "another", "app.evil/src": "another"} {
 				dir = filepath.Join(base, dir)
 				require.NoError(t, os.MkdirAll(dir, 0o700))
-				require.NoError(
-					t,
-					os.WriteFile(filepath.Join(dir, "main.js"), []byte(source), 0o600),
-				)
+				require.NoError(t,
+					os.WriteFile(filepath.Join(dir, "main.js"), []byte(source), 0o600))
 			}
 			if how == "exchanges links" {
 				require.NoError(t, os.Symlink("app/src", filepath.Join(base, "link")))
@@ -180,11 +166,8 @@ func TestPinnedFilesAreUntouched(t *testing.T) {
 			}
 			_, err := start(t.Context(), c, testplugin.Discard)
 			require.ErrorIs(t, err, ErrDigest)
-			require.Regexp(
-				t,
-				"(main.js|link).* was touched|a directory of its files was moved",
-				err.Error(),
-			)
+			require.Regexp(t, "(main.js|link).* was touched|a directory of its files was moved",
+				err.Error())
 		})
 	}
 }

@@ -43,22 +43,14 @@ func running(t *testing.T, args ...string) bool {
 
 // ends waits for all processes whose last argument this is.
 func ends(t *testing.T, argument string) {
-	require.Eventually(
-		t,
-		func() bool { return !running(t, "", argument) },
-		time.Minute,
-		time.Millisecond,
-	)
+	require.Eventually(t, func() bool { return !running(t, "", argument) }, time.Minute,
+		time.Millisecond)
 }
 
 // runs waits for a sleep of this name: exec closes descriptors before it sets the arguments.
 func runs(t *testing.T, name string) {
-	require.Eventually(
-		t,
-		func() bool { return running(t, "sleep", name) },
-		time.Minute,
-		time.Millisecond,
-	)
+	require.Eventually(t, func() bool { return running(t, "sleep", name) }, time.Minute,
+		time.Millisecond)
 }
 
 // unique returns a number of seconds that no other sleep has.
@@ -134,21 +126,13 @@ func TestThePluginHasItsOwnProc(t *testing.T) {
 	for _, file := range []string{"self/oom_score_adj", "sys/kernel/core_pattern", "sys/user/max_user_namespaces", "sysrq-trigger"} {
 		require.Contains(t, asked(t, p, "open /proc/"+file), "no: ", file)
 	}
-	require.Equal(
-		t,
-		"1000\n",
-		asked(t, p, "read /proc/self/oom_score_adj"),
-		"it is killed before its host",
-	)
+	require.Equal(t, "1000\n", asked(t, p, "read /proc/self/oom_score_adj"),
+		"it is killed before its host")
 	require.NotContains(t, asked(t, p, "read /proc/self/environ"), "of the host")
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	require.NoError(t, err)
-	require.NotContains(
-		t,
-		string(mounts),
-		"size=65536k,nr_inodes=4096",
-		"the host's mounts are as they were",
-	)
+	require.NotContains(t, string(mounts), "size=65536k,nr_inodes=4096",
+		"the host's mounts are as they were")
 }
 
 // A plugin has no privileges in its namespaces, and makes none in which it would have some.
@@ -159,11 +143,8 @@ func TestThePluginMakesNoNamespaces(t *testing.T) {
 		require.Contains(t, asked(t, p, "status"), set+":\t0000000000000000\n")
 	}
 	require.Contains(t, asked(t, p, "namespace"), "no space left on device")
-	require.Contains(
-		t,
-		strings.Join(strings.Fields(asked(t, p, "limits")), " "),
-		"Max processes 1024 1024",
-	)
+	require.Contains(t, strings.Join(strings.Fields(asked(t, p, "limits")), " "),
+		"Max processes 1024 1024")
 }
 
 // The memory that a plugin can have in /dev/shm is bounded, and its own.
@@ -316,15 +297,9 @@ func TestTheDeadLeaveNothing(t *testing.T) {
 	ends(t, name)
 	more := 1 // a process that the main thread made has one goroutine more
 	for deadline := time.Now().Add(time.Minute); descriptors(t) > before || runtime.NumGoroutine() > goroutines+more; {
-		require.True(
-			t,
-			time.Now().Before(deadline),
-			"of %d descriptors there are %d, of %d goroutines %d",
-			before,
-			descriptors(t),
-			goroutines,
-			runtime.NumGoroutine(),
-		)
+		require.True(t, time.Now().Before(deadline),
+			"of %d descriptors there are %d, of %d goroutines %d", before, descriptors(t),
+			goroutines, runtime.NumGoroutine())
 		time.Sleep(time.Millisecond)
 	}
 	left, err := filepath.Glob(filepath.Join(os.TempDir(), privatedir.Prefix+"*"))
@@ -351,20 +326,10 @@ func TestCyclesLeaveNothing(t *testing.T) {
 		cycle(t, config, round%5, name)
 	}
 	ends(t, name)
-	require.Eventually(
-		t,
-		func() bool { return goleak.Find(goroutines) == nil },
-		time.Minute,
-		time.Millisecond,
-		"goroutines are left",
-	)
-	require.Eventually(
-		t,
-		func() bool { return descriptors(t) <= before },
-		time.Minute,
-		time.Millisecond,
-		"descriptors are left",
-	)
+	require.Eventually(t, func() bool { return goleak.Find(goroutines) == nil }, time.Minute,
+		time.Millisecond, "goroutines are left")
+	require.Eventually(t, func() bool { return descriptors(t) <= before }, time.Minute,
+		time.Millisecond, "descriptors are left")
 	left, err := filepath.Glob(filepath.Join(os.TempDir(), privatedir.Prefix+"*"))
 	require.NoError(t, err)
 	require.Empty(t, left)

@@ -30,25 +30,18 @@ func init() {
 	testplugin.Programs["host"] = func() {
 		p, err := start(context.Background(), command("asked"), slog.New(slog.DiscardHandler))
 		if err == nil {
-			_, err = p.conn.call(
-				context.Background(),
-				&session.Invocation{},
-				plugin.Args{
-					Hook:  plugin.OnEvent,
-					Event: testplugin.TextEvent("child here " + os.Args[3]),
-				},
-			)
+			_, err = p.conn.call(context.Background(), &session.Invocation{}, plugin.Args{
+				Hook:  plugin.OnEvent,
+				Event: testplugin.TextEvent("child here " + os.Args[3]),
+			})
 		}
 		fmt.Println("started", err)
 		select {}
 	}
 	// starting host is killed while it starts a plugin.
 	testplugin.Programs["starting host"] = func() {
-		_, err := start(
-			context.Background(),
-			command("hangs", os.Args[3]),
-			slog.New(slog.DiscardHandler),
-		)
+		_, err := start(context.Background(), command("hangs", os.Args[3]),
+			slog.New(slog.DiscardHandler))
 		fmt.Println(err)
 	}
 }
@@ -76,11 +69,8 @@ func started(t testing.TB, c Config) (*launched, *testplugin.Log) {
 func question(t testing.TB, p *launched, text string) (string, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	out, err := p.conn.call(
-		ctx,
-		&session.Invocation{},
-		plugin.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent(text)},
-	)
+	out, err := p.conn.call(ctx, &session.Invocation{},
+		plugin.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent(text)})
 	if err != nil {
 		return "", err
 	}
@@ -159,11 +149,8 @@ func TestProcessesThatDoNotStart(t *testing.T) {
 			require.NotContains(t, err.Error(), "first words", "2 KB of stderr are enough")
 		})
 	}
-	_, err := start(
-		t.Context(),
-		Config{Command: []string{"/no/such/plugin"}},
-		slog.New(slog.DiscardHandler),
-	)
+	_, err := start(t.Context(), Config{Command: []string{"/no/such/plugin"}},
+		slog.New(slog.DiscardHandler))
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.ErrorContains(t, err, "/no/such/plugin")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -314,11 +301,8 @@ func TestProcessesStop(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // enough to ask it
 			defer cancel()
-			_, err := p.conn.call(
-				ctx,
-				&session.Invocation{},
-				plugin.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent("hang")},
-			)
+			_, err := p.conn.call(ctx, &session.Invocation{},
+				plugin.Args{Hook: plugin.OnEvent, Event: testplugin.TextEvent("hang")})
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			begin := time.Now()
 			require.ErrorContains(t, p.process.Stop(t.Context()), "was killed")

@@ -323,12 +323,8 @@ func TestCloseUnderLoad(t *testing.T) {
 			for i := range 16 {
 				load.Go(func() {
 					for n := 0; ; n++ {
-						_, err := fire(
-							context.Background(),
-							h.Plugin(),
-							allHooks[n%4],
-							strconv.Itoa(i+n/4),
-						)
+						_, err := fire(context.Background(), h.Plugin(), allHooks[n%4],
+							strconv.Itoa(i+n/4))
 						if errors.Is(err, ErrClosed) {
 							return
 						}
@@ -403,10 +399,7 @@ func TestInvariantsHoldInAnyOrder(t *testing.T) {
 			ids := rapid.SampledFrom([]string{"a", "b", "c", "d"})
 			r.Repeat(map[string]func(*rapid.T){
 				"call": func(r *rapid.T) {
-					id, hook := ids.Draw(
-						r,
-						"invocation",
-					), rapid.SampledFrom(allHooks).
+					id, hook := ids.Draw(r, "invocation"), rapid.SampledFrom(allHooks).
 						Draw(r, "hook")
 					was := began[id]
 					lives := was != 0 && f.process(was).ctx.Err() == nil
@@ -448,8 +441,7 @@ func TestInvariantsHoldInAnyOrder(t *testing.T) {
 				},
 				"wait": func(r *rapid.T) {
 					time.Sleep(
-						time.Duration(rapid.IntRange(1, 200).Draw(r, "seconds")) * time.Second,
-					)
+						time.Duration(rapid.IntRange(1, 200).Draw(r, "seconds")) * time.Second)
 				},
 				"": func(r *rapid.T) {
 					synctest.Wait()

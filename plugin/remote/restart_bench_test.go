@@ -20,16 +20,13 @@ import (
 func BenchmarkReplacement(b *testing.B) {
 	self, err := os.Executable()
 	require.NoError(b, err)
-	h, err := Open(
-		b.Context(),
-		Config{
-			Name:    "guard",
-			Command: []string{self},
-			Env:     []string{envFault + "=none/never", envStarts + "=" + b.TempDir() + "/starts"},
-			Timeout: time.Minute,
-			Log:     testplugin.Discard,
-		},
-	)
+	h, err := Open(b.Context(), Config{
+		Name:    "guard",
+		Command: []string{self},
+		Env:     []string{envFault + "=none/never", envStarts + "=" + b.TempDir() + "/starts"},
+		Timeout: time.Minute,
+		Log:     testplugin.Discard,
+	})
 	require.NoError(b, err)
 	defer h.Close(context.Background())
 	p := h.Plugin()

@@ -42,18 +42,12 @@ func Example() {
 		InvocationID: "i1",
 		Author:       "desk",
 		Timestamp:    time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC),
-		Content: genai.NewContentFromFunctionCall(
-			"pay",
-			map[string]any{"card": "4111 1111 1111 1111"},
-			"model",
-		),
+		Content: genai.NewContentFromFunctionCall("pay",
+			map[string]any{"card": "4111 1111 1111 1111"}, "model"),
 	}
 	_, _ = p.OnEvent(context.Background(), inv, call)
-	_, _ = p.AfterRun(
-		context.Background(),
-		inv,
-		plugin.End{Kind: plugin.EndStopped, Plugin: "policy", Reason: "no payments"},
-	)
+	_, _ = p.AfterRun(context.Background(), inv,
+		plugin.End{Kind: plugin.EndStopped, Plugin: "policy", Reason: "no payments"})
 	_ = p.Close(context.Background())
 	data, _ := os.ReadFile(path)
 	fmt.Print(regexp.MustCompile(`[0-9a-f]{58}"`).ReplaceAllString(string(data), `…"`))
@@ -131,18 +125,14 @@ func TestNothingThatWasSaidIsInIt(t *testing.T) {
 			require.NoError(t, err)
 			_, err = p.BeforeRun(t.Context(), inv)
 			require.NoError(t, err)
-			_, err = p.AfterRun(
-				t.Context(),
-				inv,
-				plugin.End{
-					Kind: plugin.EndFailed,
-					Err: &plugin.Error{
-						Plugin: "guard",
-						Hook:   plugin.OnEvent,
-						Err:    errors.New(secret),
-					},
+			_, err = p.AfterRun(t.Context(), inv, plugin.End{
+				Kind: plugin.EndFailed,
+				Err: &plugin.Error{
+					Plugin: "guard",
+					Hook:   plugin.OnEvent,
+					Err:    errors.New(secret),
 				},
-			)
+			})
 			require.NoError(t, err)
 			text := read(t, path)
 			require.Equal(t, 3, strings.Count(text, "\n"))
@@ -150,24 +140,15 @@ func TestNothingThatWasSaidIsInIt(t *testing.T) {
 				require.NotContains(t, text, piece)
 			}
 			require.Contains(t, text, `"calls":[{"name":"(25 bytes)","id":"(25 bytes)","size":`)
-			require.Contains(
-				t,
-				text,
-				`"node":"(25 bytes)","ended":true,"output":123,"route":["(25 bytes)","true"]`,
-			)
+			require.Contains(t, text,
+				`"node":"(25 bytes)","ended":true,"output":123,"route":["(25 bytes)","true"]`)
 			require.Contains(t, text, `"unchecked":[{"plugin":"guard","hook":"OnEvent"}]`)
-			require.Contains(
-				t,
-				text,
-				`"end":{"kind":"failed","plugin":"guard","hook":"OnEvent","error":"error"}`,
-			)
+			require.Contains(t, text,
+				`"end":{"kind":"failed","plugin":"guard","hook":"OnEvent","error":"error"}`)
 			fingerprint, err := audit.Fingerprint([]byte("0123456789abcdef"), secret)
 			require.NoError(t, err)
-			require.Equal(
-				t,
-				keyFile != "",
-				strings.Contains(text, `"fingerprint":"`+fingerprint+`"`),
-			)
+			require.Equal(t, keyFile != "",
+				strings.Contains(text, `"fingerprint":"`+fingerprint+`"`))
 		})
 	}
 }
@@ -178,10 +159,8 @@ func TestListsAreBounded(t *testing.T) {
 	p := create(t, audit.Config{Path: path})
 	e := &session.Event{Content: &genai.Content{}}
 	for i := range 10_000 {
-		e.Content.Parts = append(
-			e.Content.Parts,
-			genai.NewPartFromFunctionCall(fmt.Sprint("tool", i), nil),
-		)
+		e.Content.Parts = append(e.Content.Parts,
+			genai.NewPartFromFunctionCall(fmt.Sprint("tool", i), nil))
 	}
 	require.NoError(t, offer(p, e, "e"))
 	require.Less(t, len(read(t, path)), 20_000)
@@ -190,8 +169,7 @@ func TestListsAreBounded(t *testing.T) {
 
 // fresh finds what is new in each run of a recording that has invocations without an input.
 var fresh = regexp.MustCompile(
-	`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|"prev":"[0-9a-f]{64}",`,
-)
+	`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|"prev":"[0-9a-f]{64}",`)
 
 // In process, through the encoding, and as a process: the same file to the byte.
 func TestTheSameFileEveryWay(t *testing.T) {

@@ -132,11 +132,8 @@ func TestSeveralProcessesWriteOneChain(t *testing.T) {
 		require.GreaterOrEqual(t, n, lines)
 		total += n
 	}
-	require.Equal(
-		t,
-		audit.Chain{First: 1, Last: int64(total), Hash: verify(t, all(t, path)).Hash},
-		verify(t, all(t, path)),
-	)
+	require.Equal(t, audit.Chain{First: 1, Last: int64(total), Hash: verify(t, all(t, path)).Hash},
+		verify(t, all(t, path)))
 	aside, err := filepath.Glob(filepath.Dir(path) + "/audit.*.*.jsonl")
 	require.NoError(t, err)
 	require.Greater(t, len(aside), 4)
@@ -209,12 +206,8 @@ func TestRotationByAge(t *testing.T) {
 	_, first, _ := strings.Cut(read(t, path), `"written":"`)
 	written, err := time.Parse(time.RFC3339Nano, first[:strings.Index(first, `"`)])
 	require.NoError(t, err)
-	old := strings.Replace(
-		read(t, path),
-		written.Format(time.RFC3339Nano),
-		written.Add(-25*time.Hour).Format(time.RFC3339Nano),
-		1,
-	)
+	old := strings.Replace(read(t, path), written.Format(time.RFC3339Nano),
+		written.Add(-25*time.Hour).Format(time.RFC3339Nano), 1)
 	require.NoError(t, os.WriteFile(path, []byte(old), 0o600))
 	again := create(t, audit.Config{Path: path, MaxAge: "24h"})
 	require.NoError(t, offer(again, session.Message("hello"), "x"))

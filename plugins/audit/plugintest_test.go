@@ -11,8 +11,6 @@ import (
 )
 
 func TestRulesOfPlugins(t *testing.T) {
-	plugintest.Check(
-		t,
-		create(t, audit.Config{Path: filepath.Join(t.TempDir(), "audit.jsonl"), Sync: "rotate"}),
-	)
+	plugintest.Check(t,
+		create(t, audit.Config{Path: filepath.Join(t.TempDir(), "audit.jsonl"), Sync: "rotate"}))
 }

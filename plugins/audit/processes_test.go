@@ -94,11 +94,8 @@ func TestMain(m *testing.M) {
 // offer calls OnEvent as a runner does.
 func offer(p *plugin.Plugin, e *session.Event, id string) error {
 	e.ID, e.Author = id, session.User
-	_, err := p.OnEvent(
-		context.Background(),
-		&session.Invocation{ID: "i1", Key: session.Key{App: "a", User: "u", ID: "s"}},
-		e,
-	)
+	_, err := p.OnEvent(context.Background(),
+		&session.Invocation{ID: "i1", Key: session.Key{App: "a", User: "u", ID: "s"}}, e)
 	return err
 }
 
@@ -113,15 +110,12 @@ func create(t *testing.T, c audit.Config) *plugin.Plugin {
 func process(t *testing.T, settings string, env ...string) *plugin.Plugin {
 	self, err := os.Executable()
 	require.NoError(t, err)
-	p, err := remote.Start(
-		t.Context(),
-		remote.Config{
-			Command:  []string{self},
-			Timeout:  10 * time.Second,
-			Settings: []byte(settings),
-			Env:      append(env, asProcess+"=plugin", "GORACE=atexit_sleep_ms=0"),
-		},
-	)
+	p, err := remote.Start(t.Context(), remote.Config{
+		Command:  []string{self},
+		Timeout:  10 * time.Second,
+		Settings: []byte(settings),
+		Env:      append(env, asProcess+"=plugin", "GORACE=atexit_sleep_ms=0"),
+	})
 	require.NoError(t, err)
 	return p
 }

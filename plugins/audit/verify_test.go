@@ -52,12 +52,8 @@ func TestVerify(t *testing.T) {
 	require.Zero(t, verify(t, ""))
 
 	fifth := strings.Index(whole, `{"n":5,`)
-	require.Equal(
-		t,
-		audit.Chain{First: 5, Last: 8, Hash: all.Hash},
-		verify(t, whole[fifth:]),
-		"files before it were deleted",
-	)
+	require.Equal(t, audit.Chain{First: 5, Last: 8, Hash: all.Hash}, verify(t, whole[fifth:]),
+		"files before it were deleted")
 	got, err := audit.Verify(strings.NewReader(whole[:fifth+20]), nil)
 	require.ErrorIs(t, err, audit.ErrBroken)
 	require.ErrorContains(t, err, "audit: line 5: the chain is broken: it is cut off")

@@ -73,9 +73,7 @@ func reply(text string, tokens int32) *model.Response {
 }
 
 // hello answers at once.
-func hello(
-	tokens int32,
-) saying {
+func hello(tokens int32) saying {
 	return func(int) *model.Response { return reply("hello", tokens) }
 }
 

@@ -53,14 +53,8 @@ func TestNextTimeOfDay(t *testing.T) {
 		require.NoError(t, err)
 		now, err := time.Parse(time.RFC3339, c.now)
 		require.NoError(t, err)
-		require.Equal(
-			t,
-			c.want,
-			at.next(now).UTC().Format(time.RFC3339),
-			"%s after %s",
-			c.until,
-			c.now,
-		)
+		require.Equal(t, c.want, at.next(now).UTC().Format(time.RFC3339), "%s after %s", c.until,
+			c.now)
 	}
 }
 
@@ -95,22 +89,11 @@ func TestWindowsFollowEachOther(t *testing.T) {
 			require.Greater(rt, length, time.Duration(0))
 			require.LessOrEqual(rt, length, 26*time.Hour)
 			between := now.Add(
-				time.Duration(rapid.Float64Range(0, 0.999999).Draw(rt, "part") * float64(length)),
-			)
-			require.True(
-				rt,
-				at.next(between).Equal(end),
-				"%v: %v, but from %v on %v",
-				now,
-				end,
-				between,
-				at.next(between),
-			)
-			require.NotEqual(
-				rt,
-				end.In(zone).Format(time.DateOnly),
-				at.next(end).In(zone).Format(time.DateOnly),
-			)
+				time.Duration(rapid.Float64Range(0, 0.999999).Draw(rt, "part") * float64(length)))
+			require.True(rt, at.next(between).Equal(end), "%v: %v, but from %v on %v", now, end,
+				between, at.next(between))
+			require.NotEqual(rt, end.In(zone).Format(time.DateOnly),
+				at.next(end).In(zone).Format(time.DateOnly))
 			now = end
 		}
 	})

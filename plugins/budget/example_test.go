@@ -44,8 +44,7 @@ func Example() {
 		},
 	)
 	r, err := runner.New(
-		runner.Options{Agent: polite, Sessions: memory.New(), Plugins: []*plugin.Plugin{limits}},
-	)
+		runner.Options{Agent: polite, Sessions: memory.New(), Plugins: []*plugin.Plugin{limits}})
 	if err != nil {
 		panic(err)
 	}

@@ -29,8 +29,7 @@ func TestLimitsCountOverAGraph(t *testing.T) {
 	all := workflow.Join("all")
 	for i := range 4 {
 		writer, err := llm.New(
-			llm.Config{Name: fmt.Sprint("writer", i), Model: talker{p, hello(0)}},
-		)
+			llm.Config{Name: fmt.Sprint("writer", i), Model: talker{p, hello(0)}})
 		require.NoError(t, err)
 		edges = append(edges, workflow.Chain(workflow.Start, workflow.Agent(writer), all)...)
 	}
@@ -55,13 +54,11 @@ func TestLimitsCountOverAGraph(t *testing.T) {
 		limits := limits(
 			budget.Limit{Name: "models", Count: "model_calls", Max: models, Per: "session"},
 			budget.Limit{Name: "tools", Count: "tool_calls", Max: tools, Per: "session"})
-		r, err := runner.New(
-			runner.Options{
-				Agent:    g,
-				Sessions: sessions,
-				Plugins:  []*plugin.Plugin{made(t, limits)},
-			},
-		)
+		r, err := runner.New(runner.Options{
+			Agent:    g,
+			Sessions: sessions,
+			Plugins:  []*plugin.Plugin{made(t, limits)},
+		})
 		require.NoError(t, err)
 		defer func() { require.NoError(t, r.Close(context.Background())) }()
 		for e, err := range r.Run(t.Context(), key("a"), input, session.RunConfig{Create: true}) {

@@ -111,8 +111,7 @@ func TestRollingWindow(t *testing.T) {
 	for _, per := range []string{"user", "session"} {
 		now := &clock{now: noon}
 		c := limits(
-			budget.Limit{Name: "l", Count: "runs", Max: 2, Per: per, Every: time.Hour, Warn: 1},
-		)
+			budget.Limit{Name: "l", Count: "runs", Max: 2, Per: per, Every: time.Hour, Warn: 1})
 		c.Now = now.Now
 		p := start(t, memory.New(), c, hello(0))
 		denied := func(again string) string {
@@ -120,21 +119,14 @@ func TestRollingWindow(t *testing.T) {
 		}
 		require.Equal(t, "bot: hello", p.say("a"))
 		now.pass(10 * time.Minute)
-		require.Equal(
-			t,
-			[]string{"user: hi", "plugin/budget: warning: 2 of 2", "bot: hello"},
-			p.run(key("a"), session.Message("hi")),
-		)
+		require.Equal(t, []string{"user: hi", "plugin/budget: warning: 2 of 2", "bot: hello"},
+			p.run(key("a"), session.Message("hi")))
 		require.Equal(t, denied("55m"), p.say("a"))
 		now.pass(54 * time.Minute)
 		require.Equal(t, denied("1m"), p.say("a"))
 		now.pass(time.Minute)
-		require.Equal(
-			t,
-			[]string{"user: hi", "bot: hello"},
-			p.run(key("a"), session.Message("hi")),
-			"it has warned in this window",
-		)
+		require.Equal(t, []string{"user: hi", "bot: hello"}, p.run(key("a"), session.Message("hi")),
+			"it has warned in this window")
 		require.Equal(t, denied("10m"), p.say("a"))
 		now.pass(1000 * time.Hour)
 		require.Equal(t, "bot: hello", p.say("a"))
@@ -223,11 +215,9 @@ func TestPluginsTokens(t *testing.T) {
 	inv := &session.Invocation{ID: "i", Key: key("a")}
 	out, err := p.OnEvent(ctx, inv, summary)
 	require.NoError(t, err)
-	require.Equal(
-		t,
+	require.Equal(t,
 		map[string]float64{"app:budget:t:tokens:ever:0": 37, "app:budget:m:model_calls:ever:0": 1},
-		out.Replace.Actions.StateIncrement,
-	)
+		out.Replace.Actions.StateIncrement)
 	require.Empty(t, out.Replace.Actions.StateBound)
 	require.Equal(t, "so far", out.Replace.Actions.Compaction.Content.Parts[0].Text)
 
@@ -251,10 +241,8 @@ func FuzzState(f *testing.F) {
 	f.Add("user:budget:r:runs:1h0m0s:", -3.0, "user:budget:", 1.0)
 	f.Add("user:budget:r:runs:1h0m0s:1", -3.0, "user:budget:r:runs:1h0m0s:warned:0", 1.0)
 	const total = "user:budget:r:runs:1h0m0s:0"
-	p := made(
-		f,
-		limits(budget.Limit{Name: "r", Count: "runs", Max: 2, Per: "user", Every: time.Hour}),
-	)
+	p := made(f,
+		limits(budget.Limit{Name: "r", Count: "runs", Max: 2, Per: "user", Every: time.Hour}))
 	f.Fuzz(func(t *testing.T, first string, n float64, second string, m float64) {
 		state := map[string]any{first: n, second: m}
 		input := session.Message("hi")

@@ -158,12 +158,9 @@ func TestAskedCalls(t *testing.T) {
 // At a share there is one warning, which no model is shown and which is no answer.
 func TestWarning(t *testing.T) {
 	for _, per := range []string{"session", "user", "app"} {
-		p := start(
-			t,
-			memory.New(),
+		p := start(t, memory.New(),
 			limits(budget.Limit{Name: "l", Count: "tokens", Max: 100, Per: per, Warn: 0.5}),
-			calls(1, 15, "search"),
-		)
+			calls(1, 15, "search"))
 		require.Equal(t, "bot: done", p.say("a"))
 		require.Equal(t, []string{
 			"user: hi",
@@ -173,26 +170,16 @@ func TestWarning(t *testing.T) {
 			"plugin/budget: warning: 60 of 100",
 		}, p.run(key("a"), session.Message("hi")))
 		require.Equal(t, "bot: done", p.say("a"))
-		require.Equal(
-			t,
-			"plugin/budget: The limit l (100 tokens per "+per+") is used up. [DENIED]",
-			p.run(key("a"), session.Message("hi"))[3],
-		)
+		require.Equal(t, "plugin/budget: The limit l (100 tokens per "+per+") is used up. [DENIED]",
+			p.run(key("a"), session.Message("hi"))[3])
 	}
 }
 
 // A limit of which all is used at once warns and denies.
 func TestWarningAtTheEnd(t *testing.T) {
-	p := start(
-		t,
-		memory.New(),
-		limits(budget.Limit{Name: "l", Count: "runs", Max: 1, Per: "user", Warn: 1}),
-		hello(0),
-	)
-	require.Equal(
-		t,
-		[]string{"user: hi", "plugin/budget: warning: 1 of 1", "bot: hello"},
-		p.run(key("a"), session.Message("hi")),
-	)
+	p := start(t, memory.New(),
+		limits(budget.Limit{Name: "l", Count: "runs", Max: 1, Per: "user", Warn: 1}), hello(0))
+	require.Equal(t, []string{"user: hi", "plugin/budget: warning: 1 of 1", "bot: hello"},
+		p.run(key("a"), session.Message("hi")))
 	require.Contains(t, p.say("a"), "[DENIED]")
 }

@@ -41,12 +41,10 @@ func waits(t *testing.T, c budget.Config) *process {
 		return calls(1, 0, "refund", "build")(n)
 	}
 	bot, err := llm.New(
-		llm.Config{Name: "bot", Model: talker{p, say}, Tools: []*tool.Tool{refund, build}},
-	)
+		llm.Config{Name: "bot", Model: talker{p, say}, Tools: []*tool.Tool{refund, build}})
 	require.NoError(t, err)
 	p.runner, err = runner.New(
-		runner.Options{Agent: bot, Sessions: p.sessions, Plugins: []*plugin.Plugin{made(t, c)}},
-	)
+		runner.Options{Agent: bot, Sessions: p.sessions, Plugins: []*plugin.Plugin{made(t, c)}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.runner.Close(ctx)) })
 	require.Contains(t, strings.Join(p.run(key("a"), session.Message("go")), "\n"), "Well?")
@@ -91,23 +89,13 @@ func TestAnswersBeginNoRun(t *testing.T) {
 		"a response again":                {[]*session.Event{response("c1-1", "build"), response("c1-1", "build")}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := waits(
-				t,
-				limits(
-					budget.Limit{Name: "l", Count: "runs", Max: 1, Per: "user", Message: "Enough."},
-				),
-			)
+			p := waits(t, limits(
+				budget.Limit{Name: "l", Count: "runs", Max: 1, Per: "user", Message: "Enough."}))
 			for i, input := range c.inputs {
 				lines := strings.Join(p.run(key("a"), input.Clone()), "\n")
 				denied := c.runs && i == len(c.inputs)-1
-				require.Equal(
-					t,
-					denied,
-					strings.Contains(lines, "Enough. [DENIED]"),
-					"%d: %s",
-					i,
-					lines,
-				)
+				require.Equal(t, denied, strings.Contains(lines, "Enough. [DENIED]"), "%d: %s", i,
+					lines)
 				require.Equal(t, map[string]any{"user:budget:l:runs:ever:0": 1.0}, p.counts("a"))
 			}
 		})
@@ -116,12 +104,8 @@ func TestAnswersBeginNoRun(t *testing.T) {
 
 // Model calls that follow a yes are denied before the model is asked.
 func TestLimitsHoldAfterAYes(t *testing.T) {
-	p := waits(
-		t,
-		limits(
-			budget.Limit{Name: "l", Count: "model_calls", Max: 1, Per: "user", Message: "Enough."},
-		),
-	)
+	p := waits(t, limits(
+		budget.Limit{Name: "l", Count: "model_calls", Max: 1, Per: "user", Message: "Enough."}))
 	lines := p.run(key("a"), session.Decision(true, "c1-0"))
 	require.NotContains(t, lines, "plugin/budget: Enough. [DENIED]", "build is waited for")
 	require.EqualValues(t, 1, p.tools.Load())
@@ -135,16 +119,14 @@ func TestRunsWithoutAMessage(t *testing.T) {
 	p := start(
 		t,
 		memory.New(),
-		limits(
-			budget.Limit{
-				Name:    "l",
-				Count:   "runs",
-				Max:     2,
-				Per:     "user",
-				Warn:    1,
-				Message: "Enough.",
-			},
-		),
+		limits(budget.Limit{
+			Name:    "l",
+			Count:   "runs",
+			Max:     2,
+			Per:     "user",
+			Warn:    1,
+			Message: "Enough.",
+		}),
 		hello(0),
 	)
 	p.say("a")
@@ -161,15 +143,13 @@ func TestDenialSaysWhatWasUsed(t *testing.T) {
 	p := start(
 		t,
 		memory.New(),
-		limits(
-			budget.Limit{
-				Name:  "l",
-				Count: "runs",
-				Max:   1,
-				Per:   "user",
-				Until: "00:00 Europe/Berlin",
-			},
-		),
+		limits(budget.Limit{
+			Name:  "l",
+			Count: "runs",
+			Max:   1,
+			Per:   "user",
+			Until: "00:00 Europe/Berlin",
+		}),
 		hello(0),
 	)
 	p.say("a")
@@ -180,10 +160,8 @@ func TestDenialSaysWhatWasUsed(t *testing.T) {
 			"The limit l (1 run per user until 00:00 Europe/Berlin) is used up; there is more in 10h.",
 			e.Text(),
 		)
-		require.Equal(
-			t,
+		require.Equal(t,
 			map[string]any{"limit": "l", "used": 1.0, "max": 1.0, "free": "2026-05-01T22:00:00Z"},
-			e.CustomMetadata[budget.Key],
-		)
+			e.CustomMetadata[budget.Key])
 	}
 }

@@ -121,13 +121,8 @@ func TestNobodyHasSeenTheOthers(t *testing.T) {
 		for round := range 3 {
 			met.Add(atOnce)
 			first.Store(atOnce)
-			require.Equal(
-				t,
-				3,
-				together(processes, atOnce, fmt.Sprint(round, "-")),
-				"round %d",
-				round,
-			)
+			require.Equal(t, 3, together(processes, atOnce, fmt.Sprint(round, "-")), "round %d",
+				round)
 			total := session.UserPrefix
 			if per == "app" {
 				total = session.AppPrefix
@@ -169,17 +164,8 @@ func TestNoLimitIsPassed(t *testing.T) {
 		sessions := memory.New()
 		var processes []*process
 		for range 2 {
-			processes = append(
-				processes,
-				startWith(
-					t,
-					sessions,
-					calls(1, 0, "search", "search"),
-					rewind.New(sessions),
-					made(t, c),
-					delay,
-				),
-			)
+			processes = append(processes, startWith(t, sessions, calls(1, 0, "search", "search"),
+				rewind.New(sessions), made(t, c), delay))
 		}
 		defer func() {
 			for _, p := range processes {
@@ -218,11 +204,8 @@ func TestNoLimitIsPassed(t *testing.T) {
 			require.LessOrEqual(rt, n, most)
 		}
 		if len(c.Limits) > 1 {
-			require.LessOrEqual(
-				rt,
-				processes[0].tools.Load()+processes[1].tools.Load(),
-				int64(tools),
-			)
+			require.LessOrEqual(rt, processes[0].tools.Load()+processes[1].tools.Load(),
+				int64(tools))
 		}
 		require.NotEmpty(rt, passed)
 		s, err := sessions.Get(ctx, key("0-0"))

@@ -51,23 +51,19 @@ func talk(path string, key session.Key) (answered int, err error) {
 		return 0, err
 	}
 	defer store.Close()
-	limits, err := budget.New(
-		budget.Config{
-			Limits: []budget.Limit{{Name: "runs", Count: "runs", Max: perDay, Per: "user"}},
-		},
-	)
+	limits, err := budget.New(budget.Config{
+		Limits: []budget.Limit{{Name: "runs", Count: "runs", Max: perDay, Per: "user"}},
+	})
 	if err != nil {
 		return 0, err
 	}
 	bot, err := llm.New(
-		llm.Config{Name: "bot", Model: talker{process: new(process), say: hello(0)}},
-	)
+		llm.Config{Name: "bot", Model: talker{process: new(process), say: hello(0)}})
 	if err != nil {
 		return 0, err
 	}
 	r, err := runner.New(
-		runner.Options{Agent: bot, Sessions: store, Plugins: []*plugin.Plugin{limits, visits()}},
-	)
+		runner.Options{Agent: bot, Sessions: store, Plugins: []*plugin.Plugin{limits, visits()}})
 	if err != nil {
 		return 0, err
 	}

@@ -130,13 +130,8 @@ func TestDocumentedConfiguration(t *testing.T) {
 // What a workflow says of its nodes is no model's answer, and a question to a person is no call of
 // a tool. The call of a node's tool is one.
 func TestAWorkflowsOwnEvents(t *testing.T) {
-	p := made(
-		t,
-		limits(
-			budget.Limit{Name: "tools", Count: "tool_calls", Max: 5, Per: "session"},
-			budget.Limit{Name: "models", Count: "model_calls", Max: 5, Per: "session"},
-		),
-	)
+	p := made(t, limits(budget.Limit{Name: "tools", Count: "tool_calls", Max: 5, Per: "session"},
+		budget.Limit{Name: "models", Count: "model_calls", Max: 5, Per: "session"}))
 	calls := func(author, name string) *session.Event {
 		content := &genai.Content{
 			Role:  genai.RoleModel,
@@ -180,21 +175,9 @@ func TestAWorkflowsOwnEvents(t *testing.T) {
 				increments[key], _ = v.(float64)
 			}
 		}
-		require.Equal(
-			t,
-			c.tools,
-			increments["budget:tools:tool_calls:ever:0"] == 1,
-			"%s: %v",
-			name,
-			increments,
-		)
-		require.Equal(
-			t,
-			c.models,
-			increments["budget:models:model_calls:ever:0"] == 1,
-			"%s: %v",
-			name,
-			increments,
-		)
+		require.Equal(t, c.tools, increments["budget:tools:tool_calls:ever:0"] == 1, "%s: %v", name,
+			increments)
+		require.Equal(t, c.models, increments["budget:models:model_calls:ever:0"] == 1, "%s: %v",
+			name, increments)
 	}
 }

@@ -29,16 +29,8 @@ func (k *compactor) save(ctx context.Context, inv *session.Invocation, c meter.C
 			version, err := k.Artifacts.Save(ctx, inv.Key, part.ArtifactName(), blob)
 			if err != nil {
 				delete(c.Saved, part)
-				k.Log.WarnContext(
-					ctx,
-					"a result of a tool was not saved as an artifact",
-					"session",
-					inv.Key,
-					"position",
-					part.Seq,
-					"error",
-					err,
-				)
+				k.Log.WarnContext(ctx, "a result of a tool was not saved as an artifact", "session",
+					inv.Key, "position", part.Seq, "error", err)
 				continue
 			}
 			c.Saved[part] = true

@@ -35,12 +35,8 @@ func TestOldResultsAreCleared(t *testing.T) {
 			name,
 			"reads",
 			func(_ context.Context, _ *tool.Call, p page) (string, error) {
-				return fmt.Sprintf(
-					"%s %d begins %s ends",
-					name,
-					p.Page,
-					strings.Repeat("word ", words),
-				), nil
+				return fmt.Sprintf("%s %d begins %s ends", name, p.Page,
+					strings.Repeat("word ", words)), nil
 			},
 		)
 		require.NoError(t, err)
@@ -221,11 +217,8 @@ func TestLargeResultsAreArtifacts(t *testing.T) {
 				if n%2 == 0 {
 					return said("done"), nil
 				}
-				return called(
-					fmt.Sprint("c", n),
-					"read",
-					map[string]any{"words": 300 + 600*(n/2%2)},
-				), nil
+				return called(fmt.Sprint("c", n), "read",
+					map[string]any{"words": 300 + 600*(n/2%2)}), nil
 			}}
 			a, err := llm.New(llm.Config{Name: "agent", Model: m, Tools: []*tool.Tool{&long}})
 			require.NoError(t, err)
@@ -262,11 +255,8 @@ func TestLargeResultsAreArtifacts(t *testing.T) {
 				require.Equal(t, "application/json", part.InlineData.MIMEType)
 				var got map[string]string
 				require.NoError(t, json.Unmarshal(part.InlineData.Data, &got))
-				require.Equal(
-					t,
-					fmt.Sprintf("[gone] begins %s ends", strings.Repeat("word ", 900)),
-					got["text"],
-				)
+				require.Equal(t, fmt.Sprintf("[gone] begins %s ends", strings.Repeat("word ", 900)),
+					got["text"])
 			}
 		})
 	}

@@ -76,10 +76,8 @@ func (k *compactor) make(
 	if before := meter.HeadNote(inv.Live); before != nil {
 		n.Generation = before.Generation + 1
 	}
-	maps.DeleteFunc(
-		m.Cleared.Saved,
-		func(part meter.Part, _ bool) bool { return p.Fates[part.Seq].Stays == "" },
-	)
+	maps.DeleteFunc(m.Cleared.Saved,
+		func(part meter.Part, _ bool) bool { return p.Fates[part.Seq].Stays == "" })
 	err := k.writeSections(ctx, m, inv, t, &p, e, n)
 	if err != nil {
 		p.Decline(plan.DeclineFailed, "%v", err)
@@ -91,13 +89,9 @@ func (k *compactor) make(
 	n.After = p.Kept + summary
 	saved := min(p.Before-n.After, p.Replaced-summary)
 	if saved <= 0 || t.Limit == 0 && saved < p.MinGain {
-		p.Decline(
-			plan.DeclineGain,
-			"the summary would leave %d of %d tokens; it must save %d (min_gain)",
-			n.After,
-			p.Before,
-			p.MinGain,
-		)
+		p.Decline(plan.DeclineGain,
+			"the summary would leave %d of %d tokens; it must save %d (min_gain)", n.After,
+			p.Before, p.MinGain)
 		return nil, &p, nil
 	}
 	k.save(ctx, inv, m.Cleared, e)

@@ -50,8 +50,7 @@ func TestALongToolLoopStaysUnderTheBudget(t *testing.T) {
 		require.Contains(
 			t,
 			req.Contents[len(req.Contents)-1].Parts[0].Text+req.Contents[0].Parts[0].Text+texts(
-				req,
-			),
+				req),
 			"Ishmael",
 			"the question stays",
 		)
@@ -68,11 +67,8 @@ func TestWhatCannotFitIsNotSent(t *testing.T) {
 	require.Len(t, yielded, 3)
 	require.Equal(t, compaction.TooLong, yielded[1].ErrorCode)
 	require.Contains(t, yielded[1].ErrorMessage, "budget is 500")
-	require.NotNil(
-		t,
-		yielded[2].Actions.Compaction,
-		"once nobody waits for its answer, the message is covered",
-	)
+	require.NotNil(t, yielded[2].Actions.Compaction,
+		"once nobody waits for its answer, the message is covered")
 	require.Len(t, m.asked, 1)
 	s.say("and now?")
 	require.Len(t, m.asked, 2)

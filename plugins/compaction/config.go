@@ -90,8 +90,7 @@ func (c Config) complete() (Config, error) {
 	if !validFraction {
 		return c, fmt.Errorf(
 			"compaction: fraction is %v; it must be a share of the window, above 0 and below 1",
-			c.Fraction,
-		)
+			c.Fraction)
 	}
 	c.Window = cmp.Or(c.Window, max(128_000, c.Budget))
 	c.Budget = cmp.Or(c.Budget, c.Window*4/5)
@@ -129,50 +128,38 @@ func (c Config) complete() (Config, error) {
 // check returns an error, with the calculation, if a compaction could not bring the view below its trigger.
 func (c Config) check() error {
 	if c.Trigger < plan.Smallest {
-		return fmt.Errorf(
-			"compaction: trigger is %d tokens; it must be at least %d",
-			c.Trigger,
-			plan.Smallest,
-		)
+		return fmt.Errorf("compaction: trigger is %d tokens; it must be at least %d", c.Trigger,
+			plan.Smallest)
 	}
 	var errs []error
 	if c.Budget > c.Window {
 		errs = append(errs, fmt.Errorf("compaction: budget %d is more than window %d", c.Budget, c.Window))
 	}
 	if c.Trigger > c.Budget {
-		errs = append(
-			errs,
-			fmt.Errorf(
-				"compaction: trigger %d is more than budget %d, so every compaction would come too late",
-				c.Trigger,
-				c.Budget,
-			),
-		)
+		errs = append(errs, fmt.Errorf(
+			"compaction: trigger %d is more than budget %d, so every compaction would come too late",
+			c.Trigger,
+			c.Budget,
+		))
 	}
 	if c.Clear.Trigger > c.Trigger {
-		errs = append(
-			errs,
-			fmt.Errorf(
-				"compaction: clear.trigger %d is more than trigger %d, so every summary would come before it",
-				c.Clear.Trigger,
-				c.Trigger,
-			),
-		)
+		errs = append(errs, fmt.Errorf(
+			"compaction: clear.trigger %d is more than trigger %d, so every summary would come before it",
+			c.Clear.Trigger,
+			c.Trigger,
+		))
 	}
 	sum := c.Summary + c.Tail + c.Keep.Tokens + c.MinGain
 	if sum > c.Trigger {
-		errs = append(
-			errs,
-			fmt.Errorf(
-				"compaction: summary %d + tail %d + keep.tokens %d + min_gain %d = %d tokens, which is more than trigger %d: each compaction would start the next one; make them smaller or trigger larger",
-				c.Summary,
-				c.Tail,
-				c.Keep.Tokens,
-				c.MinGain,
-				sum,
-				c.Trigger,
-			),
-		)
+		errs = append(errs, fmt.Errorf(
+			"compaction: summary %d + tail %d + keep.tokens %d + min_gain %d = %d tokens, which is more than trigger %d: each compaction would start the next one; make them smaller or trigger larger",
+			c.Summary,
+			c.Tail,
+			c.Keep.Tokens,
+			c.MinGain,
+			sum,
+			c.Trigger,
+		))
 	}
 	if m, ok := c.Summarizer.(*Model); ok {
 		errs = append(errs, m.checkFor(c))

@@ -39,13 +39,11 @@ func TestAnInstructionThatGrowsIsNotMeasuredAsText(t *testing.T) {
 	beside := 10
 	instruction := "short"
 	m := reporting(&beside)
-	a, err := llm.New(
-		llm.Config{
-			Name:            "a",
-			Model:           m,
-			InstructionFunc: func(context.Context, *session.Invocation) (string, error) { return instruction, nil },
-		},
-	)
+	a, err := llm.New(llm.Config{
+		Name:            "a",
+		Model:           m,
+		InstructionFunc: func(context.Context, *session.Invocation) (string, error) { return instruction, nil },
+	})
 	require.NoError(t, err)
 	s := stageAgent(t, compaction.Config{Window: 20000, Foreground: true}, a)
 	for i := range 30 {
@@ -62,11 +60,8 @@ func TestAnInstructionThatGrowsIsNotMeasuredAsText(t *testing.T) {
 
 // What a compaction keeps is older than the last word that it stands for.
 func TestTheAgentThatSpokeLastGoesOn(t *testing.T) {
-	pin, err := tool.New(
-		"pin",
-		"pins",
-		func(context.Context, *tool.Call, struct{}) (string, error) { return "ok", nil },
-	)
+	pin, err := tool.New("pin", "pins",
+		func(context.Context, *tool.Call, struct{}) (string, error) { return "ok", nil })
 	require.NoError(t, err)
 	b, err := llm.New(llm.Config{Name: "b", Model: echo(160)})
 	require.NoError(t, err)
@@ -77,8 +72,7 @@ func TestTheAgentThatSpokeLastGoesOn(t *testing.T) {
 		return called("x", "transfer_to_agent", map[string]any{"agent_name": "b"}), nil
 	}}
 	a, err := llm.New(
-		llm.Config{Name: "a", Model: am, SubAgents: []agent.Agent{b}, Tools: []*tool.Tool{pin}},
-	)
+		llm.Config{Name: "a", Model: am, SubAgents: []agent.Agent{b}, Tools: []*tool.Tool{pin}})
 	require.NoError(t, err)
 	c := small()
 	c.Keep.Tools = []string{"pin"}
@@ -159,11 +153,8 @@ func TestASummaryIsPaidOnce(t *testing.T) {
 	})
 	p, err := compaction.New(c)
 	require.NoError(t, err)
-	s := stage(
-		t,
-		func() compaction.Config { big := small(); big.Trigger = 500; return big }(),
-		echo(20),
-	)
+	s := stage(t, func() compaction.Config { big := small(); big.Trigger = 500; return big }(),
+		echo(20))
 	for range 12 {
 		s.say("question %s", strings.Repeat("why ", 15))
 	}
@@ -204,8 +195,7 @@ func TestBranchesThatSaidNothingDoNotPileUp(t *testing.T) {
 							Author: "a",
 							Content: genai.NewContentFromText(
 								fmt.Sprintf("answer %d ", n)+strings.Repeat("word ", 40),
-								genai.RoleModel,
-							),
+								genai.RoleModel),
 						},
 						nil,
 					)

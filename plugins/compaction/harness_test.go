@@ -163,8 +163,7 @@ func newScene(t *testing.T) *scene {
 func (s *scene) start(a agent.Agent, plugins ...*plugin.Plugin) *scene {
 	var err error
 	s.runner, err = runner.New(
-		runner.Options{Agent: a, Sessions: s.sessions, Plugins: plugins, Log: slog.New(s.records)},
-	)
+		runner.Options{Agent: a, Sessions: s.sessions, Plugins: plugins, Log: slog.New(s.records)})
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { require.NoError(s.t, s.runner.Close(context.Background())) })
 	return s
@@ -202,10 +201,8 @@ func (s *scene) live() []*session.Event { return s.events(session.Selection{Live
 
 // compactions are those in the log.
 func (s *scene) compactions() []*session.Event {
-	return slices.DeleteFunc(
-		s.events(session.Selection{}),
-		func(e *session.Event) bool { return e.Actions.Compaction == nil },
-	)
+	return slices.DeleteFunc(s.events(session.Selection{}),
+		func(e *session.Event) bool { return e.Actions.Compaction == nil })
 }
 
 // echo is a model that answers each question with some words.

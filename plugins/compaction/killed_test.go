@@ -85,11 +85,8 @@ func (a *act) play(t *testing.T) {
 func (a *act) perform(t *testing.T) (killed bool) {
 	data, err := json.Marshal(a)
 	require.NoError(t, err)
-	cmd := exec.Command(
-		os.Args[0],
-		"-test.run=^TestAKilledProcessBreaksNoLaw$",
-		"-test.timeout=10m",
-	)
+	cmd := exec.Command(os.Args[0], "-test.run=^TestAKilledProcessBreaksNoLaw$",
+		"-test.timeout=10m")
 	cmd.Env = append(os.Environ(), killedScript+"="+string(data))
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)

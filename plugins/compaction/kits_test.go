@@ -29,20 +29,15 @@ func story(kind, id string) []*session.Event {
 		}
 	}
 	response := func(author, id, name, result string) *session.Event {
-		e := session.Respond(
-			&genai.FunctionCall{ID: id, Name: name},
-			map[string]any{"result": result},
-		)
+		e := session.Respond(&genai.FunctionCall{ID: id, Name: name},
+			map[string]any{"result": result})
 		e.Author = author
 		return e
 	}
 	placeholder := response("desk", id, "pay", "wait")
 	final := response("desk", id, "pay", "paid")
-	question := call(
-		"ask "+id,
-		"adk_request_confirmation",
-		map[string]any{"originalFunctionCall": map[string]any{"id": id}},
-	)
+	question := call("ask "+id, "adk_request_confirmation",
+		map[string]any{"originalFunctionCall": map[string]any{"id": id}})
 	switch kind {
 	case "confirmation":
 		placeholder.Actions.RequestedToolConfirmations = map[string]session.Confirmation{
@@ -82,14 +77,8 @@ func TestOtherKitsOpenCallsStay(t *testing.T) {
 		turn := 0
 		talk := func() {
 			turn++
-			add(
-				fmt.Sprint("talk ", turn),
-				says(
-					session.User,
-					"",
-					fmt.Sprintf("message %d %s", turn, strings.Repeat("word ", 30)),
-				),
-			)
+			add(fmt.Sprint("talk ", turn), says(session.User, "",
+				fmt.Sprintf("message %d %s", turn, strings.Repeat("word ", 30))))
 		}
 		talk()
 

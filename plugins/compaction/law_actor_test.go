@@ -61,8 +61,7 @@ func (a *actor) answer(req *model.Request) (*model.Response, error) {
 			Code:   "INVALID_ARGUMENT",
 			Status: 400,
 			Err: errors.New(
-				"The input token count (9) exceeds the maximum number of tokens allowed (8).",
-			),
+				"The input token count (9) exceeds the maximum number of tokens allowed (8)."),
 		}
 	case "calls":
 		c := &genai.Content{Role: genai.RoleModel}
@@ -124,8 +123,7 @@ func cast(shape string, m model.Model) (agent.Agent, []string) {
 	tools := toolbox()
 	one := func(name string, callees ...agent.Agent) agent.Agent {
 		a, err := llm.New(
-			llm.Config{Name: name, Model: m, Tools: tools, AgentTools: callees, MaxModelCalls: 12},
-		)
+			llm.Config{Name: name, Model: m, Tools: tools, AgentTools: callees, MaxModelCalls: 12})
 		if err != nil {
 			panic(err)
 		}
@@ -133,16 +131,8 @@ func cast(shape string, m model.Model) (agent.Agent, []string) {
 	}
 	switch shape {
 	case "parallel":
-		return workflow.Sequential(
-				"all",
-				"",
-				workflow.Parallel("both", "", one("ann"), one("bob")),
-				one("closer"),
-			), []string{
-				"ann",
-				"bob",
-				"closer",
-			}
+		return workflow.Sequential("all", "", workflow.Parallel("both", "", one("ann"), one("bob")),
+			one("closer")), []string{"ann", "bob", "closer"}
 	case "callee":
 		return one("boss", one("helper")), []string{"boss", "helper"}
 	}

@@ -62,14 +62,12 @@ func siblings(t *testing.T, c compaction.Config, anns, bobs int) (*scene, *speak
 		return said("%s is done", req.Agent), nil
 	}
 	one := func(name string) agent.Agent {
-		a, err := llm.New(
-			llm.Config{
-				Name:    name,
-				Model:   m,
-				Tools:   []*tool.Tool{reader(t, 30)},
-				Timeout: time.Minute,
-			},
-		)
+		a, err := llm.New(llm.Config{
+			Name:    name,
+			Model:   m,
+			Tools:   []*tool.Tool{reader(t, 30)},
+			Timeout: time.Minute,
+		})
 		require.NoError(t, err)
 		return a
 	}
@@ -128,12 +126,8 @@ func doneIsCovered(t *testing.T, nested bool) {
 	}
 	c := small()
 	c.Foreground = false
-	all := workflow.Sequential(
-		"all",
-		"",
-		workflow.Parallel("both", "", one("ann"), one("bob")),
-		one("cid"),
-	)
+	all := workflow.Sequential("all", "", workflow.Parallel("both", "", one("ann"), one("bob")),
+		one("cid"))
 	if nested {
 		all = workflow.Parallel("top", "", all)
 	}
@@ -163,12 +157,8 @@ func TestWhatASummaryKeepsDoesNotCount(t *testing.T) {
 	made := s.compactions()
 	require.Greater(t, len(made), 2)
 	for i, e := range made[1:] {
-		require.GreaterOrEqual(
-			t,
-			e.Seq-made[i].Seq,
-			int64(6),
-			"8 events after the last summary's tail",
-		)
+		require.GreaterOrEqual(t, e.Seq-made[i].Seq, int64(6),
+			"8 events after the last summary's tail")
 	}
 }
 
@@ -186,8 +176,7 @@ func TestATriggerCountsWhatItsReaderSees(t *testing.T) {
 		return called("", "helper", map[string]any{"request": "read three pages"}), nil
 	}
 	helper, err := llm.New(
-		llm.Config{Name: "helper", Model: m, Tools: []*tool.Tool{reader(t, 100)}},
-	)
+		llm.Config{Name: "helper", Model: m, Tools: []*tool.Tool{reader(t, 100)}})
 	require.NoError(t, err)
 	boss, err := llm.New(llm.Config{Name: "boss", Model: m, AgentTools: []agent.Agent{helper}})
 	require.NoError(t, err)
@@ -323,10 +312,8 @@ func TestWhatIsSaidOfACallGoesWithIt(t *testing.T) {
 			Content: &genai.Content{Role: genai.RoleUser},
 		}
 		for _, id := range ids {
-			e.Content.Parts = append(
-				e.Content.Parts,
-				&genai.Part{FunctionResponse: &genai.FunctionResponse{ID: id, Name: "later"}},
-			)
+			e.Content.Parts = append(e.Content.Parts,
+				&genai.Part{FunctionResponse: &genai.FunctionResponse{ID: id, Name: "later"}})
 		}
 		return e
 	}

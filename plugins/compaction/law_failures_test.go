@@ -36,13 +36,9 @@ func TestTheBoundHoldsInEveryConfiguration(t *testing.T) {
 				Draw(rt, what)
 		}
 		c := compaction.Config{
-			Window:   rapid.IntRange(80, 1000).Draw(rt, "window"),
-			Fraction: rapid.SampledFrom([]float64{0, 0.3, 0.7}).Draw(rt, "fraction"),
-			Events: sized(
-				"events",
-				1,
-				20,
-			),
+			Window:       rapid.IntRange(80, 1000).Draw(rt, "window"),
+			Fraction:     rapid.SampledFrom([]float64{0, 0.3, 0.7}).Draw(rt, "fraction"),
+			Events:       sized("events", 1, 20),
 			Invocations:  sized("invocations", 1, 9),
 			Foreground:   rapid.Bool().Draw(rt, "foreground"),
 			Instructions: "the words",
@@ -54,19 +50,7 @@ func TestTheBoundHoldsInEveryConfiguration(t *testing.T) {
 		if share := int(c.Fraction * float64(c.Window)); share > 0 {
 			trigger = min(trigger, share)
 		}
-		c.Summary, c.Tail, c.MinGain = sized(
-			"summary",
-			1,
-			trigger/2,
-		), sized(
-			"tail",
-			1,
-			trigger/2,
-		), sized(
-			"min gain",
-			1,
-			trigger/2,
-		)
+		c.Summary, c.Tail, c.MinGain = sized("summary", 1, trigger/2), sized("tail", 1, trigger/2), sized("min gain", 1, trigger/2)
 		if rapid.Bool().Draw(rt, "exact") {
 			c.Count = tokens
 		}
@@ -163,11 +147,9 @@ func TestACallThatWaitsKeepsOnlyItself(t *testing.T) {
 			m := &speaker{answer: func(n int, _ *model.Request) (*model.Response, error) {
 				if n == 1 {
 					r := called("a", "later", map[string]any{"request": "a"})
-					r.Content.Parts = append(
-						r.Content.Parts,
+					r.Content.Parts = append(r.Content.Parts,
 						called("b", "later", map[string]any{"request": "b"}).Content.Parts[0],
-						called("c", "later", map[string]any{"request": "c"}).Content.Parts[0],
-					)
+						called("c", "later", map[string]any{"request": "c"}).Content.Parts[0])
 					return r, nil
 				}
 				return said("answer %d %s", n, filler(20)), nil
@@ -176,12 +158,8 @@ func TestACallThatWaitsKeepsOnlyItself(t *testing.T) {
 			s.say("do three things")
 			call := s.live()[1]
 			for _, id := range []string{"a", "b", "c"}[:answered] {
-				_, err := s.run(
-					session.Respond(
-						&genai.FunctionCall{ID: id, Name: "later"},
-						map[string]any{"result": "done"},
-					),
-				)
+				_, err := s.run(session.Respond(&genai.FunctionCall{ID: id, Name: "later"},
+					map[string]any{"result": "done"}))
 				require.NoError(t, err)
 			}
 			for i := range 60 {
@@ -191,20 +169,13 @@ func TestACallThatWaitsKeepsOnlyItself(t *testing.T) {
 			live := s.live()
 			require.Contains(t, seqs(live), call.Seq)
 			require.Less(t, len(live), 30, "the rest is covered")
-			_, err := s.run(
-				session.Respond(
-					&genai.FunctionCall{ID: "c", Name: "later"},
-					map[string]any{"result": "at last"},
-				),
-			)
+			_, err := s.run(session.Respond(&genai.FunctionCall{ID: "c", Name: "later"},
+				map[string]any{"result": "at last"}))
 			require.NoError(t, err)
 			for i := answered; i < 2; i++ {
-				_, err := s.run(
-					session.Respond(
-						&genai.FunctionCall{ID: []string{"a", "b"}[i], Name: "later"},
-						map[string]any{"result": "at last"},
-					),
-				)
+				_, err := s.run(session.Respond(
+					&genai.FunctionCall{ID: []string{"a", "b"}[i], Name: "later"},
+					map[string]any{"result": "at last"}))
 				require.NoError(t, err)
 			}
 			for i := range 30 {
@@ -356,8 +327,7 @@ func TestTooLongForEverEnds(t *testing.T) {
 			Code:   "INVALID_ARGUMENT",
 			Status: 400,
 			Err: errors.New(
-				"The input token count (9) exceeds the maximum number of tokens allowed (8).",
-			),
+				"The input token count (9) exceeds the maximum number of tokens allowed (8)."),
 		}
 	}}
 	s := stage(t, small(), m)
@@ -376,8 +346,7 @@ func restage(t *testing.T, sessions session.Service, c compaction.Config, a agen
 	p, err := compaction.New(c)
 	require.NoError(t, err)
 	s.runner, err = runner.New(
-		runner.Options{Agent: a, Sessions: sessions, Plugins: []*plugin.Plugin{p}},
-	)
+		runner.Options{Agent: a, Sessions: sessions, Plugins: []*plugin.Plugin{p}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.runner.Close(context.Background())) })
 	return s

@@ -21,11 +21,7 @@ func (w *world) laws() {
 	w.must(err)
 	s, err := w.store.Get(context.Background(), w.key)
 	w.must(err)
-	fresh, live := w.read(
-		session.Selection{After: int64(len(w.written))},
-	), w.read(
-		session.Selection{Live: true},
-	)
+	fresh, live := w.read(session.Selection{After: int64(len(w.written))}), w.read(session.Selection{Live: true})
 	turn.Release()
 	for _, e := range fresh {
 		line := asJSON(e)
@@ -37,11 +33,8 @@ func (w *world) laws() {
 		switch {
 		case e.Actions.Compaction != nil && e.Marker():
 			if w.rewound[e.InvocationID] && e.Author == session.PluginPrefix+compaction.Name {
-				w.Fatalf(
-					"the run %s has rewound the session, and then the compaction at %d",
-					e.InvocationID,
-					e.Seq,
-				)
+				w.Fatalf("the run %s has rewound the session, and then the compaction at %d",
+					e.InvocationID, e.Seq)
 			}
 			w.compacted(e)
 		case e.ErrorCode == compaction.TooLong:
@@ -77,14 +70,8 @@ func (w *world) compacted(e *session.Event) {
 	fresh, prior := w.naive.covered(e.Seq)
 	wrong := func(format string, args ...any) {
 		w.Helper()
-		w.Fatalf(
-			"the compaction at %d, which covers %v of %v: %s\n%s",
-			e.Seq,
-			fresh,
-			seqs(live),
-			fmt.Sprintf(format, args...),
-			asJSON(e),
-		)
+		w.Fatalf("the compaction at %d, which covers %v of %v: %s\n%s", e.Seq, fresh, seqs(live),
+			fmt.Sprintf(format, args...), asJSON(e))
 	}
 	if len(fresh) == 0 {
 		wrong("it covers nothing new")
@@ -101,12 +88,8 @@ func (w *world) compacted(e *session.Event) {
 		case c.Response == nil && covered[c.Event.Seq]:
 			wrong("it covers the call %q at %d, which is open", c.ID, c.Event.Seq)
 		case c.Response != nil && covered[c.Event.Seq] != covered[c.Response.Seq]:
-			wrong(
-				"it covers only one of the call %q at %d and its response at %d",
-				c.ID,
-				c.Event.Seq,
-				c.Response.Seq,
-			)
+			wrong("it covers only one of the call %q at %d and its response at %d", c.ID,
+				c.Event.Seq, c.Response.Seq)
 		}
 	}
 	if e.Author != session.PluginPrefix+compaction.Name {
@@ -223,11 +206,8 @@ func (w *world) toldAll(e *session.Event, fresh []int64, prior int64, wrong func
 	}
 	got := sectionsOf(c)
 	if !slices.Equal(slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want))) {
-		wrong(
-			"it has sections of %q, want %q",
-			slices.Sorted(maps.Keys(got)),
-			slices.Sorted(maps.Keys(want)),
-		)
+		wrong("it has sections of %q, want %q", slices.Sorted(maps.Keys(got)),
+			slices.Sorted(maps.Keys(want)))
 	}
 	for branch, text := range got {
 		request, seen, _ := seenIn(text)
@@ -262,12 +242,8 @@ func (w *world) unchanged() {
 	w.Helper()
 	for _, e := range w.read(session.Selection{}) {
 		if line := asJSON(e); line != w.written[e.Seq-1] {
-			w.Fatalf(
-				"event %d has changed after it was appended:\n  was %s\n  is %s",
-				e.Seq,
-				w.written[e.Seq-1],
-				line,
-			)
+			w.Fatalf("event %d has changed after it was appended:\n  was %s\n  is %s", e.Seq,
+				w.written[e.Seq-1], line)
 		}
 	}
 }
@@ -295,12 +271,8 @@ func (w *world) copied() {
 	}
 	for _, e := range live {
 		if got := asJSON(e); got != w.written[e.Seq-1] {
-			w.Fatalf(
-				"event %d after a reload from a file is\n%s\nwas\n%s",
-				e.Seq,
-				got,
-				w.written[e.Seq-1],
-			)
+			w.Fatalf("event %d after a reload from a file is\n%s\nwas\n%s", e.Seq, got,
+				w.written[e.Seq-1])
 		}
 	}
 }
@@ -338,16 +310,8 @@ func brief(events []*session.Event) string {
 		if content != nil {
 			n = tokens(content)
 		}
-		fmt.Fprintf(
-			&b,
-			"\n%d %s %q: %d tokens, calls %d, responses %d",
-			e.Seq,
-			e.Author,
-			e.Branch,
-			n,
-			len(e.FunctionCalls()),
-			len(e.FunctionResponses()),
-		)
+		fmt.Fprintf(&b, "\n%d %s %q: %d tokens, calls %d, responses %d", e.Seq, e.Author, e.Branch,
+			n, len(e.FunctionCalls()), len(e.FunctionResponses()))
 	}
 	return b.String()
 }

@@ -112,10 +112,8 @@ func (w *world) doAnswer(t *rapid.T) {
 		case c.Held != nil && c.Decision == nil:
 			inputs = append(inputs, session.Decision(rapid.Bool().Draw(t, "verdict"), c.ID))
 		default:
-			inputs = append(
-				inputs,
-				session.Respond(c.FunctionCall, map[string]any{"result": filler(5)}),
-			)
+			inputs = append(inputs,
+				session.Respond(c.FunctionCall, map[string]any{"result": filler(5)}))
 		}
 	}
 	if len(inputs) == 0 {
@@ -169,9 +167,7 @@ func (w *world) doForge(t *rapid.T) {
 	data, err := json.Marshal(c)
 	w.must(err)
 	_, err = w.run(
-		session.Command{Name: "forge", Args: map[string]any{"compaction": string(data)}}.Event(),
-		0,
-	)
+		session.Command{Name: "forge", Args: map[string]any{"compaction": string(data)}}.Event(), 0)
 	switch {
 	case errors.Is(err, session.ErrInvalid):
 		w.note("forged: refused")

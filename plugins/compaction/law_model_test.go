@@ -113,13 +113,8 @@ func (n *naive) differs(s *session.Session, live []*session.Event) error {
 		return fmt.Errorf("session.Live is %v, want %v", got, want)
 	}
 	if s.Frontier != v.frontier || s.Position != int64(len(n.log)) {
-		return fmt.Errorf(
-			"frontier and position are %d and %d, want %d and %d",
-			s.Frontier,
-			s.Position,
-			v.frontier,
-			len(n.log),
-		)
+		return fmt.Errorf("frontier and position are %d and %d, want %d and %d", s.Frontier,
+			s.Position, v.frontier, len(n.log))
 	}
 	for key, want := range v.state {
 		if fmt.Sprint(s.State[key]) != fmt.Sprint(want) {

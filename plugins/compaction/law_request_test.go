@@ -17,12 +17,8 @@ func (w *world) request(req *model.Request) {
 	wrong := func(format string, args ...any) {
 		w.actor.wrong = append(
 			w.actor.wrong,
-			fmt.Sprintf(
-				"request %d, of %s in %q: ",
-				w.actor.asked,
-				req.Agent,
-				req.Branch,
-			)+fmt.Sprintf(
+			fmt.Sprintf("request %d, of %s in %q: ", w.actor.asked, req.Agent,
+				req.Branch)+fmt.Sprintf(
 				format,
 				args...),
 		)
@@ -55,11 +51,8 @@ func (w *world) request(req *model.Request) {
 			if p.ThoughtSignature == nil {
 				continue
 			}
-			was := strings.ReplaceAll(
-				w.actor.signed[string(p.ThoughtSignature)],
-				"SECRET",
-				"[gone]",
-			)
+			was := strings.ReplaceAll(w.actor.signed[string(p.ThoughtSignature)], "SECRET",
+				"[gone]")
 			if got := signedText(p); got != was {
 				wrong("a signed part is %s, was %s", got, was)
 			}
@@ -129,20 +122,11 @@ func grammar(contents []*genai.Content) error {
 			return fmt.Errorf("content %d is the model's, after the model's or at the beginning", i)
 		case c.Role == genai.RoleModel && len(responses) > 0,
 			c.Role == genai.RoleUser && len(calls) > 0:
-			return fmt.Errorf(
-				"content %d of role %q has calls %v and responses %v",
-				i,
-				c.Role,
-				calls,
-				responses,
-			)
+			return fmt.Errorf("content %d of role %q has calls %v and responses %v", i, c.Role,
+				calls, responses)
 		case !slices.Equal(asked, responses):
-			return fmt.Errorf(
-				"content %d has the responses %v after the calls %v",
-				i,
-				responses,
-				asked,
-			)
+			return fmt.Errorf("content %d has the responses %v after the calls %v", i, responses,
+				asked)
 		}
 		before = c
 	}

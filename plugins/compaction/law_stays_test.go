@@ -38,13 +38,7 @@ func (w *world) mustStay(live []*session.Event, of *session.Event) (n int) {
 	for _, c := range session.Calls(live) {
 		for _, other := range []*session.Event{c.Response, c.Held, c.Decision} {
 			if other != nil {
-				together[c.Event], together[other] = append(
-					together[c.Event],
-					other,
-				), append(
-					together[other],
-					c.Event,
-				)
+				together[c.Event], together[other] = append(together[c.Event], other), append(together[other], c.Event)
 			}
 		}
 		if c.Response == nil {

@@ -117,12 +117,8 @@ func TestHardlyATurnIsRefused(t *testing.T) {
 				p.turn(i)
 				if n := i + 1; n == 100 || n == 1000 || n%2500 == 0 || n == turns {
 					p.laws()
-					t.Logf(
-						"%d turns, %.1f ms each lately: %s",
-						n,
-						lately(p.took).Seconds()*1000,
-						p.told(),
-					)
+					t.Logf("%d turns, %.1f ms each lately: %s", n, lately(p.took).Seconds()*1000,
+						p.told())
 				}
 			}
 			t.Logf("%v in all", time.Since(began).Round(time.Second))
@@ -208,23 +204,18 @@ func (p *scripted) open() {
 	}
 	tools := append(toolbox(), big, compaction.Recall(p.store))
 	a, err := llm.New(
-		llm.Config{Name: "solo", Model: &speaker{answer: p.answer}, Tools: tools, MaxModelCalls: 4},
-	)
+		llm.Config{Name: "solo", Model: &speaker{answer: p.answer}, Tools: tools, MaxModelCalls: 4})
 	require.NoError(p.t, err)
-	log := slog.New(
-		&livingLog{
-			Handler: slog.NewTextHandler(p.warnings, &slog.HandlerOptions{Level: slog.LevelWarn}),
-			life:    p.life,
-		},
-	)
-	p.runner, err = runner.New(
-		runner.Options{
-			Agent:    a,
-			Sessions: p.life,
-			Plugins:  []*plugin.Plugin{compacts, rewind.New(p.life)},
-			Log:      log,
-		},
-	)
+	log := slog.New(&livingLog{
+		Handler: slog.NewTextHandler(p.warnings, &slog.HandlerOptions{Level: slog.LevelWarn}),
+		life:    p.life,
+	})
+	p.runner, err = runner.New(runner.Options{
+		Agent:    a,
+		Sessions: p.life,
+		Plugins:  []*plugin.Plugin{compacts, rewind.New(p.life)},
+		Log:      log,
+	})
 	require.NoError(p.t, err)
 }
 

@@ -57,12 +57,8 @@ func TestAPromptStaysInItsBound(t *testing.T) {
 				m.asked = m.asked[:0]
 			}
 			require.LessOrEqual(t, most, c.config.Budget)
-			t.Logf(
-				"%d turns: no prompt had more than %d tokens, %d compactions",
-				turns,
-				most,
-				len(s.compactions()),
-			)
+			t.Logf("%d turns: no prompt had more than %d tokens, %d compactions", turns, most,
+				len(s.compactions()))
 		})
 	}
 }
@@ -132,8 +128,7 @@ func BenchmarkTurn(b *testing.B) {
 			compacts, err := compaction.New(compaction.Config{Log: slog.New(slog.DiscardHandler)})
 			require.NoError(b, err)
 			r, err := runner.New(
-				runner.Options{Agent: a, Sessions: sessions, Plugins: []*plugin.Plugin{compacts}},
-			)
+				runner.Options{Agent: a, Sessions: sessions, Plugins: []*plugin.Plugin{compacts}})
 			require.NoError(b, err)
 			defer r.Close(context.Background())
 			for b.Loop() {

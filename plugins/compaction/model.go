@@ -95,11 +95,8 @@ func (m *Model) check() error {
 		return errors.New("compaction: set the field Model of Model: there is no model to ask")
 	}
 	if m.MaxInput < 0 {
-		return fmt.Errorf(
-			"compaction: max_input is %d; it must be a number of tokens, or 0 for %d",
-			m.MaxInput,
-			defaultInput,
-		)
+		return fmt.Errorf("compaction: max_input is %d; it must be a number of tokens, or 0 for %d",
+			m.MaxInput, defaultInput)
 	}
 	if err := m.Price.Check(); err != nil {
 		return fmt.Errorf("compaction: %w", err)
@@ -128,20 +125,13 @@ func (m *Model) shorten(ctx context.Context, r *Request, spent *Summary, text st
 	text, err := m.ask(ctx, r, spent, shortenPrompt(text, r.Instructions, long, r.Budget))
 	if err != nil {
 		return "", fmt.Errorf(
-			"the summary has %d tokens, it may have %d, and shortening it failed: %w",
-			long,
-			r.Budget,
-			err,
-		)
+			"the summary has %d tokens, it may have %d, and shortening it failed: %w", long,
+			r.Budget, err)
 	}
 	short := r.Count(text)
 	if short > r.Budget {
-		return "", fmt.Errorf(
-			"the summary has %d tokens, %d when shortened, and may have %d",
-			long,
-			short,
-			r.Budget,
-		)
+		return "", fmt.Errorf("the summary has %d tokens, %d when shortened, and may have %d", long,
+			short, r.Budget)
 	}
 	return text, nil
 }
@@ -211,10 +201,8 @@ func (m *Model) maxInput() int { return cmp.Or(m.MaxInput, defaultInput) }
 // answerText returns the text of a finished answer, or an error that says why there is none.
 func answerText(r *model.Response) (string, error) {
 	if r.ErrorCode != "" || r.FinishReason != genai.FinishReasonStop {
-		return "", fmt.Errorf(
-			"the model has not finished its answer: %s",
-			codeOnly(cmp.Or(r.ErrorCode, string(r.FinishReason))),
-		)
+		return "", fmt.Errorf("the model has not finished its answer: %s",
+			codeOnly(cmp.Or(r.ErrorCode, string(r.FinishReason))))
 	}
 	var b strings.Builder
 	if r.Content != nil {

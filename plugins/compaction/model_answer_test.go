@@ -47,10 +47,8 @@ func TestOnlyAFinishedAnswerCounts(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, srv := served(t, c.answers...)
-			s, err := (&compaction.Model{Model: m}).Summarize(
-				t.Context(),
-				&compaction.Request{Events: conversation(2, 5), Budget: 20, Count: counted},
-			)
+			s, err := (&compaction.Model{Model: m}).Summarize(t.Context(),
+				&compaction.Request{Events: conversation(2, 5), Budget: 20, Count: counted})
 			require.ErrorContains(t, err, c.says)
 			require.NotContains(t, err.Error(), "SECRET")
 			require.NotContains(t, err.Error(), "message-1")
@@ -62,10 +60,8 @@ func TestOnlyAFinishedAnswerCounts(t *testing.T) {
 
 func TestATransientFailureIsTriedAgain(t *testing.T) {
 	m, _ := served(t, geminitest.Status(503, "later"), geminitest.Text("Fine."))
-	s, err := (&compaction.Model{Model: m}).Summarize(
-		t.Context(),
-		&compaction.Request{Events: conversation(2, 5), Budget: 20, Count: counted},
-	)
+	s, err := (&compaction.Model{Model: m}).Summarize(t.Context(),
+		&compaction.Request{Events: conversation(2, 5), Budget: 20, Count: counted})
 	require.NoError(t, err)
 	require.Equal(t, "Fine.", s.Text)
 }
@@ -85,9 +81,7 @@ func TestAModelThatHangsEndsWithTheContext(t *testing.T) {
 	enough := errors.New("enough")
 	go func() { <-asked; cancel(enough) }()
 	s, err := (&compaction.Model{Model: m, MaxInput: 700, Price: prices.Price{Rates: prices.Rates{Input: 1}}}).Summarize(
-		ctx,
-		&compaction.Request{Events: conversation(40, 20), Budget: 60, Count: counted},
-	)
+		ctx, &compaction.Request{Events: conversation(40, 20), Budget: 60, Count: counted})
 	require.ErrorIs(t, err, enough)
 	require.Positive(t, s.Cost, "of the request that was answered")
 }
@@ -123,20 +117,17 @@ func TestBehindAnOpenAICompatibleServer(t *testing.T) {
 				}),
 			)
 			t.Cleanup(srv.Close)
-			m, err := openai.New(
-				openai.Config{
-					Model:      "tiny",
-					BaseURL:    srv.URL,
-					APIKey:     "sk-CANARY",
-					Attempts:   1,
-					HTTPClient: srv.Client(),
-				},
-			)
+			m, err := openai.New(openai.Config{
+				Model:      "tiny",
+				BaseURL:    srv.URL,
+				APIKey:     "sk-CANARY",
+				Attempts:   1,
+				HTTPClient: srv.Client(),
+			})
 			require.NoError(t, err)
 			s, err := (&compaction.Model{Model: m, Price: prices.Price{Rates: prices.Rates{Input: 1, Cached: 0.1, Output: 4}}}).Summarize(
 				t.Context(),
-				&compaction.Request{Events: conversation(2, 5), Budget: 20, Count: counted},
-			)
+				&compaction.Request{Events: conversation(2, 5), Budget: 20, Count: counted})
 			require.Contains(t, asked, "#2 user: message-2.")
 			require.Equal(t, c.text, s.Text)
 			if c.says != "" {
@@ -189,10 +180,8 @@ func TestAnOddModel(t *testing.T) {
 		}, "without text"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := (&compaction.Model{Model: c.m}).Summarize(
-				t.Context(),
-				&compaction.Request{Events: conversation(2, 5), Budget: 20, Count: counted},
-			)
+			_, err := (&compaction.Model{Model: c.m}).Summarize(t.Context(),
+				&compaction.Request{Events: conversation(2, 5), Budget: 20, Count: counted})
 			require.ErrorContains(t, err, c.says)
 			require.NotContains(t, err.Error(), "SECRET")
 		})

@@ -103,14 +103,12 @@ func (p *play) open() {
 			return plugin.Outcome{}, nil
 		},
 	}
-	p.runner, err = runner.New(
-		runner.Options{
-			Agent:    a,
-			Sessions: p.sessions,
-			Plugins:  []*plugin.Plugin{compacts, undo},
-			Log:      c.Log,
-		},
-	)
+	p.runner, err = runner.New(runner.Options{
+		Agent:    a,
+		Sessions: p.sessions,
+		Plugins:  []*plugin.Plugin{compacts, undo},
+		Log:      c.Log,
+	})
 	require.NoError(p.t, err)
 	p.t.Cleanup(func() { _ = p.runner.Close(context.Background()) }) // a test may have closed it
 }

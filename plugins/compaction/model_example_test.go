@@ -16,24 +16,19 @@ import (
 // A model writes the summaries. Here it is a server of the example's own; without BaseURL it is Google's.
 func ExampleModel() {
 	ctx := context.Background()
-	srv := geminitest.New(
-		geminitest.Reply{
-			Chunks: [][]geminitest.Part{
-				{geminitest.Text("The user wants to sail to Ithaca in May.")},
-			},
-			Usage: &geminitest.Usage{Prompt: 800, Candidates: 10},
+	srv := geminitest.New(geminitest.Reply{
+		Chunks: [][]geminitest.Part{
+			{geminitest.Text("The user wants to sail to Ithaca in May.")},
 		},
-	)
+		Usage: &geminitest.Usage{Prompt: 800, Candidates: 10},
+	})
 	defer srv.Close()
-	flash, err := gemini.New(
-		ctx,
-		gemini.Config{
-			Model:   "gemini-2.5-flash",
-			APIKey:  "key",
-			Backend: genai.BackendGeminiAPI,
-			BaseURL: srv.URL,
-		},
-	)
+	flash, err := gemini.New(ctx, gemini.Config{
+		Model:   "gemini-2.5-flash",
+		APIKey:  "key",
+		Backend: genai.BackendGeminiAPI,
+		BaseURL: srv.URL,
+	})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -56,10 +51,8 @@ func ExampleModel() {
 			{
 				Seq:    1,
 				Author: session.User,
-				Content: genai.NewContentFromText(
-					"Take me to Ithaca. By sea, in May.",
-					genai.RoleUser,
-				),
+				Content: genai.NewContentFromText("Take me to Ithaca. By sea, in May.",
+					genai.RoleUser),
 			},
 		},
 		Budget: 100,

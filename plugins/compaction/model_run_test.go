@@ -121,17 +121,10 @@ func TestASummarizerThatFailsChangesNothing(t *testing.T) {
 			require.Contains(t, s.log.String(), "the summarizer failed")
 			require.NotContains(t, s.log.String(), "SECRET")
 			require.NotContains(t, s.log.String(), "why why")
-			require.GreaterOrEqual(
-				t,
-				counted.sums["plughook.compaction.summarizer_failures"],
-				int64(3),
-			)
-			require.LessOrEqual(
-				t,
-				counted.sums["plughook.compaction.summarizer_failures"],
-				int64(2*4),
-				"after three failures nobody waits any more",
-			)
+			require.GreaterOrEqual(t, counted.sums["plughook.compaction.summarizer_failures"],
+				int64(3))
+			require.LessOrEqual(t, counted.sums["plughook.compaction.summarizer_failures"],
+				int64(2*4), "after three failures nobody waits any more")
 		})
 	}
 }
@@ -148,10 +141,8 @@ func TestAnOddSummaryIsAnEventAllTheSame(t *testing.T) {
 	require.NotEmpty(t, s.compactions())
 	e := s.compactions()[0]
 	require.Equal(t, "m\uFFFD", by(e))
-	require.True(
-		t,
-		strings.HasPrefix(e.Actions.Compaction.Content.Parts[0].Text, "all \uFFFD well"),
-	)
+	require.True(t,
+		strings.HasPrefix(e.Actions.Compaction.Content.Parts[0].Text, "all \uFFFD well"))
 }
 
 func TestAfterThreeFailuresEveryTenthCompactionAsks(t *testing.T) {
@@ -181,13 +172,8 @@ func TestAfterThreeFailuresEveryTenthCompactionAsks(t *testing.T) {
 	require.Equal(t, 6, asked, "once it works it is asked each time")
 	list := s.compactions()
 	for i, e := range list {
-		require.Equal(
-			t,
-			map[bool]string{true: "m", false: "offline"}[i >= 10],
-			by(e),
-			"compaction %d",
-			i+1,
-		)
+		require.Equal(t, map[bool]string{true: "m", false: "offline"}[i >= 10], by(e),
+			"compaction %d", i+1)
 	}
 	cost := func(i int) any { return list[i].CustomMetadata["compaction"].(map[string]any)["cost"] }
 	require.EqualValues(t, 1, cost(0), "a failure's cost is recorded")
@@ -218,12 +204,8 @@ func TestASecondAttemptCounts(t *testing.T) {
 	e := s.compactions()[0]
 	require.Equal(t, "m", by(e))
 	require.Contains(t, e.Actions.Compaction.Content.Parts[0].Text, "all well")
-	require.EqualValues(
-		t,
-		3,
-		e.CustomMetadata["compaction"].(map[string]any)["cost"],
-		"of both attempts",
-	)
+	require.EqualValues(t, 3, e.CustomMetadata["compaction"].(map[string]any)["cost"],
+		"of both attempts")
 }
 
 // TestTheOfflineSummaryIsInTime: the model may not take all the time that the hook has.

@@ -25,17 +25,14 @@ func served(t *testing.T, answers ...geminitest.Answer) (model.Model, *geminites
 	srv := geminitest.New(answers...)
 	t.Cleanup(srv.Close)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
-	m, err := gemini.New(
-		t.Context(),
-		gemini.Config{
-			Model:    "tiny",
-			APIKey:   "AIzaCANARY",
-			Backend:  genai.BackendGeminiAPI,
-			BaseURL:  srv.URL,
-			Attempts: 2,
-			Backoff:  time.Nanosecond,
-		},
-	)
+	m, err := gemini.New(t.Context(), gemini.Config{
+		Model:    "tiny",
+		APIKey:   "AIzaCANARY",
+		Backend:  genai.BackendGeminiAPI,
+		BaseURL:  srv.URL,
+		Attempts: 2,
+		Backoff:  time.Nanosecond,
+	})
 	require.NoError(t, err)
 	return m, srv
 }
@@ -46,18 +43,13 @@ func counted(s string) int { return len(strings.Fields(s)) }
 // conversation returns a number of messages, each with a name of its own and so many words.
 func conversation(n, words int) (events []*session.Event) {
 	for i := range n {
-		events = append(
-			events,
-			&session.Event{
-				Seq:       int64(i + 1),
-				Author:    session.User,
-				Timestamp: time.Date(2026, 3, 1+i/10, 12, 0, 0, 0, time.UTC),
-				Content: genai.NewContentFromText(
-					fmt.Sprintf("message-%d.", i+1)+strings.Repeat(" word", words-1),
-					genai.RoleUser,
-				),
-			},
-		)
+		events = append(events, &session.Event{
+			Seq:       int64(i + 1),
+			Author:    session.User,
+			Timestamp: time.Date(2026, 3, 1+i/10, 12, 0, 0, 0, time.UTC),
+			Content: genai.NewContentFromText(
+				fmt.Sprintf("message-%d.", i+1)+strings.Repeat(" word", words-1), genai.RoleUser),
+		})
 	}
 	return events
 }
@@ -71,19 +63,16 @@ func told(srv *geminitest.Server) (texts []string) {
 }
 
 func TestAModelWritesTheSummary(t *testing.T) {
-	m, srv := served(
-		t,
-		geminitest.Reply{
-			Chunks: [][]geminitest.Part{
-				{
-					geminitest.Thought("hm"),
-					geminitest.Text("Ada wants\n"),
-					geminitest.Text("a boat.\n"),
-				},
+	m, srv := served(t, geminitest.Reply{
+		Chunks: [][]geminitest.Part{
+			{
+				geminitest.Thought("hm"),
+				geminitest.Text("Ada wants\n"),
+				geminitest.Text("a boat.\n"),
 			},
-			Usage: &geminitest.Usage{Prompt: 1000, Cached: 400, Candidates: 50, Thoughts: 50},
 		},
-	)
+		Usage: &geminitest.Usage{Prompt: 1000, Cached: 400, Candidates: 50, Thoughts: 50},
+	})
 	s, err := (&compaction.Model{Model: m, Name: "other", Price: prices.Price{Rates: prices.Rates{Input: 1, Cached: 0.5, Output: 10}}}).Summarize(
 		t.Context(),
 		&compaction.Request{
@@ -106,12 +95,8 @@ func TestAModelWritesTheSummary(t *testing.T) {
 	require.Equal(t, "other", r.Model)
 	require.NotContains(t, r.Body, "tools")
 	config := r.Body["generationConfig"].(map[string]any)
-	require.Equal(
-		t,
-		"4296",
-		fmt.Sprint(config["maxOutputTokens"]),
-		"twice the budget, and thoughts",
-	)
+	require.Equal(t, "4296", fmt.Sprint(config["maxOutputTokens"]),
+		"twice the budget, and thoughts")
 	require.Equal(t, "0.2", fmt.Sprint(config["temperature"]))
 	require.Contains(t, fmt.Sprint(r.Body["systemInstruction"]), "a record, not instructions")
 	for _, part := range []string{"Ada is here.", "#1 (2026-03-01) user: message-1.", "\n#3 user: message-3.", "the boat's name", "at most 80 tokens"} {
@@ -123,10 +108,8 @@ func TestParametersAreSent(t *testing.T) {
 	m, srv := served(t, geminitest.Text("Short."))
 	_, err := (&compaction.Model{Model: m, Prompt: "Be brief.", Parameters: &genai.GenerateContentConfig{Seed: genai.Ptr[int32](7), MaxOutputTokens: 99,
 		ResponseMIMEType: "application/json", SystemInstruction: genai.NewContentFromText("dance", genai.RoleUser),
-		Tools: []*genai.Tool{{GoogleSearch: &genai.GoogleSearch{}}}}}).Summarize(
-		t.Context(),
-		&compaction.Request{Events: conversation(1, 5), Budget: 10, Count: counted},
-	)
+		Tools: []*genai.Tool{{GoogleSearch: &genai.GoogleSearch{}}}}}).Summarize(t.Context(),
+		&compaction.Request{Events: conversation(1, 5), Budget: 10, Count: counted})
 	require.NoError(t, err)
 	r := srv.Requests()[0]
 	require.Equal(t, "map[maxOutputTokens:99 seed:7]", fmt.Sprint(r.Body["generationConfig"]))
@@ -142,12 +125,9 @@ func TestNoRequestOverflows(t *testing.T) {
 	m, srv := served(
 		t,
 		geminitest.Forever(geminitest.Func(func(r *geminitest.Request) geminitest.Answer {
-			assert.LessOrEqual(
-				t,
-				counted(r.Text())+counted(fmt.Sprint(r.Body["systemInstruction"])),
-				most+10,
-				"with the names around the instruction",
-			)
+			assert.LessOrEqual(t,
+				counted(r.Text())+counted(fmt.Sprint(r.Body["systemInstruction"])), most+10,
+				"with the names around the instruction")
 			if n > 0 {
 				assert.Contains(t, r.Text(), fmt.Sprintf("Summary %d.", n))
 			} else {
@@ -174,12 +154,8 @@ func TestNoRequestOverflows(t *testing.T) {
 	}
 	require.Greater(t, n, 3)
 	require.Less(t, n, 15)
-	require.Contains(
-		t,
-		told(srv)[1],
-		fmt.Sprintf("Part 2 of %d", n),
-		"the number is known beforehand",
-	)
+	require.Contains(t, told(srv)[1], fmt.Sprintf("Part 2 of %d", n),
+		"the number is known beforehand")
 	require.InDelta(t, float64(s.Usage.PromptTokenCount)/1e6, s.Cost, 1e-9, "of all requests")
 }
 
@@ -187,18 +163,13 @@ func TestAnEventLargerThanAPartIsCutWithAMark(t *testing.T) {
 	m, srv := served(t, geminitest.Forever(geminitest.Text("Short.")))
 	e := conversation(1, 1)[0]
 	e.Content.Parts[0].Text = "beginning " + strings.Repeat("wörd ", 5000) + "end"
-	_, err := (&compaction.Model{Model: m, MaxInput: 700}).Summarize(
-		t.Context(),
-		&compaction.Request{Events: append(conversation(1, 5), e), Budget: 60, Count: counted},
-	)
+	_, err := (&compaction.Model{Model: m, MaxInput: 700}).Summarize(t.Context(),
+		&compaction.Request{Events: append(conversation(1, 5), e), Budget: 60, Count: counted})
 	require.NoError(t, err)
 	require.Len(t, told(srv), 2)
 	text := told(srv)[1]
-	require.Regexp(
-		t,
-		`user: beginning wörd .* \(\d+ bytes of this event are left out here\) .*wörd end\n`,
-		text,
-	)
+	require.Regexp(t,
+		`user: beginning wörd .* \(\d+ bytes of this event are left out here\) .*wörd end\n`, text)
 	require.LessOrEqual(t, counted(text), 700)
 	require.Greater(t, counted(text), 250, "what there is room for is used")
 }
@@ -222,9 +193,7 @@ func TestALongSummaryIsShortenedOnce(t *testing.T) {
 
 	m, srv = served(t, long, long)
 	s, err = (&compaction.Model{Model: m, Price: prices.Price{Rates: prices.Rates{Output: 1}}}).Summarize(
-		t.Context(),
-		r,
-	)
+		t.Context(), r)
 	require.ErrorContains(t, err, "the summary has 30 tokens, 30 when shortened, and may have 20")
 	require.Zero(t, srv.Left())
 	require.Positive(t, s.Cost, "a failure costs too")
@@ -302,8 +271,7 @@ func TestAModelThatCannotWorkSaysSo(t *testing.T) {
 	_, err := compaction.New(compaction.Config{Summarizer: &compaction.Model{Model: m}})
 	require.NoError(t, err)
 	_, err = compaction.New(
-		compaction.Config{Summarizer: &compaction.Model{Model: m, MaxInput: 8000}},
-	)
+		compaction.Config{Summarizer: &compaction.Model{Model: m, MaxInput: 8000}})
 	require.ErrorContains(t, err, "max_input 8000 leaves no room", "a summary may have 8192 tokens")
 	require.Empty(t, m.asked)
 }

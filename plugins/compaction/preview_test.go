@@ -47,13 +47,11 @@ func TestTheTailAndTheGoalGiveWay(t *testing.T) {
 	var stays []map[int64]string
 	for i := range 30 {
 		if i%2 == 0 {
-			put(
-				&session.Event{
-					Author:       "agent",
-					InvocationID: "i",
-					Content:      session.Reply(text(i, 35)).Content,
-				},
-			)
+			put(&session.Event{
+				Author:       "agent",
+				InvocationID: "i",
+				Content:      session.Reply(text(i, 35)).Content,
+			})
 		} else {
 			put(session.Message(text(i, 60)))
 		}
@@ -112,29 +110,20 @@ func TestStays(t *testing.T) {
 		{Author: "pinned", Content: session.Reply("a note").Content},
 	}
 	for i := range 40 {
-		live = append(
-			live,
-			&session.Event{
-				Author:  "agent",
-				Content: session.Reply(fmt.Sprint("word ", i, strings.Repeat(" more", 18))).Content,
-			},
-		)
+		live = append(live, &session.Event{
+			Author:  "agent",
+			Content: session.Reply(fmt.Sprint("word ", i, strings.Repeat(" more", 18))).Content,
+		})
 	}
 	for i, e := range live {
 		e.Seq = int64(i) + 1
 	}
-	planned, err := c.Preview(
-		ctx,
-		&session.Invocation{Key: key, Live: live, Position: int64(len(live))},
-		"",
-	)
+	planned, err := c.Preview(ctx,
+		&session.Invocation{Key: key, Live: live, Position: int64(len(live))}, "")
 	require.NoError(t, err)
 	require.Empty(t, planned.Declined, planned.Why)
-	require.Equal(
-		t,
-		map[int64]string{1: "goal", 2: "pinned", 40: "tail", 41: "tail", 42: "tail"},
-		reasons(planned),
-	)
+	require.Equal(t, map[int64]string{1: "goal", 2: "pinned", 40: "tail", 41: "tail", 42: "tail"},
+		reasons(planned))
 	require.Len(t, planned.Covered, 37)
 }
 
@@ -176,27 +165,21 @@ func TestAPlanSaysOfEachEventWhatBecomesOfIt(t *testing.T) {
 			for j := range rapid.IntRange(0, 3).Draw(t, "calls") {
 				name := rapid.SampledFrom([]string{"read", "pin"}).Draw(t, "tool")
 				id := fmt.Sprint("c", i, "-", j)
-				calls.Parts = append(
-					calls.Parts,
-					&genai.Part{
-						FunctionCall: &genai.FunctionCall{
-							ID:   id,
-							Name: name,
-							Args: map[string]any{"page": words()},
-						},
+				calls.Parts = append(calls.Parts, &genai.Part{
+					FunctionCall: &genai.FunctionCall{
+						ID:   id,
+						Name: name,
+						Args: map[string]any{"page": words()},
 					},
-				)
+				})
 				if rapid.IntRange(0, 5).Draw(t, "waits") > 0 {
-					answers.Parts = append(
-						answers.Parts,
-						&genai.Part{
-							FunctionResponse: &genai.FunctionResponse{
-								ID:       id,
-								Name:     name,
-								Response: map[string]any{"text": words()},
-							},
+					answers.Parts = append(answers.Parts, &genai.Part{
+						FunctionResponse: &genai.FunctionResponse{
+							ID:       id,
+							Name:     name,
+							Response: map[string]any{"text": words()},
 						},
-					)
+					})
 				}
 			}
 			if len(calls.Parts) > 0 {
@@ -206,10 +189,8 @@ func TestAPlanSaysOfEachEventWhatBecomesOfIt(t *testing.T) {
 			if len(answers.Parts) > 0 {
 				add(i, &session.Event{Author: "desk", Content: answers})
 			}
-			add(
-				i,
-				says(rapid.SampledFrom([]string{"desk", "notes"}).Draw(t, "author"), "", words()),
-			)
+			add(i,
+				says(rapid.SampledFrom([]string{"desk", "notes"}).Draw(t, "author"), "", words()))
 		}
 		c := compaction.Config{
 			Window: 4000,
@@ -283,17 +264,13 @@ func TestAWorkflowThatHasNotEndedStays(t *testing.T) {
 	live := []*session.Event{
 		session.Message("The goal"), node("desk@i1/sort@1", true), node("desk@i1", true), // ended
 		session.Message(
-			"Another",
-		), node("desk@i2/sort@1", true), asks, answer, node("desk@1/sort@1", false),
+			"Another"), node("desk@i2/sort@1", true), asks, answer, node("desk@1/sort@1", false),
 	}
 	for i := range 40 {
-		live = append(
-			live,
-			&session.Event{
-				Author:  "agent",
-				Content: session.Reply(fmt.Sprint("word ", i, strings.Repeat(" more", 18))).Content,
-			},
-		)
+		live = append(live, &session.Event{
+			Author:  "agent",
+			Content: session.Reply(fmt.Sprint("word ", i, strings.Repeat(" more", 18))).Content,
+		})
 	}
 	for i, e := range live {
 		e.Seq = int64(i) + 1
@@ -322,11 +299,8 @@ func TestDifferencesNameWhatIsNew(t *testing.T) {
 		"[4 May 2026]\nuser: I like tea.  I have a cat.\n\nValues:\npay(): id 3, amount 5\nsaid: A-1, B-2",
 		"Kept in part; recall reads the whole, from the first position to the last:\n1–2 note: a, b\n\n[5 May 2026]\nu: I have a cat.  It is old.\n\nValues:\npay(): id 4, amount 5\nsaid: B-2, C-3",
 	)
-	require.Equal(
-		t,
-		[]string{"1–2 note: a, b", "u: It is old.", "pay(): id 4, amount 5", "C-3"},
-		added,
-	)
+	require.Equal(t, []string{"1–2 note: a, b", "u: It is old.", "pay(): id 4, amount 5", "C-3"},
+		added)
 	require.Equal(t, []string{"u: I like tea.", "pay(): id 3, amount 5", "A-1"}, left)
 }
 
@@ -378,10 +352,8 @@ func TestAShortViewLeavesTheSummaryItsSize(t *testing.T) {
 	const before = 300 // tokens
 	head := summary(40, 0)
 	head.Seq = 41
-	head.Actions.Compaction.Content = genai.NewContentFromText(
-		strings.Repeat("lamp ", before),
-		genai.RoleUser,
-	)
+	head.Actions.Compaction.Content = genai.NewContentFromText(strings.Repeat("lamp ", before),
+		genai.RoleUser)
 	inv := &session.Invocation{Key: key, Live: []*session.Event{head}, Position: 41}
 	for range 40 {
 		inv.Position++

@@ -39,11 +39,8 @@ func fenced(what, mark, text string) string {
 // lengthLimit says how long an answer may be. It asks for less than the budget, since models exceed such
 // limits, and gives words too, since models observe those better than tokens.
 func lengthLimit(budget int) string {
-	return fmt.Sprintf(
-		"at most %d tokens, which is about %d words of English",
-		budget*4/5,
-		max(1, budget*11/20),
-	)
+	return fmt.Sprintf("at most %d tokens, which is about %d words of English", budget*4/5,
+		max(1, budget*11/20))
 }
 
 // summaryPrompt returns the text that asks for a summary of the summary before and one part of the
@@ -73,12 +70,8 @@ func summaryPrompt(prior, transcript, instructions string, part, parts, budget i
 // shortenPrompt returns the text that asks for a shorter summary.
 func shortenPrompt(long, instructions string, has, budget int) string {
 	m := mark(long, instructions)
-	text := fmt.Sprintf(
-		"This summary has %d tokens, and may have %d:\n%s\n",
-		has,
-		budget,
-		fenced("summary", m, long),
-	)
+	text := fmt.Sprintf("This summary has %d tokens, and may have %d:\n%s\n", has, budget,
+		fenced("summary", m, long))
 	if instructions != "" {
 		text += "This must not be left out, whatever else is:\n" + fenced("wanted", m, instructions) + "\n"
 	}

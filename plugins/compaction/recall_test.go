@@ -55,15 +55,12 @@ func ask(
 	check, err := recall.Check()
 	require.NoError(t, err)
 	require.NoError(t, check(ctx, args))
-	resp, err := recall.Run(
-		ctx,
-		&tool.Call{
-			Name:       meter.RecallName,
-			Args:       args,
-			Branch:     branch,
-			Invocation: &session.Invocation{Key: s.Key, Position: s.Position},
-		},
-	)
+	resp, err := recall.Run(ctx, &tool.Call{
+		Name:       meter.RecallName,
+		Args:       args,
+		Branch:     branch,
+		Invocation: &session.Invocation{Key: s.Key, Position: s.Position},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -137,10 +134,8 @@ func TestRecall(t *testing.T) {
 				},
 			},
 		},
-		session.Respond(
-			&genai.FunctionCall{ID: "c", Name: "book"},
-			map[string]any{"fee": "25 EUR"},
-		), // 10
+		session.Respond(&genai.FunctionCall{ID: "c", Name: "book"},
+			map[string]any{"fee": "25 EUR"}), // 10
 		summary(8, 7, 2), // 11
 		says("user", "", "What of K7Q2?"),
 		summary(10, 11), // 13
@@ -185,10 +180,8 @@ func TestRecall(t *testing.T) {
 func TestRecallIsBounded(t *testing.T) {
 	var events []*session.Event
 	for i := range 60 {
-		events = append(
-			events,
-			says("desk", "", fmt.Sprintf("number %d %s", i+1, strings.Repeat("ä", i*100))),
-		)
+		events = append(events,
+			says("desk", "", fmt.Sprintf("number %d %s", i+1, strings.Repeat("ä", i*100))))
 	}
 	svc := logged(t, append(events, summary(60, 0))...)
 	var all []int64
@@ -346,8 +339,7 @@ func TestRecallAfterRedaction(t *testing.T) {
 	}}
 	svc := memory.New()
 	a, err := llm.New(
-		llm.Config{Name: "agent", Model: m, Tools: []*tool.Tool{compaction.Recall(svc)}},
-	)
+		llm.Config{Name: "agent", Model: m, Tools: []*tool.Tool{compaction.Recall(svc)}})
 	require.NoError(t, err)
 	c := small()
 	c.Log = slog.New(slog.DiscardHandler)
@@ -355,8 +347,7 @@ func TestRecallAfterRedaction(t *testing.T) {
 	require.NoError(t, err)
 	s := &scene{t: t, sessions: svc}
 	s.runner, err = runner.New(
-		runner.Options{Agent: a, Sessions: svc, Plugins: []*plugin.Plugin{p, cards}, Log: c.Log},
-	)
+		runner.Options{Agent: a, Sessions: svc, Plugins: []*plugin.Plugin{p, cards}, Log: c.Log})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.runner.Close(context.Background())) })
 	for i := range 9 {

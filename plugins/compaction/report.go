@@ -32,10 +32,8 @@ func newMetrics() *metrics {
 		}
 		return c
 	}
-	cost, err := counters.Float64Counter(
-		"plughook.compaction.cost",
-		metric.WithDescription("cost of the models that wrote summaries"),
-	)
+	cost, err := counters.Float64Counter("plughook.compaction.cost",
+		metric.WithDescription("cost of the models that wrote summaries"))
 	if err != nil {
 		otel.Handle(err)
 	}

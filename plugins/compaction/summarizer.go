@@ -99,14 +99,8 @@ func (k *compactor) ask(ctx context.Context, key session.Key, r *Request) (*Summ
 	k.failed[key]++
 	k.mu.Unlock()
 	err := errors.Join(errs...)
-	k.Log.WarnContext(
-		ctx,
-		"the summarizer failed; the summary is written offline",
-		"session",
-		key.String(),
-		"error",
-		err,
-	)
+	k.Log.WarnContext(ctx, "the summarizer failed; the summary is written offline", "session",
+		key.String(), "error", err)
 	return &spent, err
 }
 

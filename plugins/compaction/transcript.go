@@ -190,11 +190,7 @@ func (l line) cut(most int) line {
 	for tail < len(l.text) && !utf8.RuneStart(l.text[tail]) {
 		tail++
 	}
-	l.text = fmt.Sprintf(
-		"%s (%d bytes of this event are left out here) %s",
-		l.text[:head],
-		tail-head,
-		l.text[tail:],
-	)
+	l.text = fmt.Sprintf("%s (%d bytes of this event are left out here) %s", l.text[:head],
+		tail-head, l.text[tail:])
 	return l
 }

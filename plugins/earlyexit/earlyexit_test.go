@@ -40,8 +40,7 @@ func Example() {
 		return
 	}
 	r, err := runner.New(
-		runner.Options{Agent: echo, Sessions: memory.New(), Plugins: []*plugin.Plugin{p}},
-	)
+		runner.Options{Agent: echo, Sessions: memory.New(), Plugins: []*plugin.Plugin{p}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -139,15 +138,13 @@ func TestOutcomes(t *testing.T) {
 }
 
 func TestFirstRuleDecides(t *testing.T) {
-	p, err := earlyexit.New(
-		earlyexit.Config{
-			Rules: []earlyexit.Rule{
-				{Text: "b", Answer: "1"},
-				{Text: "a", Answer: "2"},
-				{Text: "a", Answer: "3"},
-			},
+	p, err := earlyexit.New(earlyexit.Config{
+		Rules: []earlyexit.Rule{
+			{Text: "b", Answer: "1"},
+			{Text: "a", Answer: "2"},
+			{Text: "a", Answer: "3"},
 		},
-	)
+	})
 	require.NoError(t, err)
 	out, err := p.OnEvent(t.Context(), &session.Invocation{}, session.Message("a"))
 	require.NoError(t, err)
@@ -157,14 +154,12 @@ func TestFirstRuleDecides(t *testing.T) {
 
 func TestPartialsAreHeldBackForRulesAboutAgents(t *testing.T) {
 	for author, want := range map[string]bool{"": true, "user": true, "echo": false} {
-		p, err := earlyexit.New(
-			earlyexit.Config{
-				Rules: []earlyexit.Rule{
-					{Text: "a", Answer: "b"},
-					{Text: "a", Author: author, Answer: "b"},
-				},
+		p, err := earlyexit.New(earlyexit.Config{
+			Rules: []earlyexit.Rule{
+				{Text: "a", Answer: "b"},
+				{Text: "a", Author: author, Answer: "b"},
 			},
-		)
+		})
 		require.NoError(t, err)
 		require.Equal(t, want, p.Partials, "author %q", author)
 	}

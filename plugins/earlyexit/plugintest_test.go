@@ -10,14 +10,12 @@ import (
 )
 
 func TestEveryPluginsRules(t *testing.T) {
-	p, err := earlyexit.New(
-		earlyexit.Config{
-			Rules: []earlyexit.Rule{
-				{Text: "card", Answer: "I cannot take cards.", Deny: true},
-				{Text: "(?i)hello", Answer: "Good day."},
-			},
+	p, err := earlyexit.New(earlyexit.Config{
+		Rules: []earlyexit.Rule{
+			{Text: "card", Answer: "I cannot take cards.", Deny: true},
+			{Text: "(?i)hello", Answer: "Good day."},
 		},
-	)
+	})
 	require.NoError(t, err)
 	plugintest.Check(t, p)
 }

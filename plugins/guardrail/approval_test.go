@@ -234,39 +234,22 @@ func TestApprovedCallsAreJudgedAgain(t *testing.T) {
 				require.Contains(t, s.log.String(), c.log)
 				require.NotContains(t, s.log.String(), "heron")
 				if !strings.Contains(strings.Join(lines, ""), "DENIED") {
-					require.NotContains(
-						t,
-						s.log.String(),
-						`"action":"ask"`,
-						"nobody is asked again",
-					)
+					require.NotContains(t, s.log.String(), `"action":"ask"`,
+						"nobody is asked again")
 				}
-				require.Equal(
-					t,
-					c.input.Actions.RequestedToolConfirmations,
+				require.Equal(t, c.input.Actions.RequestedToolConfirmations,
 					events[0].Actions.RequestedToolConfirmations,
-					"the verdict stays as it was given",
-				)
+					"the verdict stays as it was given")
 				noted := len(plugin.NotesOf(events[0]).Changed) > 0
-				require.Equal(
-					t,
-					name == "in shadow",
-					noted,
-					"only what a rule in shadow would deny is noted on the verdict",
-				)
+				require.Equal(t, name == "in shadow", noted,
+					"only what a rule in shadow would deny is noted on the verdict")
 				if noted {
 					note, _ := guardrail.NoteOf(events[0])
-					require.Equal(
-						t,
-						[]policy.Action{policy.Allow, policy.Block},
-						[]policy.Action{note.Records[0].Action, note.Records[0].Would},
-					)
+					require.Equal(t, []policy.Action{policy.Allow, policy.Block},
+						[]policy.Action{note.Records[0].Action, note.Records[0].Would})
 				}
-				require.Equal(
-					t,
-					name == "one that may fail",
-					len(plugin.NotesOf(events[0]).Unchecked) > 0,
-				)
+				require.Equal(t, name == "one that may fail",
+					len(plugin.NotesOf(events[0]).Unchecked) > 0)
 			}
 		})
 	}
@@ -285,15 +268,10 @@ func TestApprovalWithAnAnswerThatTaints(t *testing.T) {
 	)
 	s.run("go")
 	yes := session.Decision(true, "c-send")
-	yes.Content = session.Respond(
-		&genai.FunctionCall{ID: "w", Name: "web"},
-		map[string]any{"page": "x"},
-	).Content
-	require.Contains(
-		t,
-		strings.Join(s.run(yes), "\n"),
-		`plugin/guardrail: send={"error":"Not now."} [DENIED]`,
-	)
+	yes.Content = session.Respond(&genai.FunctionCall{ID: "w", Name: "web"},
+		map[string]any{"page": "x"}).Content
+	require.Contains(t, strings.Join(s.run(yes), "\n"),
+		`plugin/guardrail: send={"error":"Not now."} [DENIED]`)
 	require.Empty(t, s.tools)
 }
 
@@ -330,14 +308,8 @@ func TestApprovalOfOneOfTwoCallsOfAnID(t *testing.T) {
 	asks := session.Decision(false, "1")
 	asks.Author = "plugin/guardrail"
 	later := &session.Event{Author: "bot", LongRunningToolIDs: []string{"1"}}
-	_, err = s.sessions.Append(
-		ctx,
-		session.AppendTarget{Key: key},
-		calls("send"),
-		asks,
-		calls("fetch"),
-		later,
-	)
+	_, err = s.sessions.Append(ctx, session.AppendTarget{Key: key}, calls("send"), asks,
+		calls("fetch"), later)
 	require.NoError(t, err)
 	require.Equal(
 		t,
@@ -362,33 +334,28 @@ func TestApprovalInABranch(t *testing.T) {
 		},
 	}
 	ran := 0
-	helper, err := llm.New(
-		llm.Config{
-			Name:  "helper",
-			Model: model,
-			Tools: []*tool.Tool{
-				tool.Confirm(&tool.Tool{Declaration: &genai.FunctionDeclaration{Name: "send"},
-					Run: func(context.Context, *tool.Call) (map[string]any, error) { ran++; return nil, nil }}, "Well?"),
-			},
+	helper, err := llm.New(llm.Config{
+		Name:  "helper",
+		Model: model,
+		Tools: []*tool.Tool{
+			tool.Confirm(&tool.Tool{Declaration: &genai.FunctionDeclaration{Name: "send"},
+				Run: func(context.Context, *tool.Call) (map[string]any, error) { ran++; return nil, nil }}, "Well?"),
 		},
-	)
+	})
 	require.NoError(t, err)
 	bot, err := llm.New(llm.Config{Name: "bot", Model: model, AgentTools: []agent.Agent{helper}})
 	require.NoError(t, err)
-	guard, err := guardrail.New(
-		guardrail.Config{
-			Policy: parse(
-				t,
-				`rules: [{id: r, stages: [tool_args], scope: {agent: helper, branch: "helper@*"}, when: 'state.locked ?? false', action: block, message: Not now.}]`,
-			),
-			Log: slog.New(slog.DiscardHandler),
-		},
-	)
+	guard, err := guardrail.New(guardrail.Config{
+		Policy: parse(
+			t,
+			`rules: [{id: r, stages: [tool_args], scope: {agent: helper, branch: "helper@*"}, when: 'state.locked ?? false', action: block, message: Not now.}]`,
+		),
+		Log: slog.New(slog.DiscardHandler),
+	})
 	require.NoError(t, err)
 	sessions := memory.New()
 	r, err := runner.New(
-		runner.Options{Agent: bot, Sessions: sessions, Plugins: []*plugin.Plugin{guard}},
-	)
+		runner.Options{Agent: bot, Sessions: sessions, Plugins: []*plugin.Plugin{guard}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.Close(ctx)) })
 	s := &scene{t: t, model: model, sessions: sessions, runner: r}
@@ -419,17 +386,11 @@ func TestApprovedCallsAreAskedAbout(t *testing.T) {
 	for _, mode := range []string{"", ", mode: shadow"} {
 		court := answered(t, `{"flagged": true}`)
 		log := &lockedBuffer{}
-		p := plug(
-			t,
-			guardrail.Config{
-				Policy: court.rule(
-					t,
-					"stages: [tool_args], message: Not now., action: block"+mode,
-					patient,
-				),
-				Log: slog.New(slog.NewJSONHandler(log, nil)),
-			},
-		)
+		p := plug(t, guardrail.Config{
+			Policy: court.rule(t, "stages: [tool_args], message: Not now., action: block"+mode,
+				patient),
+			Log: slog.New(slog.NewJSONHandler(log, nil)),
+		})
 		held := says("bot", &genai.Part{FunctionCall: call("send", map[string]any{"to": "a@b"})})
 		asks := &session.Event{
 			ID:     "q",
@@ -442,19 +403,13 @@ func TestApprovedCallsAreAskedAbout(t *testing.T) {
 		}
 		yes := verdicts("c-send", "")
 		yes.ID, yes.Author = "y", session.User
-		out, err := p.OnEvent(
-			ctx,
-			&session.Invocation{ID: "i", Key: key, Live: []*session.Event{held, asks}},
-			yes,
-		)
+		out, err := p.OnEvent(ctx,
+			&session.Invocation{ID: "i", Key: key, Live: []*session.Event{held, asks}}, yes)
 		require.NoError(t, err)
 		require.NoError(t, p.Close(ctx))
 		require.Equal(t, []string{`tool_args: {"to":"a@b"}`}, court.texts())
-		require.Equal(
-			t,
-			mode == "",
-			len(out.Emit) == 1 && strings.Contains(inJSON(out.Emit[0]), "Not now."),
-		)
+		require.Equal(t, mode == "",
+			len(out.Emit) == 1 && strings.Contains(inJSON(out.Emit[0]), "Not now."))
 		require.Contains(t, log.String(), `"rule":"topic"`)
 	}
 }
@@ -484,8 +439,7 @@ func TestApprovalAfterARewindIsJudgedByThePolicyInForce(t *testing.T) {
 			ran := 0
 			writes(allows, 0)
 			guard, err := guardrail.New(
-				guardrail.Config{File: file, Reload: true, Log: slog.New(slog.DiscardHandler)},
-			)
+				guardrail.Config{File: file, Reload: true, Log: slog.New(slog.DiscardHandler)})
 			require.NoError(t, err)
 			if wrap != nil {
 				guard = wrap(guard)
@@ -501,8 +455,7 @@ func TestApprovalAfterARewindIsJudgedByThePolicyInForce(t *testing.T) {
 			require.NoError(t, err)
 			sessions := memory.New()
 			r, err := runner.New(
-				runner.Options{Agent: bot, Sessions: sessions, Plugins: []*plugin.Plugin{guard}},
-			)
+				runner.Options{Agent: bot, Sessions: sessions, Plugins: []*plugin.Plugin{guard}})
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, r.Close(ctx)) })
 			s := &scene{t: t, sessions: sessions, runner: r}
@@ -511,11 +464,8 @@ func TestApprovalAfterARewindIsJudgedByThePolicyInForce(t *testing.T) {
 			require.Contains(t, strings.Join(s.run("clean up"), "\n"), "bot: [1: sure?]")
 			held, err := sessions.Get(ctx, key)
 			require.NoError(t, err)
-			require.Equal(
-				t,
-				[]string{"user: [1: ]", "bot: shell={}", "bot: done"},
-				s.run(session.Decision(true, "1")),
-			)
+			require.Equal(t, []string{"user: [1: ]", "bot: shell={}", "bot: done"},
+				s.run(session.Decision(true, "1")))
 			require.Equal(t, 1, ran)
 
 			// The yes is rewound, so that the call waits again. Under the policy of now it is

@@ -26,13 +26,8 @@ func TestKeyAndValueTakenOut(t *testing.T) {
 	} {
 		_, out := offered(t, p, says("bot", &genai.Part{FunctionCall: call("fetch", args)}))
 		require.Len(t, out.Emit, 1, "%v", args)
-		require.Contains(
-			t,
-			inJSON(out.Emit[0]),
-			"takes out the name of the function or of an argument",
-			"%v",
-			args,
-		)
+		require.Contains(t, inJSON(out.Emit[0]),
+			"takes out the name of the function or of an argument", "%v", args)
 	}
 }
 
@@ -58,14 +53,8 @@ func TestArgumentsThatNeverFit(t *testing.T) {
 			"done",
 		)
 		lines := strings.Join(s.run("1"), "\n")
-		require.Equal(
-			t,
-			c.denied,
-			strings.Contains(lines, "the policy's rule"),
-			"%s: %s",
-			name,
-			lines,
-		)
+		require.Equal(t, c.denied, strings.Contains(lines, "the policy's rule"), "%s: %s", name,
+			lines)
 	}
 }
 
@@ -97,20 +86,18 @@ func TestEditedArgumentsFit(t *testing.T) {
 		`{"type":"object","properties":{"a":{"type":"string","maxLength":15},"list":{"type":"array","items":{"type":"integer"}}},"additionalProperties":false}`,
 		`{"type":"object","additionalProperties":{"type":"string"}}`,
 	}
-	values := rapid.SampledFrom(
-		[]any{
-			"x",
-			"ann@example.com",
-			"4111 1111 1111 1111",
-			4111111111111111.0,
-			7.0,
-			[]any{4111111111111111.0},
-			[]any{1.0},
-			map[string]any{"b": "ann@example.com"},
-			nil,
-			`{"c":4111111111111111}`,
-		},
-	)
+	values := rapid.SampledFrom([]any{
+		"x",
+		"ann@example.com",
+		"4111 1111 1111 1111",
+		4111111111111111.0,
+		7.0,
+		[]any{4111111111111111.0},
+		[]any{1.0},
+		map[string]any{"b": "ann@example.com"},
+		nil,
+		`{"c":4111111111111111}`,
+	})
 	var policies []*plugin.Plugin
 	for _, rule := range []string{
 		`{id: r, detect: {pii: [CREDIT_CARD, EMAIL_ADDRESS]}, action: redact}`,
@@ -126,16 +113,12 @@ func TestEditedArgumentsFit(t *testing.T) {
 			ParametersJsonSchema: json.RawMessage(rapid.SampledFrom(schemas).Draw(r, "schema")),
 		}
 		inv := &session.Invocation{ID: "i", Key: key}
-		_, err := p.BeforeModel(
-			ctx,
-			inv,
-			&model.Request{
-				Agent: "bot",
-				Config: &genai.GenerateContentConfig{
-					Tools: []*genai.Tool{{FunctionDeclarations: []*genai.FunctionDeclaration{d}}},
-				},
+		_, err := p.BeforeModel(ctx, inv, &model.Request{
+			Agent: "bot",
+			Config: &genai.GenerateContentConfig{
+				Tools: []*genai.Tool{{FunctionDeclarations: []*genai.FunctionDeclaration{d}}},
 			},
-		)
+		})
 		require.NoError(r, err)
 		args := rapid.MapOf(rapid.SampledFrom([]string{
 			"a",

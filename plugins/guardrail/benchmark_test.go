@@ -11,9 +11,7 @@ import (
 )
 
 var clean = strings.Repeat(
-	"It was a quiet day by the river, and nobody had anything to say about the boats. ",
-	50,
-)
+	"It was a quiet day by the river, and nobody had anything to say about the boats. ", 50)
 
 func BenchmarkEventClean(b *testing.B) {
 	p := quiet(b, guardrail.Config{})

@@ -147,8 +147,7 @@ func TestStreamsThatBreakOff(t *testing.T) {
 			require.NoError(t, err)
 			p := quiet(t, with(t, rules))
 			r, err := runner.New(
-				runner.Options{Agent: bot, Sessions: sessions, Plugins: []*plugin.Plugin{p}},
-			)
+				runner.Options{Agent: bot, Sessions: sessions, Plugins: []*plugin.Plugin{p}})
 			require.NoError(t, err)
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
@@ -192,17 +191,12 @@ func TestStreamsThatBreakOff(t *testing.T) {
 // The message of a model's error may go on where its text ended: it is judged alone, and as its
 // end.
 func TestErrorsThatGoOn(t *testing.T) {
-	p := quiet(
+	p := quiet(t, with(
 		t,
-		with(
-			t,
-			`rules: [{id: r, detect: {pii: [CREDIT_CARD]}, action: redact}, {id: k, detect: {secrets: default}, action: redact}]`,
-		),
-	)
+		`rules: [{id: r, detect: {pii: [CREDIT_CARD]}, action: redact}, {id: k, detect: {secrets: default}, action: redact}]`,
+	))
 	pem := "-----BEGIN RSA PRIVATE KEY-----\n" + strings.Repeat(
-		"MIIEpAIBAAKCAQEA1c7+9z5Pad7OejecsQ0buvHPYy5ZsMT7yQUXWpAQdWNbCmmF\n",
-		20,
-	)
+		"MIIEpAIBAAKCAQEA1c7+9z5Pad7OejecsQ0buvHPYy5ZsMT7yQUXWpAQdWNbCmmF\n", 20)
 	for _, code := range []string{"", model.Failed} {
 		for _, thought := range []bool{false, true} {
 			for text, message := range map[string]string{
@@ -230,13 +224,10 @@ func TestErrorsThatGoOn(t *testing.T) {
 func TestShadowLeavesWhatBrokeOff(t *testing.T) {
 	e := session.Reply("card 4111 11")
 	e.Author, e.ErrorCode = "bot", model.Failed
-	p := quiet(
+	p := quiet(t, with(
 		t,
-		with(
-			t,
-			`{mode: shadow, rules: [{id: r, stages: [output], detect: {pii: [CREDIT_CARD]}, action: redact}]}`,
-		),
-	)
+		`{mode: shadow, rules: [{id: r, stages: [output], detect: {pii: [CREDIT_CARD]}, action: redact}]}`,
+	))
 	out, err := p.OnEvent(ctx, &session.Invocation{ID: "i", Key: key}, e)
 	require.NoError(t, err)
 	require.True(t, out.IsZero())
@@ -244,13 +235,8 @@ func TestShadowLeavesWhatBrokeOff(t *testing.T) {
 
 // What says that it is a denial did not break off, and neither did what a plugin says.
 func TestDenialsAreWhole(t *testing.T) {
-	p := quiet(
-		t,
-		with(
-			t,
-			`rules: [{id: r, stages: [output], detect: {words: [blue heron]}, action: redact}]`,
-		),
-	)
+	p := quiet(t, with(t,
+		`rules: [{id: r, stages: [output], detect: {words: [blue heron]}, action: redact}]`))
 	for author, code := range map[string]string{"bot": session.Denied, "plugin/x": "X"} {
 		e := session.Reply("I cannot say blue")
 		e.Author, e.ErrorCode = author, code

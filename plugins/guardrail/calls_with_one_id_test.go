@@ -55,17 +55,14 @@ func TestCallsOfAPluginWithOneIDOrNone(t *testing.T) {
 							made := &session.Event{Content: &genai.Content{Role: genai.RoleModel}}
 							for _, name := range order {
 								call := &genai.FunctionCall{ID: id, Name: name}
-								made.Content.Parts = append(
-									made.Content.Parts,
-									&genai.Part{FunctionCall: call},
-								)
+								made.Content.Parts = append(made.Content.Parts,
+									&genai.Part{FunctionCall: call})
 							}
 							return plugin.Outcome{Emit: []*session.Event{made}, Withhold: true}, nil
 						},
 					}
 					guard, err := guardrail.New(
-						guardrail.Config{File: file, Log: slog.New(slog.DiscardHandler)},
-					)
+						guardrail.Config{File: file, Log: slog.New(slog.DiscardHandler)})
 					require.NoError(t, err)
 					m := &answers{list: []any{"done"}}
 					bot, err := llm.New(llm.Config{Name: "bot", Model: m, Tools: tools})
@@ -90,13 +87,8 @@ func TestCallsOfAPluginWithOneIDOrNone(t *testing.T) {
 					require.NoError(t, err)
 					for _, c := range session.Calls(live.Live) {
 						held := c.Held != nil && c.Name == "pay" || name == "all asked"
-						require.True(
-							t,
-							c.Response != nil || held,
-							"%s %s waits for ever",
-							c.Name,
-							c.ID,
-						)
+						require.True(t, c.Response != nil || held, "%s %s waits for ever", c.Name,
+							c.ID)
 					}
 				})
 			}

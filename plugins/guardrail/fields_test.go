@@ -24,8 +24,7 @@ var (
 		`^(ModelVersion|UsageMetadata\..*|Actions\.TransferToAgent|Actions\.(StateIncrement|StateBound)\.key|NodeInfo\.(Path|OutputFor|OutputOf)|.*\.FunctionResponse\.Name)$`,
 	)
 	files = regexp.MustCompile(
-		`(InlineData|ImageBytes|VideoBytes)\.Data$`,
-	) // and bytes of types that are no text
+		`(InlineData|ImageBytes|VideoBytes)\.Data$`) // and bytes of types that are no text
 )
 
 // eachText calls try for each text that the value of a type can have, with its path and what sets
@@ -87,10 +86,8 @@ func eachText(v reflect.Value, path []string, try func(path string, set func(str
 // fails.
 func TestEveryField(t *testing.T) {
 	const canary = "xq7canarybird"
-	p := quiet(
-		t,
-		with(t, `rules: [{id: c, detect: {regexp: {CANARY: xq7canarybird}}, action: redact}]`),
-	)
+	p := quiet(t,
+		with(t, `rules: [{id: c, detect: {regexp: {CANARY: xq7canarybird}}, action: redact}]`))
 	for _, author := range []string{session.User, "bot", "plugin/other"} {
 		for _, read := range []bool{false, true} {
 			e, tried := &session.Event{}, 0
@@ -120,15 +117,8 @@ func TestEveryField(t *testing.T) {
 					base64.StdEncoding.EncodeToString([]byte(canary)),
 				} {
 					if strings.Contains(string(data), form) {
-						require.NotContains(
-							t,
-							string(after),
-							form,
-							"%s of %s, read: %v",
-							path,
-							author,
-							read,
-						)
+						require.NotContains(t, string(after), form, "%s of %s, read: %v", path,
+							author, read)
 					}
 				}
 			})
@@ -142,14 +132,9 @@ func TestUnknownOfAgents(t *testing.T) {
 	p := quiet(t, with(t, `rules: [{id: s, detect: {secrets: default}, action: redact}]`))
 	for _, author := range []string{"bot", "plugin/other"} {
 		e := &session.Event{}
-		require.NoError(
-			t,
-			e.UnmarshalJSON(
-				[]byte(
-					`{"id":"a","content":{"parts":[{"text":"x","other":["`+token+`"]}]},"actions":{"compaction":{"through":1,"other":"`+token+`"}}}`,
-				),
-			),
-		)
+		require.NoError(t, e.UnmarshalJSON([]byte(
+			`{"id":"a","content":{"parts":[{"text":"x","other":["`+token+`"]}]},"actions":{"compaction":{"through":1,"other":"`+token+`"}}}`,
+		)))
 		e.Author = author
 		got, _ := offered(t, p, e)
 		require.NotContains(t, inJSON(got), token[4:])
@@ -179,34 +164,23 @@ func TestStagesOfWhatElseIsSaid(t *testing.T) {
 		for _, action := range []string{"redact", "block"} {
 			got, out := offered(
 				t,
-				quiet(
+				quiet(t, with(
 					t,
-					with(
-						t,
-						`rules: [{id: c, stages: [input], detect: {pii: [CREDIT_CARD]}, action: `+action+`}]`,
-					),
-				),
+					`rules: [{id: c, stages: [input], detect: {pii: [CREDIT_CARD]}, action: `+action+`}]`,
+				)),
 				e,
 			)
-			require.True(
-				t,
-				out.Withhold || !strings.Contains(inJSON(got), card),
-				"%s: %s",
-				name,
-				action,
-			)
+			require.True(t, out.Withhold || !strings.Contains(inJSON(got), card), "%s: %s", name,
+				action)
 		}
 	}
-	answer := says(
-		"bot",
-		&genai.Part{
-			FunctionResponse: &genai.FunctionResponse{
-				ID:       "q",
-				Name:     "x",
-				Response: map[string]any{"ok": true},
-			},
+	answer := says("bot", &genai.Part{
+		FunctionResponse: &genai.FunctionResponse{
+			ID:       "q",
+			Name:     "x",
+			Response: map[string]any{"ok": true},
 		},
-	)
+	})
 	answer.Actions.StateDelta = args
 	for rule, hidden := range map[string]bool{
 		"":                   true,
@@ -215,13 +189,10 @@ func TestStagesOfWhatElseIsSaid(t *testing.T) {
 	} {
 		got, _ := offered(
 			t,
-			quiet(
+			quiet(t, with(
 				t,
-				with(
-					t,
-					`rules: [{id: c, stages: [tool_result], detect: {pii: [CREDIT_CARD]}, action: redact`+rule+`}]`,
-				),
-			),
+				`rules: [{id: c, stages: [tool_result], detect: {pii: [CREDIT_CARD]}, action: redact`+rule+`}]`,
+			)),
 			answer,
 		)
 		require.Equal(t, hidden, !strings.Contains(inJSON(got), card), rule)
@@ -236,12 +207,9 @@ func TestSpreadOverParts(t *testing.T) {
 	}
 	number := 4111111111111111.0
 	partial := func(args ...*genai.PartialArg) *session.Event {
-		return says(
-			"bot",
-			&genai.Part{
-				FunctionCall: &genai.FunctionCall{ID: "c", Name: "fetch", PartialArgs: args},
-			},
-		)
+		return says("bot", &genai.Part{
+			FunctionCall: &genai.FunctionCall{ID: "c", Name: "fetch", PartialArgs: args},
+		})
 	}
 	for name, e := range map[string]*session.Event{
 		"transcriptions": pieces(func(s string) *genai.Part { return &genai.Part{AudioTranscription: &genai.Transcription{Text: s}} }),
@@ -263,33 +231,24 @@ func TestSpreadOverParts(t *testing.T) {
 	} {
 		got, _ := offered(
 			t,
-			quiet(
+			quiet(t, with(
 				t,
-				with(
-					t,
-					`rules: [{id: s, detect: {secrets: default}, action: redact}, {id: c, detect: {pii: [CREDIT_CARD]}, action: redact}]`,
-				),
-			),
+				`rules: [{id: s, detect: {secrets: default}, action: redact}, {id: c, detect: {pii: [CREDIT_CARD]}, action: redact}]`,
+			)),
 			e,
 		)
 		for _, form := range []string{token[:18], token[18:], "4111111111111111"} {
 			require.NotContains(t, inJSON(got), form, name)
 		}
 	}
-	heard := says(
-		"bot",
-		&genai.Part{
-			AudioTranscription: &genai.Transcription{
-				Text:  "hello",
-				Words: []*genai.WordInfo{{Word: "hello"}},
-			},
+	heard := says("bot", &genai.Part{
+		AudioTranscription: &genai.Transcription{
+			Text:  "hello",
+			Words: []*genai.WordInfo{{Word: "hello"}},
 		},
-	)
-	got, out := offered(
-		t,
-		quiet(t, with(t, `rules: [{id: s, detect: {secrets: default}, action: redact}]`)),
-		heard,
-	)
+	})
+	got, out := offered(t,
+		quiet(t, with(t, `rules: [{id: s, detect: {secrets: default}, action: redact}]`)), heard)
 	require.Nil(t, out.Replace)
 	require.Len(t, got.Content.Parts[0].AudioTranscription.Words, 1)
 }
@@ -300,31 +259,22 @@ func TestStreamedArguments(t *testing.T) {
 	p := quiet(t, with(t, `rules: [{id: s, detect: {secrets: default}, action: redact}]`))
 	more := true
 	for _, piece := range []string{token[:18], token[18:], "and more"} {
-		e := says(
-			"bot",
-			&genai.Part{
-				FunctionCall: &genai.FunctionCall{
-					ID:           "c",
-					Name:         "fetch",
-					WillContinue: &more,
-					PartialArgs: []*genai.PartialArg{
-						{JsonPath: "$.a", StringValue: piece, WillContinue: &more},
-					},
+		e := says("bot", &genai.Part{
+			FunctionCall: &genai.FunctionCall{
+				ID:           "c",
+				Name:         "fetch",
+				WillContinue: &more,
+				PartialArgs: []*genai.PartialArg{
+					{JsonPath: "$.a", StringValue: piece, WillContinue: &more},
 				},
 			},
-		)
+		})
 		e.Partial = true
 		_, out := offered(t, p, e)
 		require.True(t, out.Withhold)
 		require.Nil(t, out.Replace)
 	}
-	got, _ := offered(
-		t,
-		p,
-		says(
-			"bot",
-			&genai.Part{FunctionCall: call("fetch", map[string]any{"a": token + " and more"})},
-		),
-	)
+	got, _ := offered(t, p, says("bot",
+		&genai.Part{FunctionCall: call("fetch", map[string]any{"a": token + " and more"})}))
 	require.Equal(t, `{"a":"[SECRET] and more"}`, inJSON(got.FunctionCalls()[0].Args))
 }

@@ -98,13 +98,8 @@ tests:
 	for _, r := range selftest.Run(p) {
 		require.Empty(t, r.Failure, r.Test.Name)
 	}
-	_, err := policy.Parse(
-		"p.yaml",
-		[]byte("rules: [{id: a, when: len(files) > 1, detect: {words: [x]}, action: redact}]"),
-	)
-	require.ErrorContains(
-		t,
-		err,
-		"p.yaml:1:23: a rule whose condition asks about files is about files alone",
-	)
+	_, err := policy.Parse("p.yaml",
+		[]byte("rules: [{id: a, when: len(files) > 1, detect: {words: [x]}, action: redact}]"))
+	require.ErrorContains(t, err,
+		"p.yaml:1:23: a rule whose condition asks about files is about files alone")
 }

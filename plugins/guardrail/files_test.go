@@ -19,11 +19,8 @@ func TestUTF16OfEitherEnd(t *testing.T) {
 		for _, u := range utf16.Encode([]rune("\ufeffä heron")) {
 			data = append(data, write(u)...)
 		}
-		got, _ := offered(
-			t,
-			p,
-			says("bot", &genai.Part{InlineData: &genai.Blob{MIMEType: "text/plain", Data: data}}),
-		)
+		got, _ := offered(t, p,
+			says("bot", &genai.Part{InlineData: &genai.Blob{MIMEType: "text/plain", Data: data}}))
 		require.Equal(t, "ä [WORD]", string(got.Content.Parts[0].InlineData.Data), name)
 	}
 }
@@ -219,31 +216,22 @@ func TestFiles(t *testing.T) {
 
 // A file's text that is blocked in a tool's answer takes the answer with it, and not the run.
 func TestToolsFileBlocked(t *testing.T) {
-	p := quiet(
-		t,
-		with(t, `rules: [{id: r, stages: [tool_result], detect: {words: [heron]}, action: block}]`),
-	)
-	got, out := offered(
-		t,
-		p,
-		says(
-			"bot",
-			&genai.Part{
-				FunctionResponse: &genai.FunctionResponse{
-					Name:     "f",
-					Response: map[string]any{"ok": true},
-					Parts: []*genai.FunctionResponsePart{
-						{
-							InlineData: &genai.FunctionResponseBlob{
-								MIMEType: "text/plain",
-								Data:     []byte("heron"),
-							},
-						},
+	p := quiet(t,
+		with(t, `rules: [{id: r, stages: [tool_result], detect: {words: [heron]}, action: block}]`))
+	got, out := offered(t, p, says("bot", &genai.Part{
+		FunctionResponse: &genai.FunctionResponse{
+			Name:     "f",
+			Response: map[string]any{"ok": true},
+			Parts: []*genai.FunctionResponsePart{
+				{
+					InlineData: &genai.FunctionResponseBlob{
+						MIMEType: "text/plain",
+						Data:     []byte("heron"),
 					},
 				},
 			},
-		),
-	)
+		},
+	}))
 	require.False(t, out.Stop)
 	require.Nil(t, got.FunctionResponses()[0].Parts)
 	require.Contains(t, inJSON(got), "withheld: the policy's rule r")
@@ -265,14 +253,8 @@ func TestTextsInUTF16(t *testing.T) {
 		{"application/octet-stream", little, little},
 		{"application/x-a; charset=utf-16le", little, little},
 	} {
-		got, _ := offered(
-			t,
-			p,
-			says(
-				"bot",
-				&genai.Part{InlineData: &genai.Blob{MIMEType: c.kind, Data: []byte(c.data)}},
-			),
-		)
+		got, _ := offered(t, p, says("bot",
+			&genai.Part{InlineData: &genai.Blob{MIMEType: c.kind, Data: []byte(c.data)}}))
 		require.Equal(t, c.want, string(got.Content.Parts[0].InlineData.Data), c.kind)
 	}
 }

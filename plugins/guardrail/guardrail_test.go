@@ -48,9 +48,7 @@ func TestConversations(t *testing.T) {
 	}{
 		"input blocked, and the next turn works": {
 			`rules: [{id: r, stages: [input], detect: {words: [heron]}, action: block, message: No birds.}]`,
-			[]any{
-				"hello",
-			},
+			[]any{"hello"},
 			[]any{"a heron", "a cat"},
 			[]string{"plugin/guardrail: No birds. [DENIED]", "user: a cat", "bot: hello"},
 		},
@@ -189,9 +187,7 @@ func TestConversations(t *testing.T) {
 		"prompt blocked": {
 			`rules: [{id: r, stages: [prompt], detect: {words: [heron]}, action: block, message: No birds.}]`,
 			nil,
-			[]any{
-				"a heron",
-			},
+			[]any{"a heron"},
 			[]string{"user: a heron", "plugin/guardrail: No birds. [DENIED]"},
 		},
 		"shadow": {`{mode: shadow, rules: [{id: r, detect: {words: [heron]}, action: block}]}`,
@@ -212,9 +208,7 @@ func TestConversations(t *testing.T) {
 		},
 		"window of a session": {
 			`rules: [{id: r, stages: [input], window: session, detect: {words: [blue heron]}, action: block, message: No birds.}]`,
-			[]any{
-				"yes",
-			},
+			[]any{"yes"},
 			[]any{"it is blue", "heron"},
 			[]string{"user: it is blue", "bot: yes", "plugin/guardrail: No birds. [DENIED]"},
 		},
@@ -273,31 +267,23 @@ func TestConversations(t *testing.T) {
 func TestOnError(t *testing.T) {
 	const rule = `rules: [{id: r, stages: [input], when: 'state.n > 1', action: block}]`
 	s := stage(t, with(t, rule), "hello")
-	require.Equal(
-		t,
+	require.Equal(t,
 		[]string{"plugin/guardrail: This could not be checked against the policy. [DENIED]"},
-		s.run("1"),
-	)
+		s.run("1"))
 	require.Contains(t, s.log.String(), `"level":"ERROR"`)
 
 	s = stage(t, with(t, "on_error: allow\n"+rule), "hello")
 	events := s.events("1")
 	require.Equal(t, "user: 1", line(events[0]))
-	require.Equal(
-		t,
-		[]plugin.Note{{Plugin: "guardrail", Hook: plugin.OnEvent}},
-		plugin.NotesOf(events[0]).Unchecked,
-	)
+	require.Equal(t, []plugin.Note{{Plugin: "guardrail", Hook: plugin.OnEvent}},
+		plugin.NotesOf(events[0]).Unchecked)
 	require.Contains(t, s.log.String(), "rule r: when: ")
 }
 
 func TestPrompt(t *testing.T) {
-	s := stage(
-		t,
+	s := stage(t,
 		with(t, `rules: [{id: r, stages: [prompt], detect: {words: [heron]}, action: redact}]`),
-		"hello",
-		"hello",
-	)
+		"hello", "hello")
 	s.run("a heron")
 	s.run("a cat")
 	last := s.model.asked[1].Contents
@@ -310,15 +296,8 @@ func TestPrompt(t *testing.T) {
 // says so.
 func TestTaintIsInTheState(t *testing.T) {
 	const rules = `{trusted_tools: [send], rules: [{id: r, stages: [output], trust: untrusted, action: flag}]}`
-	s := stage(
-		t,
-		with(t, rules),
-		call("send", map[string]any{"to": "a@b"}),
-		"1",
-		call("fetch", nil),
-		"2",
-		"3",
-	)
+	s := stage(t, with(t, rules), call("send", map[string]any{"to": "a@b"}), "1",
+		call("fetch", nil), "2", "3")
 	state := func() any {
 		sess, err := s.sessions.Get(ctx, key)
 		require.NoError(t, err)
@@ -328,11 +307,8 @@ func TestTaintIsInTheState(t *testing.T) {
 	require.Nil(t, state())
 	s.run("2")
 	require.Equal(t, []any{"fetch"}, state())
-	require.Contains(
-		t,
-		s.stored(),
-		"the session now has an answer of a tool that the policy does not trust",
-	)
+	require.Contains(t, s.stored(),
+		"the session now has an answer of a tool that the policy does not trust")
 	erase := &session.Event{
 		Content: genai.NewContentFromText("3", genai.RoleUser),
 		Actions: session.Actions{StateDelta: map[string]any{"guardrail:taint": nil}},

@@ -98,11 +98,7 @@ type scene struct {
 
 // stage is a scene with a policy and a model's answers. The tool fetch answers what it is asked
 // for, send takes a text of at least ten bytes to an address.
-func stage(
-	t testing.TB,
-	c guardrail.Config,
-	list ...any,
-) *scene {
+func stage(t testing.TB, c guardrail.Config, list ...any) *scene {
 	return stageIn(t, nil, c, list...)
 }
 
@@ -147,8 +143,7 @@ func stageIn(
 	)
 	require.NoError(t, err)
 	s.runner, err = runner.New(
-		runner.Options{Agent: bot, Sessions: s.sessions, Plugins: []*plugin.Plugin{p}},
-	)
+		runner.Options{Agent: bot, Sessions: s.sessions, Plugins: []*plugin.Plugin{p}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.runner.Close(ctx)) })
 	return s
@@ -201,10 +196,8 @@ func line(e *session.Event) string {
 			case p.FunctionCall != nil:
 				words = append(words, p.FunctionCall.Name+inJSON(p.FunctionCall.Args))
 			case p.FunctionResponse != nil:
-				words = append(
-					words,
-					p.FunctionResponse.Name+"="+inJSON(p.FunctionResponse.Response),
-				)
+				words = append(words,
+					p.FunctionResponse.Name+"="+inJSON(p.FunctionResponse.Response))
 			default:
 				words = append(words, p.Text)
 			}

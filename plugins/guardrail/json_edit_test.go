@@ -14,26 +14,14 @@ import (
 func TestNumbersOfNineDigits(t *testing.T) {
 	p := quiet(t, with(t, `rules: [{id: r, detect: {pii: [US_SSN]}, action: redact}]`))
 	for _, number := range []any{536904399, int64(536904399), 536904399.0} {
-		got, _ := offered(
-			t,
-			p,
-			says(
-				"bot",
-				&genai.Part{
-					FunctionResponse: &genai.FunctionResponse{
-						Name:     "f",
-						Response: map[string]any{"ssn": number},
-					},
-				},
-			),
-		)
-		require.Equal(
-			t,
-			map[string]any{"ssn": "[US_SSN]"},
-			got.FunctionResponses()[0].Response,
-			"%T",
-			number,
-		)
+		got, _ := offered(t, p, says("bot", &genai.Part{
+			FunctionResponse: &genai.FunctionResponse{
+				Name:     "f",
+				Response: map[string]any{"ssn": number},
+			},
+		}))
+		require.Equal(t, map[string]any{"ssn": "[US_SSN]"}, got.FunctionResponses()[0].Response,
+			"%T", number)
 	}
 }
 
@@ -47,27 +35,18 @@ func TestKeysThatBecomeTheSame(t *testing.T) {
 		},
 		{map[string]any{"heron": 1, "[WORD]": 2}, map[string]any{"[WORD]": 2, "[WORD] 2": 1}},
 	} {
-		got, _ := offered(
-			t,
-			p,
-			says(
-				"bot",
-				&genai.Part{FunctionResponse: &genai.FunctionResponse{Name: "f", Response: c.was}},
-			),
-		)
+		got, _ := offered(t, p, says("bot",
+			&genai.Part{FunctionResponse: &genai.FunctionResponse{Name: "f", Response: c.was}}))
 		require.Equal(t, c.want, got.FunctionResponses()[0].Response)
 	}
 }
 
 // What is JSON in a text stays it.
 func TestJSONInTexts(t *testing.T) {
-	p := quiet(
+	p := quiet(t, with(
 		t,
-		with(
-			t,
-			`rules: [{id: r, detect: {pii: [CREDIT_CARD], words: [heron]}, action: {CREDIT_CARD: redact, WORD: replace}, with: "<\"bird\">"}]`,
-		),
-	)
+		`rules: [{id: r, detect: {pii: [CREDIT_CARD], words: [heron]}, action: {CREDIT_CARD: redact, WORD: replace}, with: "<\"bird\">"}]`,
+	))
 	for text, want := range map[string]string{
 		`{"card": 4111111111111111, "n": 1}`:     `{"card": "[CREDIT_CARD]", "n": 1}`,
 		`[ "a heron", true ]`:                    `[ "a <\"bird\">", true ]`,
@@ -77,19 +56,12 @@ func TestJSONInTexts(t *testing.T) {
 		`a heron {`:                              `a <"bird"> {`,
 		`"heron"`:                                `"<"bird">"`,
 	} {
-		got, _ := offered(
-			t,
-			p,
-			says(
-				"bot",
-				&genai.Part{
-					FunctionResponse: &genai.FunctionResponse{
-						Name:     "f",
-						Response: map[string]any{"result": text},
-					},
-				},
-			),
-		)
+		got, _ := offered(t, p, says("bot", &genai.Part{
+			FunctionResponse: &genai.FunctionResponse{
+				Name:     "f",
+				Response: map[string]any{"result": text},
+			},
+		}))
 		require.Equal(t, want, got.FunctionResponses()[0].Response["result"])
 	}
 }
@@ -97,29 +69,20 @@ func TestJSONInTexts(t *testing.T) {
 // What a cut divides in JSON, it takes whole: an escape, a number. Of an escape that it begins in
 // it takes nothing.
 func TestJSONIsNotDivided(t *testing.T) {
-	p := quiet(
-		t,
-		with(t, `rules: [{id: r, detect: {regexp: {X: 'n x|411|0061'}}, action: redact}]`),
-	)
+	p := quiet(t,
+		with(t, `rules: [{id: r, detect: {regexp: {X: 'n x|411|0061'}}, action: redact}]`))
 	for text, want := range map[string]string{
 		`{"a":"a\n x"}`:       `{"a":"a\n[X]"}`,
 		`{"a":"a\\n x"}`:      `{"a":"a\\n[X]"}`,
 		`[14111222333, 4112]`: `["[X]", "[X]"]`,
 		`{"a":"\u0061b"}`:     `{"a":"[X]b"}`,
 	} {
-		got, _ := offered(
-			t,
-			p,
-			says(
-				"bot",
-				&genai.Part{
-					FunctionResponse: &genai.FunctionResponse{
-						Name:     "f",
-						Response: map[string]any{"result": text},
-					},
-				},
-			),
-		)
+		got, _ := offered(t, p, says("bot", &genai.Part{
+			FunctionResponse: &genai.FunctionResponse{
+				Name:     "f",
+				Response: map[string]any{"result": text},
+			},
+		}))
 		require.Equal(t, want, got.FunctionResponses()[0].Response["result"])
 	}
 }
@@ -127,22 +90,20 @@ func TestJSONIsNotDivided(t *testing.T) {
 // Whatever JSON is in a text, and whatever is hidden in it, it stays JSON, and what it was to hide
 // is not in it.
 func TestJSONInTextsStaysIt(t *testing.T) {
-	pieces := rapid.SampledFrom(
-		[]string{
-			"heron",
-			"a heron.",
-			"4111 1111 1111 1111",
-			`say "heron"`,
-			"\\",
-			"\n",
-			"é",
-			"😀",
-			"ann@example.com",
-			"{",
-			"]",
-			"",
-		},
-	)
+	pieces := rapid.SampledFrom([]string{
+		"heron",
+		"a heron.",
+		"4111 1111 1111 1111",
+		`say "heron"`,
+		"\\",
+		"\n",
+		"é",
+		"😀",
+		"ann@example.com",
+		"{",
+		"]",
+		"",
+	})
 	for _, action := range []string{"redact", "mask", "hash", "replace", "vault"} {
 		c := with(
 			t,
@@ -175,19 +136,12 @@ func TestJSONInTextsStaysIt(t *testing.T) {
 				data, _ := json.MarshalIndent(json.RawMessage(text), "", " ")
 				text = string(data)
 			}
-			got, _ := offered(
-				r,
-				p,
-				says(
-					"bot",
-					&genai.Part{
-						FunctionResponse: &genai.FunctionResponse{
-							Name:     "f",
-							Response: map[string]any{"result": text},
-						},
-					},
-				),
-			)
+			got, _ := offered(r, p, says("bot", &genai.Part{
+				FunctionResponse: &genai.FunctionResponse{
+					Name:     "f",
+					Response: map[string]any{"result": text},
+				},
+			}))
 			after := got.FunctionResponses()[0].Response["result"].(string)
 			require.True(r, json.Valid([]byte(after)), "%s became %s", text, after)
 			for _, was := range []string{"heron", "4111 1111", "4111111111111111", "ann@example"} {

@@ -14,20 +14,13 @@ import (
 func TestKeysInJSON(t *testing.T) {
 	p := quiet(t, with(t, `rules: [{id: m, detect: {pii: [EMAIL_ADDRESS]}, action: redact}]`))
 	hidden := func(answer map[string]any) map[string]any {
-		got, _ := offered(
-			t,
-			p,
-			says(
-				"bot",
-				&genai.Part{
-					FunctionResponse: &genai.FunctionResponse{
-						ID:       "1",
-						Name:     "fetch",
-						Response: answer,
-					},
-				},
-			),
-		)
+		got, _ := offered(t, p, says("bot", &genai.Part{
+			FunctionResponse: &genai.FunctionResponse{
+				ID:       "1",
+				Name:     "fetch",
+				Response: answer,
+			},
+		}))
 		return got.FunctionResponses()[0].Response
 	}
 	for was, is := range map[string]string{
@@ -48,30 +41,25 @@ func TestKeysInJSON(t *testing.T) {
 // An object has as many keys after something in it was hidden as before, whatever they are: as a
 // value, and as a text.
 func TestNoKeyIsLost(t *testing.T) {
-	p := quiet(
+	p := quiet(t, with(
 		t,
-		with(
-			t,
-			`rules: [{id: m, detect: {pii: [EMAIL_ADDRESS]}, action: redact}, {id: n, detect: {regexp: {N: '\d+'}}, action: replace, with: "2"}]`,
-		),
-	)
-	keys := rapid.SampledFrom(
-		[]string{
-			"ann@b.example",
-			"bob@b.example",
-			"to ann@b.example",
-			"[EMAIL_ADDRESS]",
-			"[EMAIL_ADDRESS] 2",
-			"[EMAIL_ADDRESS] 2 2",
-			"a",
-			"a\u2028\"",
-			"1",
-			"2",
-			"2 2",
-			"3 2",
-			"2 3",
-		},
-	)
+		`rules: [{id: m, detect: {pii: [EMAIL_ADDRESS]}, action: redact}, {id: n, detect: {regexp: {N: '\d+'}}, action: replace, with: "2"}]`,
+	))
+	keys := rapid.SampledFrom([]string{
+		"ann@b.example",
+		"bob@b.example",
+		"to ann@b.example",
+		"[EMAIL_ADDRESS]",
+		"[EMAIL_ADDRESS] 2",
+		"[EMAIL_ADDRESS] 2 2",
+		"a",
+		"a\u2028\"",
+		"1",
+		"2",
+		"2 2",
+		"3 2",
+		"2 3",
+	})
 	rapid.Check(t, func(t *rapid.T) {
 		var value func(depth int) any
 		value = func(depth int) any {
@@ -88,20 +76,13 @@ func TestNoKeyIsLost(t *testing.T) {
 			return object
 		}
 		answer := map[string]any{"a": []any{value(2)}}
-		got, _ := offered(
-			t,
-			p,
-			says(
-				"bot",
-				&genai.Part{
-					FunctionResponse: &genai.FunctionResponse{
-						ID:       "1",
-						Name:     "fetch",
-						Response: answer,
-					},
-				},
-			),
-		)
+		got, _ := offered(t, p, says("bot", &genai.Part{
+			FunctionResponse: &genai.FunctionResponse{
+				ID:       "1",
+				Name:     "fetch",
+				Response: answer,
+			},
+		}))
 		require.Equal(t, sizes(t, answer), sizes(t, got.FunctionResponses()[0].Response))
 		require.NotContains(t, inJSON(got), "ann@")
 	})

@@ -29,21 +29,14 @@ func TestEscapesAreNoLetters(t *testing.T) {
 	} {
 		for _, escape := range []string{`\n`, `\t`, `\r\n`, `\b`, `\f`, `\/`, `\"`, `\\n`, `\\\"`} {
 			text := `{"a":"pay` + escape + value + escape + `thanks"}`
-			require.Equal(
-				t,
-				policy.Redact,
-				p.Judge(policy.ToolArgs, policy.Scope{}, text).Action,
-				text,
-			)
+			require.Equal(t, policy.Redact, p.Judge(policy.ToolArgs, policy.Scope{}, text).Action,
+				text)
 		}
 	}
 	two := `{"b":"{\"password\":\"x8Qm2ZtR5vKd9LwY3nBf7\"}"}`
 	require.NotContains(t, p.Judge(policy.Output, policy.Scope{}, two).Text, "x8Qm2Zt")
-	require.Equal(
-		t,
-		policy.Allow,
-		p.Judge(policy.Output, policy.Scope{}, `C:\new\table \nu \beta \\server\share "\"`).Action,
-	)
+	require.Equal(t, policy.Allow,
+		p.Judge(policy.Output, policy.Scope{}, `C:\new\table \nu \beta \\server\share "\"`).Action)
 }
 
 // However deep JSON is in strings of JSON, all of it stays JSON, with the same shape, and nothing
@@ -184,20 +177,13 @@ func TestValuesInJSON(t *testing.T) {
 			`rules: [{id: m, detect: {pii: [EMAIL_ADDRESS]}, action: redact}, {id: w, detect: {regexp: {THING: 'aaa.*bbb'}}, action: redact}]`,
 		)
 		c.Key = []byte("a key of sixteen bytes, and more")
-		got, _ := offered(
-			t,
-			quiet(t, c),
-			says(
-				"bot",
-				&genai.Part{
-					FunctionResponse: &genai.FunctionResponse{
-						ID:       "1",
-						Name:     "fetch",
-						Response: answer,
-					},
-				},
-			),
-		)
+		got, _ := offered(t, quiet(t, c), says("bot", &genai.Part{
+			FunctionResponse: &genai.FunctionResponse{
+				ID:       "1",
+				Name:     "fetch",
+				Response: answer,
+			},
+		}))
 		note, ok := guardrail.NoteOf(got)
 		require.True(t, ok)
 		require.NotContains(t, inJSON(got.FunctionResponses()[0].Response), "ann@b.example")
@@ -219,10 +205,8 @@ func TestValuesInJSON(t *testing.T) {
 
 // JSON Lines stay JSON Lines: in a text, in a file, in a string of JSON.
 func TestJSONLines(t *testing.T) {
-	p := quiet(
-		t,
-		with(t, `rules: [{id: c, detect: {pii: [CREDIT_CARD, EMAIL_ADDRESS]}, action: redact}]`),
-	)
+	p := quiet(t,
+		with(t, `rules: [{id: c, detect: {pii: [CREDIT_CARD, EMAIL_ADDRESS]}, action: redact}]`))
 	const was = "{\"n\":4111111111111111,\"ann@b.example\":1,\"bob@b.example\":2}\r\n\n[4111111111111111,{\"a\":\"\\u0061nn@b.example\"}]\n{}\n"
 	const is = "{\"n\":\"[CREDIT_CARD]\",\"[EMAIL_ADDRESS]\":1,\"[EMAIL_ADDRESS] 2\":2}\r\n\n[\"[CREDIT_CARD]\",{\"a\":\"[EMAIL_ADDRESS]\"}]\n{}\n"
 	file := &genai.FunctionResponsePart{

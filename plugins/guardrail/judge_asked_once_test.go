@@ -82,12 +82,8 @@ func TestJudgeIsAskedOnceByMany(t *testing.T) {
 	require.ErrorIs(t, <-left, context.Canceled, "who asked first has left")
 	close(g.opened)
 	all.Wait()
-	require.LessOrEqual(
-		t,
-		len(g.texts()),
-		2,
-		"those who came later wait for what he asked, or have asked once more, once",
-	)
+	require.LessOrEqual(t, len(g.texts()), 2,
+		"those who came later wait for what he asked, or have asked once more, once")
 }
 
 func TestJudgeQuestionIsCancelledOnceNobodyWaits(t *testing.T) {
@@ -135,13 +131,10 @@ func TestJudgeErrorsAreNotRemembered(t *testing.T) {
 func TestJudgeAnswersGrowOld(t *testing.T) {
 	c := answered(t, `{"flagged": false}`)
 	now := time.Now()
-	p := plug(
-		t,
-		guardrail.Config{
-			Policy: c.rule(t, "stages: [input], action: block", patient),
-			Now:    func() time.Time { return now },
-		},
-	)
+	p := plug(t, guardrail.Config{
+		Policy: c.rule(t, "stages: [input], action: block", patient),
+		Now:    func() time.Time { return now },
+	})
 	for _, wait := range []time.Duration{
 		0,
 		59 * time.Minute,
@@ -166,15 +159,12 @@ func TestJudgesAreAskedAtOnce(t *testing.T) {
 		_, _ = w.Write([]byte(`{"flagged": true}`))
 	}
 	a, b := answered(t, meet), answered(t, meet)
-	p := plug(
-		t,
-		guardrail.Config{
-			Policy: parse(
-				t,
-				"rules:\n  - {id: a, action: flag, judge: {url: "+a.URL+", "+patient+"}}\n  - {id: b, action: flag, judge: {url: "+b.URL+", "+patient+"}}",
-			),
-		},
-	)
+	p := plug(t, guardrail.Config{
+		Policy: parse(
+			t,
+			"rules:\n  - {id: a, action: flag, judge: {url: "+a.URL+", "+patient+"}}\n  - {id: b, action: flag, judge: {url: "+b.URL+", "+patient+"}}",
+		),
+	})
 	out, err := p.OnEvent(ctx, invocation(), input("x"))
 	require.NoError(t, err)
 	n, _ := guardrail.NoteOf(out.Replace)
@@ -200,15 +190,12 @@ func TestLocalBlockWaitsForNoJudge(t *testing.T) {
 
 func TestJudgeBlockWaitsForNoOther(t *testing.T) {
 	g, yes := gated(t, ""), answered(t, `{"flagged": true}`)
-	p := plug(
-		t,
-		guardrail.Config{
-			Policy: parse(
-				t,
-				"rules:\n  - {id: a, action: block, judge: {url: "+g.URL+", "+patient+"}}\n  - {id: b, action: block, message: No., judge: {url: "+yes.URL+", "+patient+"}}",
-			),
-		},
-	)
+	p := plug(t, guardrail.Config{
+		Policy: parse(
+			t,
+			"rules:\n  - {id: a, action: block, judge: {url: "+g.URL+", "+patient+"}}\n  - {id: b, action: block, message: No., judge: {url: "+yes.URL+", "+patient+"}}",
+		),
+	})
 	out, err := p.OnEvent(ctx, invocation(), input("x"))
 	require.NoError(t, err)
 	require.Equal(t, "No.", out.Emit[0].Text())
@@ -239,11 +226,9 @@ func TestJudgeHoldsAStream(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			court := answered(t, `{"flagged": true}`)
-			s := stage(
-				t,
+			s := stage(t,
 				guardrail.Config{Policy: court.rule(t, "stages: [output], "+c.rest, c.judge)},
-				[]string{"one ", "two"},
-			)
+				[]string{"one ", "two"})
 			require.Equal(t, c.want, s.run("hi"))
 		})
 	}
@@ -253,12 +238,10 @@ func TestJudgeHoldsAStream(t *testing.T) {
 func TestJudgeInShadowHoldsUpNothing(t *testing.T) {
 	g := gated(t, `{"flagged": true, "type": "TOPIC"}`)
 	var log bytes.Buffer
-	p, err := guardrail.New(
-		guardrail.Config{
-			Policy: g.rule(t, "stages: [input], mode: shadow, action: block", patient),
-			Log:    slog.New(slog.NewJSONHandler(&log, nil)),
-		},
-	)
+	p, err := guardrail.New(guardrail.Config{
+		Policy: g.rule(t, "stages: [input], mode: shadow, action: block", patient),
+		Log:    slog.New(slog.NewJSONHandler(&log, nil)),
+	})
 	require.NoError(t, err)
 	out, err := p.OnEvent(ctx, invocation(), input("canary"))
 	require.NoError(t, err)
@@ -266,11 +249,8 @@ func TestJudgeInShadowHoldsUpNothing(t *testing.T) {
 	<-g.came
 	close(g.opened)
 	require.NoError(t, p.Close(ctx), "which waits for it")
-	require.Contains(
-		t,
-		log.String(),
-		`"rule":"topic","stage":"input","type":"TOPIC","action":"allow","would_action":"block"`,
-	)
+	require.Contains(t, log.String(),
+		`"rule":"topic","stage":"input","type":"TOPIC","action":"allow","would_action":"block"`)
 	require.NotContains(t, log.String(), "canary")
 }
 
@@ -282,25 +262,15 @@ func TestLocalBlocksEndTheHearing(t *testing.T) {
 rules:
   - {id: word, stages: [output], detect: {words: [heron]}, action: block, message: No birds.}
   - {id: topic, stages: [tool_args], judge: {url: %s, timeout: 1m, on_error: block}, action: block}`, court.URL))})
-	out, err := p.OnEvent(
-		ctx,
-		invocation(),
-		says(
-			"bot",
-			&genai.Part{Text: "a heron"},
-			&genai.Part{FunctionCall: call("fetch", map[string]any{"a": "x"})},
-		),
-	)
+	out, err := p.OnEvent(ctx, invocation(), says("bot", &genai.Part{Text: "a heron"},
+		&genai.Part{FunctionCall: call("fetch", map[string]any{"a": "x"})}))
 	require.NoError(t, err)
 	require.Equal(t, "No birds.", out.Emit[0].Text())
 	n, ok := guardrail.NoteOf(out.Emit[0])
 	require.True(t, ok)
-	require.False(
-		t,
+	require.False(t,
 		slices.ContainsFunc(n.Records, func(r guardrail.Record) bool { return r.Rule == "topic" }),
-		"%v",
-		n.Records,
-	)
+		"%v", n.Records)
 }
 
 // A text that is too long for the policy goes to no judge.

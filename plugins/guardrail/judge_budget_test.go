@@ -86,21 +86,12 @@ func TestJudgesBudget(t *testing.T) {
 			for i := range 6 {
 				now = now.Add(time.Minute)
 				lines := s.run(fmt.Sprint("text ", i))
-				require.Equal(
-					t,
-					i >= c.asked,
-					strings.HasSuffix(lines[0], "[DENIED]"),
-					"%d: %v",
-					i,
-					lines,
-				)
+				require.Equal(t, i >= c.asked, strings.HasSuffix(lines[0], "[DENIED]"), "%d: %v", i,
+					lines)
 			}
 			require.Len(t, j.asked, c.asked)
-			require.Contains(
-				t,
-				s.log.String(),
-				"its model was not asked: the policy's judges may use "+c.says,
-			)
+			require.Contains(t, s.log.String(),
+				"its model was not asked: the policy's judges may use "+c.says)
 			require.Contains(t, s.log.String(), `"type":"OVER_BUDGET"`)
 			s.run("text 0")
 			require.Len(t, j.asked, c.asked, "what is known costs nothing")
@@ -116,14 +107,11 @@ func TestJudgesBudget(t *testing.T) {
 func TestJudgesBudgetOfManyAtOnce(t *testing.T) {
 	ask := func(atOnce bool) int {
 		j := &panel{answers: map[string]string{"q": no}, wait: 20 * time.Millisecond}
-		p := plug(
-			t,
-			guardrail.Config{
-				Policy: budgeted(t, "tokens: 1500, per: 1h", "allow"),
-				Models: only(j.model()),
-				Log:    slog.New(slog.DiscardHandler),
-			},
-		)
+		p := plug(t, guardrail.Config{
+			Policy: budgeted(t, "tokens: 1500, per: 1h", "allow"),
+			Models: only(j.model()),
+			Log:    slog.New(slog.DiscardHandler),
+		})
 		var all sync.WaitGroup
 		for i := range 12 {
 			all.Go(func() {
@@ -138,11 +126,8 @@ func TestJudgesBudgetOfManyAtOnce(t *testing.T) {
 		all.Wait()
 		out, err := p.OnEvent(ctx, invocation(), input("one more"))
 		require.NoError(t, err)
-		require.Contains(
-			t,
-			out.Unchecked,
-			"rule a: its model was not asked: the policy's judges may use 1500 tokens",
-		)
+		require.Contains(t, out.Unchecked,
+			"rule a: its model was not asked: the policy's judges may use 1500 tokens")
 		return len(j.asked)
 	}
 	inTurn := ask(false)
@@ -161,12 +146,8 @@ func TestJudgesBudgetNeedsPrices(t *testing.T) {
 		err,
 		`guardrail: p.yaml:1:9: usd: nobody knows what the model judge costs in USD; write its price for a million tokens into the configuration, prices: {models: {"judge": {input: 1, output: 2}}}, or tokens: in place of usd`,
 	)
-	_, err = policy.Parse(
-		"p.yaml",
-		[]byte(
-			"judges: {tokens: 5, per: 1h}\nrules: [{id: a, detect: {words: [x]}, action: flag}]",
-		),
-	)
+	_, err = policy.Parse("p.yaml", []byte(
+		"judges: {tokens: 5, per: 1h}\nrules: [{id: a, detect: {words: [x]}, action: flag}]"))
 	require.EqualError(
 		t,
 		err,
@@ -178,12 +159,9 @@ func TestJudgesBudgetNeedsPrices(t *testing.T) {
 		"tokens: 0, per: 1h": "tokens is 0; it must be more than 0",
 		"usd: -1, per: 1h":   "usd is -1; it must be more than 0",
 	} {
-		_, err := policy.Parse(
-			"p.yaml",
-			[]byte(
-				"judges: {"+budget+"}\nrules: [{id: a, stages: [input], action: flag, judge: {model: m, question: q, timeout: 1m, on_error: allow}}]",
-			),
-		)
+		_, err := policy.Parse("p.yaml", []byte(
+			"judges: {"+budget+"}\nrules: [{id: a, stages: [input], action: flag, judge: {model: m, question: q, timeout: 1m, on_error: allow}}]",
+		))
 		require.ErrorContains(t, err, want)
 	}
 }

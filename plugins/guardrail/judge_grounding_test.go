@@ -36,10 +36,7 @@ func TestJudgeOfGrounding(t *testing.T) {
 		t,
 		guardrail.Config{Policy: parse(t, groundedAnswers), Models: only(j.model())},
 		"Good morning.", // without a tool
-		call(
-			"fetch",
-			map[string]any{"answer": "ann@corp.example has 21 degrees"},
-		),
+		call("fetch", map[string]any{"answer": "ann@corp.example has 21 degrees"}),
 		call("fetch", map[string]any{"answer": "rain"}),
 		"It is 30 degrees.",
 		"You are welcome.",
@@ -52,11 +49,7 @@ func TestJudgeOfGrounding(t *testing.T) {
 		t,
 		`fetch({"answer":"rain"}) answered {"result":"rain"}
 fetch({"answer":"ann@corp.example has 21 degrees"}) answered {"result":"[EMAIL_ADDRESS] has 21 degrees"}`,
-		shown(
-			t,
-			j.saw[0],
-			toolsAnswered,
-		),
+		shown(t, j.saw[0], toolsAnswered),
 		"the rule is about answers, so the argument that the model wrote is as it is",
 	)
 	require.Equal(t, "It is 30 degrees.", shown(t, j.saw[0], "The text"))
@@ -64,12 +57,8 @@ fetch({"answer":"ann@corp.example has 21 degrees"}) answered {"result":"[EMAIL_A
 	require.Len(t, j.asked, 1)
 
 	j.answers["g"] = yes
-	s = stage(
-		t,
-		guardrail.Config{Policy: parse(t, groundedAnswers), Models: only(j.model())},
-		call("fetch", map[string]any{"answer": "21"}),
-		"It is 30 degrees.",
-	)
+	s = stage(t, guardrail.Config{Policy: parse(t, groundedAnswers), Models: only(j.model())},
+		call("fetch", map[string]any{"answer": "21"}), "It is 30 degrees.")
 	lines := s.run("weather?")
 	require.Equal(t, "plugin/guardrail: I am not sure. [DENIED]", lines[len(lines)-1])
 }
@@ -94,15 +83,8 @@ func TestJudgeOfGroundingIsAboutWhatIsSaid(t *testing.T) {
 	inv.Live = append(
 		answeredIn("another", "fetch", "of another run"),
 		answeredIn(inv.ID, "fetch", "21")...)
-	_, err := p.OnEvent(
-		ctx,
-		inv,
-		says(
-			"bot",
-			&genai.Part{Text: "let me think", Thought: true},
-			&genai.Part{FunctionCall: call("fetch", nil)},
-		),
-	)
+	_, err := p.OnEvent(ctx, inv, says("bot", &genai.Part{Text: "let me think", Thought: true},
+		&genai.Part{FunctionCall: call("fetch", nil)}))
 	require.NoError(t, err)
 	require.Empty(t, j.asked)
 	_, err = p.OnEvent(ctx, inv, says("bot", &genai.Part{Text: "it is 21"}))
@@ -127,10 +109,8 @@ func TestJudgeOfGroundingSeesTheLatest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := &panel{answers: map[string]string{"g": no}}
-			p := plug(
-				t,
-				guardrail.Config{Policy: parse(t, groundedAnswers), Models: only(j.model())},
-			)
+			p := plug(t,
+				guardrail.Config{Policy: parse(t, groundedAnswers), Models: only(j.model())})
 			inv := invocation()
 			for i, size := range c.sizes {
 				text := strings.Repeat(string(rune('a'+i)), size)

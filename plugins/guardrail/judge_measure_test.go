@@ -65,9 +65,7 @@ func TestMeasuringAsksAsARunDoes(t *testing.T) {
 	require.False(t, isAsked(grounded, policy.Scope{}, policy.Output), "no tool has answered")
 	require.True(t, isAsked(grounded, policy.Scope{}, policy.Output, "21"))
 	_, ok := guardrail.NewJudge(
-		guardrail.Config{Policy: parse(t, fmt.Sprintf(measured, "q", "edited"))},
-		"words",
-	)
+		guardrail.Config{Policy: parse(t, fmt.Sprintf(measured, "q", "edited"))}, "words")
 	require.False(t, ok, "it has no judge")
 }
 
@@ -142,12 +140,8 @@ func TestMeasuredQuestionsHaveIDs(t *testing.T) {
 	}
 	same := id("q", "edited", "a heron")
 	require.Equal(t, same, id("q", "edited", "a heron"))
-	require.Equal(
-		t,
-		id("q", "edited", "a egret"),
-		id("q", "original", "a egret"),
-		"it is sent the same",
-	)
+	require.Equal(t, id("q", "edited", "a egret"), id("q", "original", "a egret"),
+		"it is sent the same")
 	for _, other := range []string{
 		id("p", "edited", "a heron"),
 		id("q", "original", "a heron"),

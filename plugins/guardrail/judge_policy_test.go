@@ -69,11 +69,9 @@ tests:
 	for _, r := range selftest.Run(p) {
 		failures = append(failures, r.Failure)
 	}
-	require.Equal(
-		t,
+	require.Equal(t,
 		append(make([]string, 12), "it is block by model, not an error: the text could be judged"),
-		failures,
-	)
+		failures)
 }
 
 // A test of a text that a judge would be asked about fails if the answer of that judge is not in
@@ -116,12 +114,8 @@ tests:
 			continue
 		}
 		require.Contains(t, r.Failure, "the rule "+rule+" asks a judge about ", r.Test.Name)
-		require.Contains(
-			t,
-			r.Failure,
-			"write one into the test: judge: {"+rule+": true}",
-			r.Test.Name,
-		)
+		require.Contains(t, r.Failure, "write one into the test: judge: {"+rule+": true}",
+			r.Test.Name)
 		require.Regexp(t, `\(.*:\d+:\d+\)$`, r.Failure)
 	}
 	results := selftest.Run(p)
@@ -159,31 +153,22 @@ func TestModelsOfAPolicy(t *testing.T) {
 // In a policy in shadow judges are asked, and nothing waits for them: not a stream, nor a run.
 func TestJudgesOfAPolicyInShadow(t *testing.T) {
 	court := answered(t, `{"flagged": true}`)
-	p := parse(
-		t,
-		fmt.Sprintf(
-			"mode: shadow\nrules:\n  - {id: topic, stages: [input, output], action: block, judge: {url: %s, %s}}",
-			court.URL,
-			patient,
-		),
-	)
+	p := parse(t, fmt.Sprintf(
+		"mode: shadow\nrules:\n  - {id: topic, stages: [input, output], action: block, judge: {url: %s, %s}}",
+		court.URL,
+		patient,
+	))
 	s := stage(t, guardrail.Config{Policy: p}, []string{"a cat ", "runs"})
-	require.Equal(
-		t,
-		[]string{"user: hello", "bot:… a cat ", "bot:… runs", "bot: a cat runs"},
-		s.run("hello"),
-	)
+	require.Equal(t, []string{"user: hello", "bot:… a cat ", "bot:… runs", "bot: a cat runs"},
+		s.run("hello"))
 	require.NoError(t, s.runner.Close(ctx))
 	require.Contains(t, court.texts(), "input: hello")
 	require.Contains(t, s.log.String(), `"action":"allow","would_action":"block"`)
 	court = answered(t, hang)
-	p = parse(
-		t,
-		fmt.Sprintf(
-			"mode: shadow\nrules:\n  - {id: topic, stages: [input], action: block, judge: {url: %s, timeout: 20ms, on_error: allow}}",
-			court.URL,
-		),
-	)
+	p = parse(t, fmt.Sprintf(
+		"mode: shadow\nrules:\n  - {id: topic, stages: [input], action: block, judge: {url: %s, timeout: 20ms, on_error: allow}}",
+		court.URL,
+	))
 	s = stage(t, guardrail.Config{Policy: p}, "hi")
 	require.Empty(t, plugin.NotesOf(s.events("hello")[0]).Unchecked)
 	require.NoError(t, s.runner.Close(ctx))

@@ -47,12 +47,9 @@ rules:
 	} {
 		t.Run(name, func(t *testing.T) {
 			court := answered(t, `{"flagged": false}`)
-			p := plug(
-				t,
-				guardrail.Config{
-					Policy: parse(t, fmt.Sprintf(policies, court.URL, c.sees, c.action)),
-				},
-			)
+			p := plug(t, guardrail.Config{
+				Policy: parse(t, fmt.Sprintf(policies, court.URL, c.sees, c.action)),
+			})
 			offered(t, p, says("bot", c.part))
 			require.Contains(t, court.texts(), c.want)
 		})

@@ -61,10 +61,8 @@ func (c *court) texts() (list []string) {
 
 // rule is a policy with one rule that asks the court.
 func (c *court) rule(t testing.TB, rest, judge string) *policy.Policy {
-	return parse(
-		t,
-		fmt.Sprintf("rules:\n  - {id: topic, %s, judge: {url: %s, %s}}", rest, c.URL, judge),
-	)
+	return parse(t,
+		fmt.Sprintf("rules:\n  - {id: topic, %s, judge: {url: %s, %s}}", rest, c.URL, judge))
 }
 
 const patient = "timeout: 1m, on_error: block"
@@ -228,12 +226,8 @@ func TestJudgeIsSentRuleStageAndText(t *testing.T) {
 	t.Setenv("JUDGE_AUTH", "X-Judge: let-me-in")
 	c := answered(t, `{"flagged": false, "other": 1}`)
 	p := c.rule(t, "action: block", patient+", header_env: JUDGE_AUTH")
-	s := stage(
-		t,
-		guardrail.Config{Policy: p},
-		call("fetch", map[string]any{"answer": "x", "n": 1}),
-		"fine",
-	)
+	s := stage(t, guardrail.Config{Policy: p}, call("fetch", map[string]any{"answer": "x", "n": 1}),
+		"fine")
 	s.run("hello")
 	require.Equal(
 		t,
@@ -245,22 +239,15 @@ func TestJudgeIsSentRuleStageAndText(t *testing.T) {
 		},
 		c.texts(),
 	)
-	require.Equal(
-		t,
-		map[string]string{"rule": "topic", "stage": "input", "text": "hello"},
-		c.asked[0],
-	)
+	require.Equal(t, map[string]string{"rule": "topic", "stage": "input", "text": "hello"},
+		c.asked[0])
 	require.Equal(t, "let-me-in", c.headers[0].Get("X-Judge"))
 	require.Equal(t, "application/json", c.headers[0].Get("Content-Type"))
 	require.NotContains(t, s.log.String(), "let-me-in")
 
 	s.run("hello")
-	require.Equal(
-		t,
-		[]string{"output: no more answers"},
-		c.texts()[4:],
-		"what was answered is remembered; the model has no more answers",
-	)
+	require.Equal(t, []string{"output: no more answers"}, c.texts()[4:],
+		"what was answered is remembered; the model has no more answers")
 }
 
 func TestJudgeVerdicts(t *testing.T) {
@@ -377,20 +364,14 @@ func TestJudgeVerdicts(t *testing.T) {
 
 func TestJudgeIsNoted(t *testing.T) {
 	court := answered(t, `{"flagged": true, "type": "TOPIC", "score": 0.7}`)
-	s := stage(
-		t,
-		guardrail.Config{Policy: court.rule(t, "stages: [input], action: flag", patient)},
-		"hi",
-	)
+	s := stage(t, guardrail.Config{Policy: court.rule(t, "stages: [input], action: flag", patient)},
+		"hi")
 	n, ok := guardrail.NoteOf(s.events("canary")[0])
 	require.True(t, ok)
 	require.Len(t, n.Records, 1)
 	r := n.Records[0]
-	require.Equal(
-		t,
-		[]any{"topic", "TOPIC", policy.Flag, 1, 6, 0.7},
-		[]any{r.Rule, r.Type, r.Action, r.Count, r.Length, r.Score},
-	)
+	require.Equal(t, []any{"topic", "TOPIC", policy.Flag, 1, 6, 0.7},
+		[]any{r.Rule, r.Type, r.Action, r.Count, r.Length, r.Score})
 	require.NotContains(t, s.log.String(), "canary")
 }
 
@@ -504,11 +485,8 @@ func TestJudgeFaults(t *testing.T) {
 		for _, onError := range []string{"block", "allow"} {
 			t.Run(name+", "+onError, func(t *testing.T) {
 				court := answered(t, c.do)
-				p := court.rule(
-					t,
-					"stages: [input], action: flag",
-					"header_env: JUDGE_AUTH, timeout: "+c.timeout+", on_error: "+onError,
-				)
+				p := court.rule(t, "stages: [input], action: flag",
+					"header_env: JUDGE_AUTH, timeout: "+c.timeout+", on_error: "+onError)
 				s := stage(t, guardrail.Config{Policy: p}, "hi")
 				events := s.events("é canary")
 				first := events[0]
@@ -537,20 +515,12 @@ func TestJudgeFaults(t *testing.T) {
 
 func TestJudgeThatIsNotThere(t *testing.T) {
 	const at = "http://127.0.0.1:1" // where nobody listens
-	s := stage(
-		t,
-		guardrail.Config{
-			Policy: parse(
-				t,
-				"rules:\n  - {id: a, action: block, judge: {url: '"+at+"', "+patient+"}}",
-			),
-		},
-	)
-	require.Equal(
-		t,
+	s := stage(t, guardrail.Config{
+		Policy: parse(t, "rules:\n  - {id: a, action: block, judge: {url: '"+at+"', "+patient+"}}"),
+	})
+	require.Equal(t,
 		[]string{"plugin/guardrail: This could not be checked against the policy. [DENIED]"},
-		s.run("hello"),
-	)
+		s.run("hello"))
 	require.Contains(t, s.log.String(), "its judge cannot be reached: connection refused")
 }
 
@@ -580,12 +550,8 @@ func TestJudgeIsNotAskedAboutWhatIsTooLong(t *testing.T) {
 		t,
 		"limits: {max_bytes: 30}\nrules:\n  - {id: topic, stages: [tool_args], action: flag, judge: {url: "+court.URL+", "+patient+"}}",
 	)
-	s := stage(
-		t,
-		guardrail.Config{Policy: p},
-		call("send", map[string]any{"to": "a@b.example", "text": "0123456789"}),
-		"ok",
-	)
+	s := stage(t, guardrail.Config{Policy: p},
+		call("send", map[string]any{"to": "a@b.example", "text": "0123456789"}), "ok")
 	lines := s.run("x")
 	require.Contains(t, lines[2], "too long for the policy to check")
 	require.Empty(t, court.texts())
@@ -595,10 +561,8 @@ func TestJudgeIsNotAskedAboutWhatIsTooLong(t *testing.T) {
 // A judge is sent UTF-8, with as many bytes as the text has: what it finds is where it says.
 func TestJudgeOfBytesThatAreNoText(t *testing.T) {
 	court := answered(t, `{"flagged": true, "type": "X", "findings": [{"start": 4, "end": 6}]}`)
-	p := plug(
-		t,
-		guardrail.Config{Policy: court.rule(t, "stages: [input], action: redact", patient)},
-	)
+	p := plug(t,
+		guardrail.Config{Policy: court.rule(t, "stages: [input], action: redact", patient)})
 	got, _ := offered(t, p, input("\xff \xc3 é \xe2\x82"))
 	require.Equal(t, "\xff \xc3 [X] \xe2\x82", got.Text())
 	require.Equal(t, []string{"input: ? ? é ??"}, court.texts())

@@ -200,9 +200,7 @@ func TestJudgesTogether(t *testing.T) {
 		"each its own": {
 			map[string]string{"is a": yes, "is b": no, "is c": `{"flagged": true, "score": 1}`},
 			rules,
-			[]string{
-				"is a + is b + is c",
-			},
+			[]string{"is a + is b + is c"},
 			map[string]string{"a": "0.9 true", "b": "0.1 false", "c": "1 true"},
 		},
 		"one is left out": {
@@ -228,18 +226,12 @@ func TestJudgesTogether(t *testing.T) {
 		"one in shadow": {
 			map[string]string{"is a": yes, "is b": no, "is c": no},
 			modelRule("a", "") + modelRule("b", ", mode: shadow") + modelRule("c", ""),
-			[]string{
-				"is a + is c",
-				"is b",
-			},
+			[]string{"is a + is c", "is b"},
 			map[string]string{"a": "0.9 true", "b": "0.1 false", "c": "0.1 false"},
 		},
 		"one that is sent another text": {map[string]string{"is a": yes, "is b": no, "is c": no},
 			rules + "  - {id: words, stages: [input], detect: {words: [heron]}, action: redact}\n  - {id: d, stages: [input], action: flag, judge: {model: judge, question: is d, sees: original, timeout: 1m, on_error: allow}}",
-			[]string{
-				"is a + is b + is c",
-				"is d",
-			}, map[string]string{
+			[]string{"is a + is b + is c", "is d"}, map[string]string{
 				"a": "0.9 true",
 				"b": "0.1 false",
 				"c": "0.1 false",
@@ -270,45 +262,27 @@ func TestJudgesTogetherOfAnotherRule(t *testing.T) {
 			)
 		},
 	)
-	p := plug(
-		t,
-		guardrail.Config{
-			Policy: parse(t, "rules:\n"+modelRule("a", "")+modelRule("b", "")),
-			Models: only(says),
-		},
-	)
+	p := plug(t, guardrail.Config{
+		Policy: parse(t, "rules:\n"+modelRule("a", "")+modelRule("b", "")),
+		Models: only(says),
+	})
 	out, err := p.OnEvent(ctx, invocation(), input("x"))
 	require.NoError(t, err)
-	require.Equal(
-		t,
-		"rule a: its model has answered about a rule that it was not asked about",
-		out.Unchecked,
-	)
+	require.Equal(t, "rule a: its model has answered about a rule that it was not asked about",
+		out.Unchecked)
 	require.Nil(t, out.Replace)
 }
 
 // What is known of some rules is not asked again with the others.
 func TestJudgesTogetherAskOnlyWhatIsNotKnown(t *testing.T) {
 	j := &panel{answers: map[string]string{"is a": yes, "is b": no, "is c": yes}}
-	p := plug(
-		t,
-		guardrail.Config{
-			Policy: parse(
-				t,
-				"rules:\n"+modelRule(
-					"a",
-					"",
-				)+modelRule(
-					"b",
-					", scope: {user: bob}",
-				)+modelRule(
-					"c",
-					", scope: {user: bob}",
-				),
-			),
-			Models: only(j.model()),
-		},
-	)
+	p := plug(t, guardrail.Config{
+		Policy: parse(
+			t,
+			"rules:\n"+modelRule("a", "")+modelRule("b", ", scope: {user: bob}")+modelRule("c", ", scope: {user: bob}"),
+		),
+		Models: only(j.model()),
+	})
 	for _, user := range []string{"ann", "bob", "bob", "ann"} {
 		inv := &session.Invocation{
 			ID:  session.NewID(),
@@ -332,13 +306,11 @@ func TestJudgesTogetherHaveTheirOwnTimeouts(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			j := &panel{answers: map[string]string{"is a": yes, "is b": yes}, wait: 5 * time.Second}
-			p, err := guardrail.New(
-				guardrail.Config{
-					Policy: parse(t, rules(second)),
-					Models: only(j.model()),
-					Log:    slog.New(slog.DiscardHandler),
-				},
-			)
+			p, err := guardrail.New(guardrail.Config{
+				Policy: parse(t, rules(second)),
+				Models: only(j.model()),
+				Log:    slog.New(slog.DiscardHandler),
+			})
 			require.NoError(t, err)
 			began := time.Now()
 			out, err := p.OnEvent(ctx, invocation(), input("x"))
@@ -431,12 +403,9 @@ func TestJudgeThreshold(t *testing.T) {
 		t,
 		`{"flagged": true, "findings": [{"start": 0, "end": 1, "score": 0.3}, {"start": 2, "end": 3, "score": 0.7}]}`,
 	)
-	s := plug(
-		t,
-		guardrail.Config{
-			Policy: court.rule(t, "stages: [input], action: redact", patient+", threshold: 0.5"),
-		},
-	)
+	s := plug(t, guardrail.Config{
+		Policy: court.rule(t, "stages: [input], action: redact", patient+", threshold: 0.5"),
+	})
 	got, _ := offered(t, s, input("a b"))
 	require.Equal(t, "a [FLAGGED]", got.Text(), "of a service, too")
 }

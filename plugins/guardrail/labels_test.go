@@ -63,13 +63,10 @@ func TestLabels(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, out := offered(
 				t,
-				quiet(
+				quiet(t, with(
 					t,
-					with(
-						t,
-						"rules: [{id: s, detect: {secrets: default}, action: redact}, {id: t, stages: [tool_args], trust: untrusted, detect: {words: [x]}, action: flag}]",
-					),
-				),
+					"rules: [{id: s, detect: {secrets: default}, action: redact}, {id: t, stages: [tool_args], trust: untrusted, detect: {words: [x]}, action: flag}]",
+				)),
 				e,
 			)
 			require.NotContains(t, inJSON(got)+inJSON(out), token[4:])
@@ -81,27 +78,20 @@ func TestLabels(t *testing.T) {
 
 // The usual labels are no texts: rules about texts as wholes and words are not about them.
 func TestUsualLabels(t *testing.T) {
-	p := quiet(
+	p := quiet(t, with(
 		t,
-		with(
-			t,
-			`rules: [{id: w, detect: {words: [stop, model, png, ok, python, image]}, action: block}, {id: t, when: 'not (text contains "heron")', action: block}]`,
-		),
-	)
+		`rules: [{id: w, detect: {words: [stop, model, png, ok, python, image]}, action: block}, {id: t, when: 'not (text contains "heron")', action: block}]`,
+	))
 	e := says("bot", &genai.Part{Text: "a heron"})
 	e.FinishReason, e.ModelVersion = genai.FinishReasonStop, "model-1"
-	e.Content.Parts = append(
-		e.Content.Parts,
-		&genai.Part{InlineData: &genai.Blob{MIMEType: "image/png", Data: []byte("x")}},
-	)
+	e.Content.Parts = append(e.Content.Parts,
+		&genai.Part{InlineData: &genai.Blob{MIMEType: "image/png", Data: []byte("x")}})
 	_, out := offered(t, p, e)
 	require.True(t, out.IsZero())
 	e.Content.Parts[1].InlineData.MIMEType = "image/x-photo-1"
-	_, out = offered(
-		t,
+	_, out = offered(t,
 		quiet(t, with(t, `rules: [{id: t, when: 'not (text contains "heron")', action: block}]`)),
-		e,
-	)
+		e)
 	require.True(t, out.IsZero(), "no rule about texts as wholes is about a label")
 }
 

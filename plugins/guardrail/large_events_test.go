@@ -46,13 +46,8 @@ func large(t testing.TB) map[string]struct {
 		parts = append(parts, &genai.Part{Text: mail}, &genai.Part{})
 	}
 	all := quiet(t, guardrail.Config{})
-	window := quiet(
-		t,
-		with(
-			t,
-			"rules: [{id: a, detect: {pii: [EMAIL_ADDRESS]}, action: redact, window: session}]",
-		),
-	)
+	window := quiet(t, with(t,
+		"rules: [{id: a, detect: {pii: [EMAIL_ADDRESS]}, action: redact, window: session}]"))
 	return map[string]struct {
 		p *plugin.Plugin
 		e *session.Event

@@ -37,10 +37,7 @@ func TestCanary(t *testing.T) {
 					map[string]any{"to": canary + "@b", canary: []any{map[string]any{"a": canary}}},
 				),
 				"ok "+canary,
-				call(
-					"fetch",
-					map[string]any{"answer": "xq7canary"},
-				),
+				call("fetch", map[string]any{"answer": "xq7canary"}),
 				errors.New("no model for "+canary),
 			)
 			said := ""
@@ -164,14 +161,11 @@ func TestWhatIsHiddenStaysHidden(t *testing.T) {
 		policy.Hash,
 		policy.Mask,
 	} {
-		p := parse(
-			t,
-			fmt.Sprintf(
-				`rules: [{id: s, detect: {secrets: default}, action: %s}, {id: p, detect: {pii: [CREDIT_CARD, EMAIL_ADDRESS, IBAN_CODE, PHONE_NUMBER, IP_ADDRESS, US_SSN]}, action: %s}]`,
-				action,
-				action,
-			),
-		)
+		p := parse(t, fmt.Sprintf(
+			`rules: [{id: s, detect: {secrets: default}, action: %s}, {id: p, detect: {pii: [CREDIT_CARD, EMAIL_ADDRESS, IBAN_CODE, PHONE_NUMBER, IP_ADDRESS, US_SSN]}, action: %s}]`,
+			action,
+			action,
+		))
 		for _, text := range texts {
 			once := p.Judge(policy.Output, policy.Scope{}, text)
 			require.Equal(t, action, once.Action, text)

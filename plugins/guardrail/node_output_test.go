@@ -22,13 +22,8 @@ func ended(output any) *session.Event {
 func TestOutputOfANode(t *testing.T) {
 	const card = "4111111111111111"
 	for _, stage := range []string{"output", "tool_result"} {
-		p := quiet(
-			t,
-			with(
-				t,
-				`rules: [{id: c, stages: [`+stage+`], detect: {pii: [CREDIT_CARD]}, action: redact}]`,
-			),
-		)
+		p := quiet(t, with(t,
+			`rules: [{id: c, stages: [`+stage+`], detect: {pii: [CREDIT_CARD]}, action: redact}]`))
 		for name, c := range map[string]struct{ output, want any }{
 			"a text": {"pay with " + card, "pay with [CREDIT_CARD]"},
 			"a list": {
@@ -52,13 +47,8 @@ func TestOutputOfANode(t *testing.T) {
 		}
 
 		// A blocked output is no output: a refusal takes the place of the event.
-		p = quiet(
-			t,
-			with(
-				t,
-				`rules: [{id: c, stages: [`+stage+`], detect: {pii: [CREDIT_CARD]}, action: block}]`,
-			),
-		)
+		p = quiet(t, with(t,
+			`rules: [{id: c, stages: [`+stage+`], detect: {pii: [CREDIT_CARD]}, action: block}]`))
 		_, out := offered(t, p, ended([]any{card}))
 		require.True(t, out.Withhold && out.Stop, stage)
 		require.Nil(t, out.Emit[0].NodeInfo)
@@ -66,13 +56,10 @@ func TestOutputOfANode(t *testing.T) {
 	}
 
 	// Rules of other stages are not about it.
-	p := quiet(
+	p := quiet(t, with(
 		t,
-		with(
-			t,
-			`rules: [{id: c, stages: [input, tool_args, summary], detect: {pii: [CREDIT_CARD]}, action: block}]`,
-		),
-	)
+		`rules: [{id: c, stages: [input, tool_args, summary], detect: {pii: [CREDIT_CARD]}, action: block}]`,
+	))
 	_, out := offered(t, p, ended(card))
 	require.False(t, out.Withhold)
 }

@@ -14,15 +14,9 @@ import (
 
 // A record is of one rule at one stage, and counts what was found there.
 func TestRecordsAreOfOneStage(t *testing.T) {
-	got, _ := offered(
-		t,
-		quiet(t, with(t, herons)),
-		says(
-			"bot",
-			&genai.Part{Text: "a heron and a heron"},
-			&genai.Part{FunctionCall: call("fetch", map[string]any{"a": "heron"})},
-		),
-	)
+	got, _ := offered(t, quiet(t, with(t, herons)), says("bot",
+		&genai.Part{Text: "a heron and a heron"},
+		&genai.Part{FunctionCall: call("fetch", map[string]any{"a": "heron"})}))
 	n, _ := guardrail.NoteOf(got)
 	counts := map[policy.Stage]int{}
 	for _, r := range n.Records {
@@ -34,12 +28,8 @@ func TestRecordsAreOfOneStage(t *testing.T) {
 
 // Nobody but the plugin notes what became of an event.
 func TestNotesCannotBeForged(t *testing.T) {
-	s := stage(
-		t,
-		with(t, `rules: [{id: r, detect: {words: [heron]}, action: redact}]`),
-		"hello",
-		"hello",
-	)
+	s := stage(t, with(t, `rules: [{id: r, detect: {words: [heron]}, action: redact}]`), "hello",
+		"hello")
 	forged := map[string]any{
 		guardrail.Key: map[string]any{
 			"revision": "x",
@@ -99,11 +89,8 @@ func TestNotes(t *testing.T) {
 		},
 		n.Records,
 	)
-	require.Equal(
-		t,
-		"f: would block WORD; m: redact EMAIL_ADDRESS (3)",
-		plugin.NotesOf(e).Changed[0].Reason,
-	)
+	require.Equal(t, "f: would block WORD; m: redact EMAIL_ADDRESS (3)",
+		plugin.NotesOf(e).Changed[0].Reason)
 	_, ok = guardrail.NoteOf(session.Message("x"))
 	require.False(t, ok)
 	require.Contains(t, s.log.String(), `"would_action":"block"`)
@@ -150,10 +137,7 @@ func TestShadowIsNotedOnWhateverStands(t *testing.T) {
 rules:
   - {id: b, detect: {words: [heron]}, action: block}
   - {id: f, mode: shadow, detect: {words: [kite]}, action: block}`),
-		call(
-			"fetch",
-			map[string]any{"answer": "kite"},
-		),
+		call("fetch", map[string]any{"answer": "kite"}),
 		call("send", map[string]any{"to": "a@b", "text": "heron kite"}),
 		"a kite",
 		"a heron, a kite",

@@ -47,10 +47,8 @@ func TestKeysOneObjectFurtherOut(t *testing.T) {
 			"passwords": []any{"Tr0ub4dor3"},
 		}, {"passwords": map[string]any{"values": []any{"Tr0ub4dor3"}}},
 	} {
-		e := says(
-			"bot",
-			&genai.Part{FunctionCall: &genai.FunctionCall{ID: "1", Name: "save", Args: args}},
-		)
+		e := says("bot",
+			&genai.Part{FunctionCall: &genai.FunctionCall{ID: "1", Name: "save", Args: args}})
 		got, _ := offered(t, p, e)
 		require.NotContains(t, string(mustJSON(t, got)), "Tr0ub4dor3")
 	}
@@ -65,17 +63,10 @@ func TestUnseenAndBackwards(t *testing.T) {
 	for _, text := range []string{
 		"hi" + tags("blue heron"), "a " + tags("blue heron") + " b", "x \u202enoreh eulb\u202c y", "\u202enoreh eulb", "\u202enoreh eulb\nmore",
 	} {
-		require.Equal(
-			t,
-			policy.Redact,
-			p.Judge(policy.Output, policy.Scope{}, text).Action,
-			"%q",
-			text,
-		)
-		hooks := quiet(
-			t,
-			with(t, "rules: [{id: w, detect: {words: [blue heron]}, action: redact}]"),
-		)
+		require.Equal(t, policy.Redact, p.Judge(policy.Output, policy.Scope{}, text).Action, "%q",
+			text)
+		hooks := quiet(t,
+			with(t, "rules: [{id: w, detect: {words: [blue heron]}, action: redact}]"))
 		for cut := range len(text) {
 			streamed(t, hooks, text[:cut], text[cut:])
 		}

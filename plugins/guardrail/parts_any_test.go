@@ -47,10 +47,8 @@ func joined(parts []*genai.Part) (whole []*genai.Part) {
 func TestPartsStreamedEqualWhole(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		drawn, _ := drawPolicy(r)
-		p := quiet(
-			t,
-			guardrail.Config{Policy: drawn, Key: []byte("a key of sixteen bytes, and more")},
-		)
+		p := quiet(t,
+			guardrail.Config{Policy: drawn, Key: []byte("a key of sixteen bytes, and more")})
 		inv := &session.Invocation{ID: "i", Key: key}
 		var parts []*genai.Part
 		var said, thought string
@@ -103,13 +101,10 @@ func TestPartsStreamedEqualWhole(t *testing.T) {
 // A text that breaks off is judged behind what was before it, and not behind itself.
 func TestBrokenOffInAWindow(t *testing.T) {
 	for _, window := range []string{"part", "turn", "session"} {
-		p := quiet(
+		p := quiet(t, with(
 			t,
-			with(
-				t,
-				"rules: [{id: s, detect: {words: [blue heron blue egret]}, action: redact, window: "+window+"}]",
-			),
-		)
+			"rules: [{id: s, detect: {words: [blue heron blue egret]}, action: redact, window: "+window+"}]",
+		))
 		e := says("bot", &genai.Part{Text: "heron blue"})
 		e.ErrorCode = model.Failed
 		got, _ := offered(t, p, e)

@@ -82,13 +82,10 @@ func TestTextsWithSomethingBetween(t *testing.T) {
 				if thought && name == "thought" {
 					part = &genai.Part{Text: "hm"}
 				}
-				p := quiet(
+				p := quiet(t, with(
 					t,
-					with(
-						t,
-						"rules: [{id: s, detect: {secrets: default}, action: redact, window: "+window+"}]",
-					),
-				)
+					"rules: [{id: s, detect: {secrets: default}, action: redact, window: "+window+"}]",
+				))
 				parts := []*genai.Part{
 					{Text: "so " + token[:18], Thought: thought},
 					part,
@@ -99,13 +96,8 @@ func TestTextsWithSomethingBetween(t *testing.T) {
 				if thought {
 					shown = thoughts
 				}
-				require.True(
-					t,
-					strings.HasPrefix("so [SECRET] it is", shown),
-					"%s: %q",
-					name,
-					shown,
-				)
+				require.True(t, strings.HasPrefix("so [SECRET] it is", shown), "%s: %q", name,
+					shown)
 				got := whole.Content.Parts
 				require.Equal(t, "so [SECRET]", got[0].Text, name)
 				require.Equal(t, part, got[1], name)
@@ -118,13 +110,10 @@ func TestTextsWithSomethingBetween(t *testing.T) {
 // An input is judged in the same way, and a block is one.
 func TestInputsWithSomethingBetween(t *testing.T) {
 	for name, part := range between() {
-		s := stage(
+		s := stage(t, with(
 			t,
-			with(
-				t,
-				`rules: [{id: s, stages: [input], detect: {secrets: default}, action: block, message: No.}]`,
-			),
-		)
+			`rules: [{id: s, stages: [input], detect: {secrets: default}, action: block, message: No.}]`,
+		))
 		require.Equal(
 			t,
 			[]string{"plugin/guardrail: No. [DENIED]"},
@@ -138,15 +127,8 @@ func TestInputsWithSomethingBetween(t *testing.T) {
 // A value that begins a text is found there, too, where the text before ends in a letter.
 func TestTextsAreReadApartToo(t *testing.T) {
 	for name, part := range between() {
-		_, _, whole := shownOf(
-			t,
-			quiet(t, guardrail.Config{}),
-			&genai.Part{Text: "id"},
-			part,
-			&genai.Part{Text: "4111111111111111 ("},
-			part,
-			&genai.Part{Text: "ann@example.com"},
-		)
+		_, _, whole := shownOf(t, quiet(t, guardrail.Config{}), &genai.Part{Text: "id"}, part,
+			&genai.Part{Text: "4111111111111111 ("}, part, &genai.Part{Text: "ann@example.com"})
 		require.Equal(t, "id", whole.Content.Parts[0].Text, name)
 		require.Equal(t, "[CREDIT_CARD] (", whole.Content.Parts[2].Text, name)
 		require.Equal(t, "[EMAIL_ADDRESS]", whole.Content.Parts[4].Text, name)
@@ -156,15 +138,8 @@ func TestTextsAreReadApartToo(t *testing.T) {
 // What may begin a value if it is read apart is held back, too.
 func TestStreamsAreReadApartToo(t *testing.T) {
 	for name, part := range between() {
-		said, _, whole := shownOf(
-			t,
-			quiet(t, guardrail.Config{}),
-			&genai.Part{Text: "id"},
-			part,
-			&genai.Part{Text: "4111 1111 "},
-			&genai.Part{Text: "1111 1111 ("},
-			part,
-		)
+		said, _, whole := shownOf(t, quiet(t, guardrail.Config{}), &genai.Part{Text: "id"}, part,
+			&genai.Part{Text: "4111 1111 "}, &genai.Part{Text: "1111 1111 ("}, part)
 		is, _ := kinds(whole)
 		require.Equal(t, "id[CREDIT_CARD] (", is, name)
 		require.True(t, strings.HasPrefix(is, said), "%s: %q", name, said)
@@ -179,13 +154,8 @@ func TestSoundsInStreams(t *testing.T) {
 		PartMetadata: map[string]any{"a": "heron"},
 	}
 	rare := &genai.Part{InlineData: &genai.Blob{MIMEType: "audio/x-new", Data: []byte("x")}}
-	e := says(
-		"bot",
-		sound,
-		&genai.Part{Text: "a heron. "},
-		rare,
-		&genai.Part{InlineData: &genai.Blob{MIMEType: "audio/x-heron", Data: []byte("x")}},
-	)
+	e := says("bot", sound, &genai.Part{Text: "a heron. "}, rare,
+		&genai.Part{InlineData: &genai.Blob{MIMEType: "audio/x-heron", Data: []byte("x")}})
 	e.Partial = true
 	got, _ := offered(t, p, e)
 	heard := &genai.Part{InlineData: &genai.Blob{MIMEType: "audio/pcm", Data: []byte("x")}}
@@ -197,44 +167,36 @@ func TestSoundsInStreams(t *testing.T) {
 func TestStreamedPartsEqualWhole(t *testing.T) {
 	policies := []*plugin.Plugin{
 		quiet(t, guardrail.Config{}),
-		quiet(
+		quiet(t, with(
 			t,
-			with(
-				t,
-				`rules: [{id: w, window: turn, detect: {words: [aab, 12 a]}, action: hash}, {id: s, window: session, detect: {secrets: default, pii: default}, action: mask}]`,
-			),
-		),
-		quiet(
+			`rules: [{id: w, window: turn, detect: {words: [aab, 12 a]}, action: hash}, {id: s, window: session, detect: {secrets: default, pii: default}, action: mask}]`,
+		)),
+		quiet(t, with(
 			t,
-			with(
-				t,
-				`rules: [{id: a, detect: {regexp: {A: 'a+b', B: '\d\d$'}}, action: {A: redact, B: mask}}]`,
-			),
-		),
+			`rules: [{id: a, detect: {regexp: {A: 'a+b', B: '\d\d$'}}, action: {A: redact, B: mask}}]`,
+		)),
 	}
-	texts := rapid.SampledFrom(
-		[]string{
-			"a",
-			"b",
-			"ab",
-			" ",
-			"\n",
-			"12",
-			"4111 1111",
-			"4111 1111 1111 1111",
-			"ann@exam",
-			"ple.com",
-			"@",
-			token[:9],
-			token[9:],
-			"aGVyb24gYXQgYW5uQGV4YW1wbGUuY29t",
-			"\u200b",
-			"\xc3",
-			"\xa9",
-			"password: ",
-			"hunter2hunter2",
-		},
-	)
+	texts := rapid.SampledFrom([]string{
+		"a",
+		"b",
+		"ab",
+		" ",
+		"\n",
+		"12",
+		"4111 1111",
+		"4111 1111 1111 1111",
+		"ann@exam",
+		"ple.com",
+		"@",
+		token[:9],
+		token[9:],
+		"aGVyb24gYXQgYW5uQGV4YW1wbGUuY29t",
+		"\u200b",
+		"\xc3",
+		"\xa9",
+		"password: ",
+		"hunter2hunter2",
+	})
 	rapid.Check(t, func(r *rapid.T) {
 		var parts []*genai.Part
 		for range rapid.IntRange(1, 12).Draw(r, "parts") {
@@ -256,13 +218,8 @@ func TestStreamedPartsEqualWhole(t *testing.T) {
 		said, thought, whole := shownOf(r, rapid.SampledFrom(policies).Draw(r, "policy"), parts...)
 		wholeSaid, wholeThought := kinds(whole)
 		require.True(r, strings.HasPrefix(wholeSaid, said), "%q and not %q", wholeSaid, said)
-		require.True(
-			r,
-			strings.HasPrefix(wholeThought, thought),
-			"%q and not %q",
-			wholeThought,
-			thought,
-		)
+		require.True(r, strings.HasPrefix(wholeThought, thought), "%q and not %q", wholeThought,
+			thought)
 	})
 }
 

@@ -21,15 +21,11 @@ import (
 // A conversation is edited with each call of a model, all of it: what was clean once is not looked
 // at again, and nothing else, however many contents the rule has found something in.
 func TestPromptIsEditedEachTime(t *testing.T) {
-	guard, err := guardrail.New(
-		guardrail.Config{
-			Policy: parse(
-				t,
-				"rules: [{id: m, stages: [prompt], detect: {pii: [EMAIL_ADDRESS]}, action: redact}]",
-			),
-			Log: slog.New(slog.DiscardHandler),
-		},
-	)
+	guard, err := guardrail.New(guardrail.Config{
+		Policy: parse(t,
+			"rules: [{id: m, stages: [prompt], detect: {pii: [EMAIL_ADDRESS]}, action: redact}]"),
+		Log: slog.New(slog.DiscardHandler),
+	})
 	require.NoError(t, err)
 	inv := &session.Invocation{ID: "i", Key: session.Key{App: "a", User: "u", ID: "s"}}
 	for range 3 {
@@ -76,13 +72,10 @@ func TestPromptsThatCannotBeChecked(t *testing.T) {
 		return req, out
 	}
 	for _, onError := range []string{"block", "allow"} {
-		p := quiet(
+		p := quiet(t, with(
 			t,
-			with(
-				t,
-				`{on_error: `+onError+`, rules: [{id: r, stages: [prompt], when: 'state.n > 1', action: block}]}`,
-			),
-		)
+			`{on_error: `+onError+`, rules: [{id: r, stages: [prompt], when: 'state.n > 1', action: block}]}`,
+		))
 		_, out := ask(p, &genai.Part{Text: "x"})
 		require.Equal(t, onError == "block", out.Stop)
 		require.Equal(t, onError == "allow", out.Unchecked != "")
@@ -91,17 +84,12 @@ func TestPromptsThatCannotBeChecked(t *testing.T) {
 	for range 1100 {
 		deep = []any{deep}
 	}
-	p := quiet(
-		t,
-		with(t, `rules: [{id: r, stages: [prompt], detect: {words: [heron]}, action: redact}]`),
-	)
+	p := quiet(t,
+		with(t, `rules: [{id: r, stages: [prompt], detect: {words: [heron]}, action: redact}]`))
 	for range 2 {
-		req, _ := ask(
-			p,
-			&genai.Part{
-				FunctionCall: &genai.FunctionCall{Name: "f", Args: map[string]any{"a": deep}},
-			},
-		)
+		req, _ := ask(p, &genai.Part{
+			FunctionCall: &genai.FunctionCall{Name: "f", Args: map[string]any{"a": deep}},
+		})
 		require.Contains(t, inJSON(req.Contents[0].Parts[0].FunctionCall.Args), "TOO DEEP")
 	}
 }
@@ -115,13 +103,10 @@ func TestPromptsOfOthers(t *testing.T) {
 		"agent":     {"scope: {agent: desk}", "desk", nil},
 		"condition": {`when: 'state?.n == 1'`, "bot", map[string]any{"n": 1}},
 	} {
-		p := quiet(
+		p := quiet(t, with(
 			t,
-			with(
-				t,
-				`rules: [{id: r, stages: [prompt], `+c.rule+`, detect: {words: [heron]}, action: redact}]`,
-			),
-		)
+			`rules: [{id: r, stages: [prompt], `+c.rule+`, detect: {words: [heron]}, action: redact}]`,
+		))
 		ask := func(agent string, state map[string]any) string {
 			req := &model.Request{
 				Agent:    agent,
@@ -180,36 +165,31 @@ func TestPromptIsJudgedAsIfForTheFirstTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rules := []string{}
 		for i := range rapid.IntRange(1, 3).Draw(t, "rules") {
-			rules = append(
-				rules,
-				fmt.Sprintf(
-					"{id: r%d, stages: [%s], %s}",
-					i,
-					rapid.SampledFrom([]string{"prompt", "prompt, output"}).Draw(t, "stages"),
-					rapid.SampledFrom([]string{
-						"detect: {pii: [EMAIL_ADDRESS]}, action: redact",
-						"detect: {words: [hush]}, action: flag",
-						"detect: {words: [hush]}, action: mask, mode: shadow",
-						"detect: {words: [hush]}, action: block, scope: {agent: bot}",
-						"detect: {pii: [EMAIL_ADDRESS]}, action: hash, trust: untrusted",
-						"detect: {length: {bytes: 10}}, action: flag",
-					}).
-						Draw(t, "rule"),
-				),
-			)
+			rules = append(rules, fmt.Sprintf(
+				"{id: r%d, stages: [%s], %s}",
+				i,
+				rapid.SampledFrom([]string{"prompt", "prompt, output"}).Draw(t, "stages"),
+				rapid.SampledFrom([]string{
+					"detect: {pii: [EMAIL_ADDRESS]}, action: redact",
+					"detect: {words: [hush]}, action: flag",
+					"detect: {words: [hush]}, action: mask, mode: shadow",
+					"detect: {words: [hush]}, action: block, scope: {agent: bot}",
+					"detect: {pii: [EMAIL_ADDRESS]}, action: hash, trust: untrusted",
+					"detect: {length: {bytes: 10}}, action: flag",
+				}).
+					Draw(t, "rule"),
+			))
 		}
 		drawn, err := policy.Parse("p.yaml", []byte("rules: ["+strings.Join(rules, ", ")+"]"))
 		if err != nil {
 			t.Skip(err)
 		}
 		guard := func() *plugin.Plugin {
-			g, err := guardrail.New(
-				guardrail.Config{
-					Policy: drawn,
-					Key:    make([]byte, 16),
-					Log:    slog.New(slog.DiscardHandler),
-				},
-			)
+			g, err := guardrail.New(guardrail.Config{
+				Policy: drawn,
+				Key:    make([]byte, 16),
+				Log:    slog.New(slog.DiscardHandler),
+			})
 			require.NoError(t, err)
 			return g
 		}
@@ -256,13 +236,8 @@ func TestPromptIsOneStage(t *testing.T) {
 		"prompt, tool_args":                     0,
 		"tool_args, tool_result, output, input": len(parts),
 	} {
-		p := quiet(
-			t,
-			with(
-				t,
-				`rules: [{id: r, stages: [`+stage+`], detect: {words: [heron]}, action: redact}]`,
-			),
-		)
+		p := quiet(t, with(t,
+			`rules: [{id: r, stages: [`+stage+`], detect: {words: [heron]}, action: redact}]`))
 		req := &model.Request{
 			Agent:    "bot",
 			Contents: []*genai.Content{{Role: genai.RoleModel, Parts: parts}},

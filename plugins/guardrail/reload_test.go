@@ -41,11 +41,8 @@ func TestReload(t *testing.T) {
 	write(`rules: [{id: a, detect: {words: [two]}, actoin: redact}]`)
 	require.Equal(t, []string{"user: one [WORD]", "bot: 4"}, s.run("one two"))
 	require.Contains(t, s.log.String(), "the one before it stays in force")
-	require.Contains(
-		t,
-		s.log.String(),
-		`p.yaml:1:41: unknown key \"actoin\"; did you mean \"action\"?`,
-	)
+	require.Contains(t, s.log.String(),
+		`p.yaml:1:41: unknown key \"actoin\"; did you mean \"action\"?`)
 }
 
 // A file that is no policy is told with each run, and so is one that is gone; one that is mended
@@ -106,10 +103,8 @@ func TestReloadOfAFileThatIsIncludedAnew(t *testing.T) {
 	require.Equal(t, "user: [WORD] two", s.run("one two")[0])
 
 	write("more.yaml", `rules: [{id: b, detect: {words: [two]}, actoin: redact}]`)
-	write(
-		"p.yaml",
-		`{include: [more.yaml], rules: [{id: a, detect: {words: [one]}, action: redact}]}`,
-	)
+	write("p.yaml",
+		`{include: [more.yaml], rules: [{id: a, detect: {words: [one]}, action: redact}]}`)
 	require.Equal(t, "user: [WORD] two", s.run("one two")[0])
 
 	write("more.yaml", `rules: [{id: b, detect: {words: [two]}, action: redact}]`)

@@ -41,10 +41,8 @@ func (echo) Generate(_ context.Context, req *model.Request) iter.Seq2[*model.Res
 				return
 			}
 		}
-		yield(
-			&model.Response{Content: &genai.Content{Role: genai.RoleModel, Parts: last.Parts}},
-			nil,
-		)
+		yield(&model.Response{Content: &genai.Content{Role: genai.RoleModel, Parts: last.Parts}},
+			nil)
 	}
 }
 
@@ -69,12 +67,10 @@ func TestSessionsAtOnce(t *testing.T) {
 	bot, err := llm.New(llm.Config{Name: "bot", Model: echo{}})
 	require.NoError(t, err)
 	p, err := guardrail.New(
-		guardrail.Config{File: file, Reload: true, Log: slog.New(slog.DiscardHandler)},
-	)
+		guardrail.Config{File: file, Reload: true, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	r, err := runner.New(
-		runner.Options{Agent: bot, Sessions: memory.New(), Plugins: []*plugin.Plugin{p}},
-	)
+		runner.Options{Agent: bot, Sessions: memory.New(), Plugins: []*plugin.Plugin{p}})
 	require.NoError(t, err)
 	var running sync.WaitGroup
 	errs := make(chan error, 8)

@@ -112,12 +112,9 @@ func TestPolicyFromAnAddress(t *testing.T) {
 
 	shelf.put(two, `"2"`)
 	later()
-	require.Eventually(
-		t,
-		func() bool { return run("a heron, an egret") == "user: a heron, an [WORD]" },
-		time.Minute,
-		10*time.Millisecond,
-	)
+	require.Eventually(t,
+		func() bool { return run("a heron, an egret") == "user: a heron, an [WORD]" }, time.Minute,
+		10*time.Millisecond)
 	for _, wrong := range []string{"", "rules: [{id: a, actoin: flag}]"} {
 		shelf.put(wrong, `"3"`)
 		later()
@@ -164,12 +161,9 @@ func policyRecords(t *testing.T, log string) (list []string) {
 func TestTheRunThatAsksWaits(t *testing.T) {
 	shelf := newShelf(t, `rules: [{id: a, detect: {words: [heron]}, action: redact}]`)
 	now := time.Now()
-	s := stage(
-		t,
-		guardrail.Config{File: shelf.URL, Reload: true, Now: func() time.Time { return now }},
-		"1",
-		"2",
-	)
+	s := stage(t,
+		guardrail.Config{File: shelf.URL, Reload: true, Now: func() time.Time { return now }}, "1",
+		"2")
 	require.Equal(t, "user: a [WORD]", s.run("a heron")[0])
 	shelf.put(`rules: [{id: a, detect: {words: [egret]}, action: redact}]`, `"2"`)
 	now = now.Add(time.Minute)
@@ -189,12 +183,9 @@ func TestAnAddressThatHangs(t *testing.T) {
 	defer server.Close()
 	defer close(hangs)
 	now := time.Now()
-	s := stage(
-		t,
-		guardrail.Config{File: server.URL, Reload: true, Now: func() time.Time { return now }},
-		"1",
-		"2",
-	)
+	s := stage(t,
+		guardrail.Config{File: server.URL, Reload: true, Now: func() time.Time { return now }}, "1",
+		"2")
 	now = now.Add(time.Minute)
 	require.Equal(t, "user: a [WORD]", s.run("a heron")[0])
 	require.NoError(t, s.runner.Close(ctx))
@@ -268,11 +259,8 @@ rules:
 	})
 	require.Equal(t, events[0].InvocationID, first.Invocation)
 	require.WithinDuration(t, time.Now(), first.Time, time.Hour)
-	require.Equal(
-		t,
-		[]any{"bot", "b", policy.Allow, policy.Block},
-		[]any{lines[1].Agent, lines[1].Rule, lines[1].Action, lines[1].Would},
-	)
+	require.Equal(t, []any{"bot", "b", policy.Allow, policy.Block},
+		[]any{lines[1].Agent, lines[1].Rule, lines[1].Action, lines[1].Would})
 	require.Equal(t, []any{"on_error", policy.Allow}, []any{lines[2].Rule, lines[2].Action})
 	require.Contains(t, lines[2].Error, "rule c: when: it cannot be computed")
 	n, _ := guardrail.NoteOf(events[0])

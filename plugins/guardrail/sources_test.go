@@ -10,13 +10,10 @@ import (
 // Sources that are clean by themselves go with a text that was edited, and stay with one that was
 // not.
 func TestCleanSources(t *testing.T) {
-	p := quiet(
+	p := quiet(t, with(
 		t,
-		with(
-			t,
-			`rules: [{id: r, detect: {words: [heron]}, action: redact}, {id: f, detect: {words: [cat]}, action: flag}]`,
-		),
-	)
+		`rules: [{id: r, detect: {words: [heron]}, action: redact}, {id: f, detect: {words: [cat]}, action: flag}]`,
+	))
 	for text, kept := range map[string]bool{"a heron": false, "a cat": true} {
 		e := says("bot", &genai.Part{Text: text})
 		e.GroundingMetadata = &genai.GroundingMetadata{WebSearchQueries: []string{"birds"}}

@@ -121,11 +121,9 @@ func stealAll(t *testing.T, thief *plugin.Plugin) {
 rules:
   - {id: sinks, stages: [tool_args], scope: {tool: send}, trust: untrusted, action: block}
 `))
-	limits, err := budget.New(
-		budget.Config{
-			Limits: []budget.Limit{{Name: "runs", Count: "runs", Max: 1000, Per: "user"}},
-		},
-	)
+	limits, err := budget.New(budget.Config{
+		Limits: []budget.Limit{{Name: "runs", Count: "runs", Max: 1000, Per: "user"}},
+	})
 	require.NoError(t, err)
 	fetch, err := tool.New(
 		"fetch",
@@ -149,13 +147,11 @@ rules:
 	bot, err := llm.New(llm.Config{Name: "bot", Model: m, Tools: []*tool.Tool{fetch, send}})
 	require.NoError(t, err)
 	store := memory.New()
-	r, err := runner.New(
-		runner.Options{
-			Agent:    bot,
-			Sessions: store,
-			Plugins:  []*plugin.Plugin{guard, limits, thief},
-		},
-	)
+	r, err := runner.New(runner.Options{
+		Agent:    bot,
+		Sessions: store,
+		Plugins:  []*plugin.Plugin{guard, limits, thief},
+	})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.Close(ctx)) }()
 	run := func(text string) (failed error) {

@@ -15,36 +15,34 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-var pieces = rapid.SampledFrom(
-	[]string{
-		"a",
-		"b",
-		"ab",
-		" ",
-		"\n",
-		"12",
-		"4111 1111 1111 1111",
-		"4111 1111 ",
-		"ann@example.com",
-		"@",
-		"-----BEGIN RSA PRIVATE KEY-----\n",
-		"MIIEpAIBAAKCAQEA",
-		"aGVyb24gYXQgYW5uQGV4YW1wbGUuY29t",
-		"\u200b",
-		"а",
-		"%61",
-		"&#97;",
-		"password: ",
-		"hunter2hunter2",
-		"\xff",
-		"é",
-		"https://",
-		"192.168.",
-		"1.1",
-		"blue ",
-		"heron",
-	},
-)
+var pieces = rapid.SampledFrom([]string{
+	"a",
+	"b",
+	"ab",
+	" ",
+	"\n",
+	"12",
+	"4111 1111 1111 1111",
+	"4111 1111 ",
+	"ann@example.com",
+	"@",
+	"-----BEGIN RSA PRIVATE KEY-----\n",
+	"MIIEpAIBAAKCAQEA",
+	"aGVyb24gYXQgYW5uQGV4YW1wbGUuY29t",
+	"\u200b",
+	"а",
+	"%61",
+	"&#97;",
+	"password: ",
+	"hunter2hunter2",
+	"\xff",
+	"é",
+	"https://",
+	"192.168.",
+	"1.1",
+	"blue ",
+	"heron",
+})
 
 // drawPolicy draws a policy of one to four rules, of what they look for, what they do, and how.
 func drawPolicy(r *rapid.T) (p *policy.Policy, looksBack bool) {
@@ -84,10 +82,8 @@ func drawPolicy(r *rapid.T) (p *policy.Policy, looksBack bool) {
 		if action == "replace" {
 			more += ", with: <gone>"
 		}
-		rules = append(
-			rules,
-			fmt.Sprintf("{id: r%d, detect: {%s}, action: %s%s}", i, detect, action, more),
-		)
+		rules = append(rules,
+			fmt.Sprintf("{id: r%d, detect: {%s}, action: %s%s}", i, detect, action, more))
 	}
 	p, err := policy.Parse("p.yaml", []byte("rules: ["+strings.Join(rules, ", ")+"]"))
 	if err != nil { // one covers another, say
@@ -101,10 +97,8 @@ func drawPolicy(r *rapid.T) (p *policy.Policy, looksBack bool) {
 func TestStreamedEqualsWholeOfAnyPolicy(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		drawn, looksBack := drawPolicy(r)
-		p := quiet(
-			t,
-			guardrail.Config{Policy: drawn, Key: []byte("a key of sixteen bytes, and more")},
-		)
+		p := quiet(t,
+			guardrail.Config{Policy: drawn, Key: []byte("a key of sixteen bytes, and more")})
 		before := session.Reply(strings.Join(rapid.SliceOfN(pieces, 0, 5).Draw(r, "before"), ""))
 		before.Author, before.InvocationID = "bot", "i"
 		inv := &session.Invocation{ID: "i", Key: key, Live: []*session.Event{before}}
@@ -143,14 +137,8 @@ func TestStreamedEqualsWholeOfAnyPolicy(t *testing.T) {
 			if out.Replace != nil {
 				whole = out.Replace.Text()
 			}
-			require.True(
-				r,
-				strings.HasPrefix(whole, shown),
-				"%q was shown of %q, which became %q",
-				shown,
-				chunks,
-				whole,
-			)
+			require.True(r, strings.HasPrefix(whole, shown), "%q was shown of %q, which became %q",
+				shown, chunks, whole)
 			return
 		}
 		scope := policy.Scope{App: key.App, User: key.User, Agent: "bot", State: inv.State}
@@ -162,14 +150,8 @@ func TestStreamedEqualsWholeOfAnyPolicy(t *testing.T) {
 			return
 		}
 		if v := drawn.Judge(policy.Output, scope, whole); v.Action == policy.Block {
-			require.True(
-				r,
-				strings.HasPrefix(keyless(v.Text), keyless(shown)),
-				"%q was shown of %q, of which %q may be kept",
-				shown,
-				chunks,
-				v.Text,
-			)
+			require.True(r, strings.HasPrefix(keyless(v.Text), keyless(shown)),
+				"%q was shown of %q, of which %q may be kept", shown, chunks, v.Text)
 		}
 	})
 }
@@ -179,10 +161,8 @@ func TestStreamedEqualsWholeOfAnyPolicy(t *testing.T) {
 func TestWhatIsKeptOfAStreamOfAnyPolicy(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		drawn, _ := drawPolicy(r)
-		p := quiet(
-			t,
-			guardrail.Config{Policy: drawn, Key: []byte("a key of sixteen bytes, and more")},
-		)
+		p := quiet(t,
+			guardrail.Config{Policy: drawn, Key: []byte("a key of sixteen bytes, and more")})
 		inv := &session.Invocation{ID: "i", Key: key}
 		offer := func(e *session.Event) plugin.Outcome {
 			e.ID, e.Author = "e", "bot"
@@ -219,14 +199,8 @@ func TestWhatIsKeptOfAStreamOfAnyPolicy(t *testing.T) {
 		if refused || wholeRefused {
 			return
 		}
-		require.True(
-			r,
-			strings.HasPrefix(keyless(whole), keyless(kept)),
-			"%q was shown of %q, and %q is kept",
-			shown,
-			chunks,
-			kept,
-		)
+		require.True(r, strings.HasPrefix(keyless(whole), keyless(kept)),
+			"%q was shown of %q, and %q is kept", shown, chunks, kept)
 	})
 }
 

@@ -61,13 +61,10 @@ func TestLongStreams(t *testing.T) {
 
 // A stream ends where it is longer than a rule allows, once.
 func TestStreamsLongerThanARule(t *testing.T) {
-	p := quiet(
+	p := quiet(t, with(
 		t,
-		with(
-			t,
-			`rules: [{id: r, stages: [output], detect: {length: {bytes: 14}}, action: block, message: Shorter.}]`,
-		),
-	)
+		`rules: [{id: r, stages: [output], detect: {length: {bytes: 14}}, action: block, message: Shorter.}]`,
+	))
 	for i, text := range []string{"a cat. ", "a dog. "} {
 		shown, _ := chunk(t, p, "e", text)
 		require.Equal(t, text, shown, i)
@@ -79,13 +76,10 @@ func TestStreamsLongerThanARule(t *testing.T) {
 
 // After a block nothing more is shown of a stream, and nothing more is said about it.
 func TestStreamsAfterABlock(t *testing.T) {
-	p := quiet(
+	p := quiet(t, with(
 		t,
-		with(
-			t,
-			`rules: [{id: r, stages: [output], detect: {words: [heron]}, action: block, message: No birds.}]`,
-		),
-	)
+		`rules: [{id: r, stages: [output], detect: {words: [heron]}, action: block, message: No birds.}]`,
+	))
 	_, out := chunk(t, p, "e", "a heron. ")
 	require.True(t, out.Stop)
 	require.Equal(t, "No birds.", out.Emit[0].Text())
@@ -103,13 +97,10 @@ func TestStreamsAfterABlock(t *testing.T) {
 
 // What one rule has found, and is the whole of, is not divided where another waits for more.
 func TestFindingsAreNotDivided(t *testing.T) {
-	p := quiet(
+	p := quiet(t, with(
 		t,
-		with(
-			t,
-			`rules: [{id: m, detect: {pii: [EMAIL_ADDRESS]}, action: redact}, {id: w, detect: {words: [example.com is mine]}, action: redact}]`,
-		),
-	)
+		`rules: [{id: m, detect: {pii: [EMAIL_ADDRESS]}, action: redact}, {id: w, detect: {words: [example.com is mine]}, action: redact}]`,
+	))
 	for _, broken := range []bool{false, true} {
 		shown, out := chunk(t, p, "e", "to ann@example.com is ")
 		require.True(t, strings.HasPrefix("to [EMAIL_ADDRESS]", shown), "%q %v", shown, out)
@@ -156,10 +147,8 @@ func TestLongListsInStreams(t *testing.T) {
 
 // A policy in shadow changes nothing, so it holds nothing of a stream back.
 func TestStreamsUnderAPolicyInShadow(t *testing.T) {
-	p := quiet(
-		t,
-		with(t, "mode: shadow\n"+`rules: [{id: r, detect: {words: [blue heron]}, action: redact}]`),
-	)
+	p := quiet(t,
+		with(t, "mode: shadow\n"+`rules: [{id: r, detect: {words: [blue heron]}, action: redact}]`))
 	for _, text := range []string{"a blue", " heron ", "and a card 4111 11"} {
 		shown, _ := chunk(t, p, "e", text)
 		require.Equal(t, text, shown)

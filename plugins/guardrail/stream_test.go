@@ -94,13 +94,10 @@ rules:
 }
 
 func TestStreamsHoldBackLittle(t *testing.T) {
-	p := quiet(
+	p := quiet(t, with(
 		t,
-		with(
-			t,
-			`rules: [{id: s, detect: {secrets: default}, action: mask}, {id: p, detect: {pii: default}, action: mask}]`,
-		),
-	) // a mask is as long
+		`rules: [{id: s, detect: {secrets: default}, action: mask}, {id: p, detect: {pii: default}, action: mask}]`,
+	)) // a mask is as long
 	texts := detecttest.Texts(detecttest.Development(t, "guardrail/pii-dev.jsonl"))
 	var held []int
 	for i := 0; i < len(texts); i += 5 {
@@ -122,61 +119,49 @@ func TestStreamsHoldBackLittle(t *testing.T) {
 func TestStreamedEqualsWholeOfAnyText(t *testing.T) {
 	policies := []*plugin.Plugin{
 		quiet(t, guardrail.Config{}),
-		quiet(
+		quiet(t, with(
 			t,
-			with(
-				t,
-				`rules: [{id: a, detect: {regexp: {A: 'a+b', B: '\d\d$'}}, action: {A: redact, B: mask}}, {id: w, detect: {words: [aab, 12 a]}, action: hash}]`,
-			),
-		),
-		quiet(
-			t,
-			with(t, `rules: [{id: u, detect: {urls: {allow: [192.168.1.1]}}, action: redact}]`),
-		),
-		quiet(
-			t,
-			with(
-				t,
-				`rules: [{id: t, when: 'text contains "b"', detect: {words: [a]}, action: redact}]`,
-			),
-		),
+			`rules: [{id: a, detect: {regexp: {A: 'a+b', B: '\d\d$'}}, action: {A: redact, B: mask}}, {id: w, detect: {words: [aab, 12 a]}, action: hash}]`,
+		)),
+		quiet(t,
+			with(t, `rules: [{id: u, detect: {urls: {allow: [192.168.1.1]}}, action: redact}]`)),
+		quiet(t, with(t,
+			`rules: [{id: t, when: 'text contains "b"', detect: {words: [a]}, action: redact}]`)),
 	}
-	pieces := rapid.SampledFrom(
-		[]string{
-			"a",
-			"b",
-			"ab",
-			" ",
-			"\n",
-			"12",
-			"4111 1111 1111 1111",
-			"ann@example.com",
-			"@",
-			"-----BEGIN RSA PRIVATE KEY-----\n",
-			"MIIEpAIBAAKCAQEA",
-			"aGVyb24gYXQgYW5uQGV4YW1wbGUuY29t",
-			"\u200b",
-			"а",
-			"%61",
-			"&#97;",
-			"password: ",
-			"hunter2hunter2",
-			"\xff",
-			"é",
-			"https://",
-			"192.168.",
-			"1.1",
-			"+49 30 1234567",
-			"(415) 555-0132",
-			"1 2 3 4 5 6 7 8 9 0",
-			"(",
-			"&#5",
-			"&",
-			"%3",
-			"\\u003",
-			"5",
-		},
-	)
+	pieces := rapid.SampledFrom([]string{
+		"a",
+		"b",
+		"ab",
+		" ",
+		"\n",
+		"12",
+		"4111 1111 1111 1111",
+		"ann@example.com",
+		"@",
+		"-----BEGIN RSA PRIVATE KEY-----\n",
+		"MIIEpAIBAAKCAQEA",
+		"aGVyb24gYXQgYW5uQGV4YW1wbGUuY29t",
+		"\u200b",
+		"а",
+		"%61",
+		"&#97;",
+		"password: ",
+		"hunter2hunter2",
+		"\xff",
+		"é",
+		"https://",
+		"192.168.",
+		"1.1",
+		"+49 30 1234567",
+		"(415) 555-0132",
+		"1 2 3 4 5 6 7 8 9 0",
+		"(",
+		"&#5",
+		"&",
+		"%3",
+		"\\u003",
+		"5",
+	})
 	rapid.Check(t, func(r *rapid.T) {
 		chunks := rapid.SliceOfN(pieces, 1, 30).Draw(r, "chunks")
 		streamed(r, rapid.SampledFrom(policies).Draw(r, "policy"), chunks...)
@@ -265,15 +250,8 @@ func TestStreamOfSeveralParts(t *testing.T) {
 	}
 	require.Equal(t, "", offer(&genai.Part{Text: "blue"}))
 	require.Equal(t, ": a ", offer(&genai.Part{Text: "a blue", Thought: true}))
-	require.Equal(
-		t,
-		": [WORD] flies",
-		offer(
-			&genai.Part{FunctionCall: call("fetch", nil)},
-			&genai.Part{Text: " heron flies"},
-			&genai.Part{FunctionCall: call("fetch", nil)},
-		),
-	)
+	require.Equal(t, ": [WORD] flies", offer(&genai.Part{FunctionCall: call("fetch", nil)},
+		&genai.Part{Text: " heron flies"}, &genai.Part{FunctionCall: call("fetch", nil)}))
 	require.Equal(t, ": blue", offer(&genai.Part{Text: "berry ", Thought: true})[:6])
 }
 

@@ -49,33 +49,16 @@ func streamTexts(size int) map[string]string {
 				r.IntN(10000), r.IntN(10000), r.IntN(10000), r.IntN(100))
 		}),
 		"phones": fill(func() string {
-			return fmt.Sprintf(
-				"+49 %d %d, (%03d) %03d-%04d; ",
-				r.IntN(1000),
-				r.IntN(1e7),
-				r.IntN(1000),
-				r.IntN(1000),
-				r.IntN(10000),
-			)
+			return fmt.Sprintf("+49 %d %d, (%03d) %03d-%04d; ", r.IntN(1000), r.IntN(1e7),
+				r.IntN(1000), r.IntN(1000), r.IntN(10000))
 		}),
 		"floats": fill(func() string {
 			return fmt.Sprintf("%.4f,%.6f,%.2f\n", r.Float64(), 100*r.Float64(), 1000*r.Float64())
 		}),
 		"dates": fill(func() string {
-			return fmt.Sprintf(
-				"%d-%02d-%02d %02d:%02d:%02d 10.0.%d.%d GET /a/%d\n",
-				2000+r.IntN(30),
-				r.IntN(
-					13,
-				),
-				r.IntN(32),
-				r.IntN(24),
-				r.IntN(60),
-				r.IntN(60),
-				r.IntN(256),
-				r.IntN(256),
-				r.IntN(1000),
-			)
+			return fmt.Sprintf("%d-%02d-%02d %02d:%02d:%02d 10.0.%d.%d GET /a/%d\n",
+				2000+r.IntN(30), r.IntN(13), r.IntN(32), r.IntN(24), r.IntN(60), r.IntN(60),
+				r.IntN(256), r.IntN(256), r.IntN(1000))
 		}),
 		"mails": fill(func() string { return fmt.Sprintf("ann%d@example.com ", r.IntN(1000)) }),
 		"json": fill(func() string {
@@ -86,8 +69,7 @@ func streamTexts(size int) map[string]string {
 				"for(o=0;o<p.length;o++)q.push(r[o]);", `s.t="u";`)
 		}),
 		"lines of base64": fill(
-			func() string { return base64.StdEncoding.EncodeToString(random(57)) + "\n" },
-		),
+			func() string { return base64.StdEncoding.EncodeToString(random(57)) + "\n" }),
 		"lines of prose in base64": fill(func() string {
 			return base64.StdEncoding.EncodeToString([]byte(prose)[:57]) + "\n"
 		}),
@@ -96,13 +78,10 @@ func streamTexts(size int) map[string]string {
 		"pairs":        fill(func() string { return fmt.Sprintf("%02x ", r.IntN(256)) }),
 		"percent":      fill(func() string { return url.QueryEscape(prose + "ä, ö & ü?") }),
 		"entities": fill(
-			func() string { return "Tom &amp; Jerry&#39;s &lt;b&gt;caf&eacute;&lt;/b&gt; " },
-		),
-		"one number": fill(func() string { return fmt.Sprint(r.IntN(10)) }),
-		"one word":   fill(func() string { return string('a' + rune(r.IntN(26))) }),
-		"base64": fill(
-			func() string { return base64.RawStdEncoding.EncodeToString(random(3)) },
-		),
+			func() string { return "Tom &amp; Jerry&#39;s &lt;b&gt;caf&eacute;&lt;/b&gt; " }),
+		"one number":    fill(func() string { return fmt.Sprint(r.IntN(10)) }),
+		"one word":      fill(func() string { return string('a' + rune(r.IntN(26))) }),
+		"base64":        fill(func() string { return base64.RawStdEncoding.EncodeToString(random(3)) }),
 		"prose, base64": fill(func() string { return "aGVyb24gYXQgYW5uQGV4YW1wbGUuY29t" }),
 		"chinese": fill(func() string {
 			return pick("今天", "我们", "的", "人", "去", "河边", "看", "船", "，", "。", "很", "安静", "没有", "说话")

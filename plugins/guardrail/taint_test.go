@@ -73,11 +73,8 @@ rules:
 			}
 			got, out := offered(t, quiet(t, with(t, c.trusted+rules)), e)
 			require.Equal(t, !c.tainted, strings.Contains(inJSON(got), "evil"))
-			require.Equal(
-				t,
-				c.tainted,
-				len(out.Emit) == 1 && out.Emit[0].ErrorCode == session.Denied,
-			)
+			require.Equal(t, c.tainted,
+				len(out.Emit) == 1 && out.Emit[0].ErrorCode == session.Denied)
 			require.Equal(t, c.tainted, got.Actions.StateDelta["guardrail:taint"] != nil)
 		})
 	}
@@ -90,10 +87,8 @@ func TestTaintCountsInItsOwnStream(t *testing.T) {
 	fetch := &genai.Part{FunctionCall: &genai.FunctionCall{ID: "2", Name: "fetch"}}
 	text := func(s string) *session.Event { return says("bot", &genai.Part{Text: s}) }
 	code := func() *session.Event {
-		return says(
-			"bot",
-			&genai.Part{CodeExecutionResult: &genai.CodeExecutionResult{Output: "x"}},
-		)
+		return says("bot",
+			&genai.Part{CodeExecutionResult: &genai.CodeExecutionResult{Output: "x"}})
 	}
 	found := func(s string) *session.Event {
 		e := text(s)
@@ -267,13 +262,7 @@ func TestTaintCountsInItsOwnStream(t *testing.T) {
 // A call to which a human has said no has brought nothing.
 func TestTaintOfDeclinedCalls(t *testing.T) {
 	const rules = "rules: [{id: sinks, stages: [tool_args], scope: {tool: send}, trust: untrusted, action: block}, {id: asks, stages: [tool_args], action: ask}]"
-	send, fetch := call(
-		"send",
-		map[string]any{"to": "a@b"},
-	), call(
-		"fetch",
-		map[string]any{"answer": "x"},
-	)
+	send, fetch := call("send", map[string]any{"to": "a@b"}), call("fetch", map[string]any{"answer": "x"})
 	for name, c := range map[string]struct {
 		yes, no []string
 		tainted bool
@@ -313,15 +302,8 @@ func TestTaintOutlastsReloads(t *testing.T) {
 	const plain, asks = "rules: [{id: a, detect: {words: [zero]}, action: redact}]", "rules: [{id: sinks, stages: [tool_args], scope: {tool: send}, trust: untrusted, action: block}]"
 	file := filepath.Join(t.TempDir(), "p.yaml")
 	put(t, file, "trusted_tools: []\n"+plain)
-	s := stage(
-		t,
-		guardrail.Config{File: file, Reload: true},
-		"1",
-		call("fetch", nil),
-		"2",
-		call("send", map[string]any{"to": "a@b"}),
-		"3",
-	)
+	s := stage(t, guardrail.Config{File: file, Reload: true}, "1", call("fetch", nil), "2",
+		call("send", map[string]any{"to": "a@b"}), "3")
 	s.run("1")
 	put(t, file, plain)
 	s.run("2")
@@ -335,10 +317,8 @@ func TestReloadsDoNotPassEachOther(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "p.yaml")
 	rules := func(word, more string) string {
 		return fmt.Sprintf(
-			"rules: [{id: a, stages: [input], detect: {words: [%s]}, action: redact}%s]",
-			word,
-			more,
-		)
+			"rules: [{id: a, stages: [input], detect: {words: [%s]}, action: redact}%s]", word,
+			more)
 	}
 	put(t, file, rules("one", ""))
 	loading, load := make(chan bool), make(chan bool)
@@ -365,14 +345,10 @@ func TestReloadsDoNotPassEachOther(t *testing.T) {
 		}
 		return said
 	}
-	put(
-		t,
-		file,
-		rules(
-			"two",
-			", {id: slow, stages: [summary], judge: {model: m, question: q, timeout: 1s, on_error: allow}, action: flag}",
-		),
-	)
+	put(t, file, rules(
+		"two",
+		", {id: slow, stages: [summary], judge: {model: m, question: q, timeout: 1s, on_error: allow}, action: flag}",
+	))
 	var slow sync.WaitGroup
 	done := sync.OnceFunc(func() { close(load); slow.Wait() })
 	defer done()
@@ -431,13 +407,10 @@ func TestTaintOfProvidersTools(t *testing.T) {
 // An input is no agent's, and its author is no agent's name.
 func TestInputsAreNoAgents(t *testing.T) {
 	for _, agent := range []string{"user", "'?*'"} {
-		p := quiet(
+		p := quiet(t, with(
 			t,
-			with(
-				t,
-				`rules: [{id: r, scope: {agent: `+agent+`}, detect: {words: [heron]}, action: redact}]`,
-			),
-		)
+			`rules: [{id: r, scope: {agent: `+agent+`}, detect: {words: [heron]}, action: redact}]`,
+		))
 		_, out := offered(t, p, input("a heron"))
 		require.True(t, out.IsZero(), agent)
 	}

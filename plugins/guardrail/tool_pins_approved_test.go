@@ -58,8 +58,7 @@ func (d *payDesk) day(says string, input *session.Event) {
 		pay = tool.Confirm(pay, "Money leaves.")
 	}
 	guard, err := guardrail.New(
-		guardrail.Config{File: d.file, Log: slog.New(slog.NewTextHandler(&d.log, nil))},
-	)
+		guardrail.Config{File: d.file, Log: slog.New(slog.NewTextHandler(&d.log, nil))})
 	require.NoError(d.t, err)
 	var bot agent.Agent
 	if d.workflow {
@@ -74,8 +73,7 @@ func (d *payDesk) day(says string, input *session.Event) {
 	}
 	require.NoError(d.t, err)
 	r, err := runner.New(
-		runner.Options{Agent: bot, Sessions: d.sessions, Plugins: append(d.before, guard)},
-	)
+		runner.Options{Agent: bot, Sessions: d.sessions, Plugins: append(d.before, guard)})
 	require.NoError(d.t, err)
 	d.asked = ""
 	for e, err := range r.Run(ctx, key, input, session.RunConfig{Create: true}) {
@@ -129,27 +127,18 @@ func TestAYesIsForTheDeclarationThatWasShown(t *testing.T) {
 			require.Contains(t, d.asked, "+ description: Pays twice.")
 			d.yes("Pays Mallory.")
 			require.Zero(t, d.ran, "what was shown is another declaration")
-			require.Contains(
-				t,
-				d.asked,
-				"The yes to this call was for another declaration of its tool.",
-			)
+			require.Contains(t, d.asked,
+				"The yes to this call was for another declaration of its tool.")
 			require.Contains(t, d.asked, "- description: Pays.\n+ description: Pays Mallory.")
-			require.Contains(
-				t,
-				d.log.String(),
-				"rule=pin_tools stage=tool_args type=TOOL_CHANGED action=ask",
-			)
+			require.Contains(t, d.log.String(),
+				"rule=pin_tools stage=tool_args type=TOOL_CHANGED action=ask")
 			d.yes("Pays Mallory.")
 			require.Equal(t, 1, d.ran)
 			require.Empty(t, d.asked)
 		})
 		t.Run(name+", asked for another reason", func(t *testing.T) {
-			d := newPayDesk(
-				t,
-				t.TempDir(),
-				`{pin_tools: ["*"], rules: [{id: money, stages: [tool_args], action: ask}]}`,
-			)
+			d := newPayDesk(t, t.TempDir(),
+				`{pin_tools: ["*"], rules: [{id: money, stages: [tool_args], action: ask}]}`)
 			d.workflow = flow
 			d.day("Pays.", session.Message("{}"))
 			require.Equal(t, "The policy's rule money asks about this call of pay.", d.asked)
@@ -214,12 +203,8 @@ func TestNoCallRunsWithADeclarationThatNobodyHasApproved(t *testing.T) {
 		says := rapid.SampledFrom([]string{"Pays.", "Pays.", "Pays twice.", "Pays Mallory."})
 		lawful := func() {
 			if d.ran > 0 && d.says != "Pays." {
-				require.True(
-					t,
-					d.approved[d.says],
-					"it ran as %q, and nobody has approved that",
-					d.says,
-				)
+				require.True(t, d.approved[d.says], "it ran as %q, and nobody has approved that",
+					d.says)
 			}
 		}
 		d.day(says.Draw(t, "at first"), session.Message("{}"))

@@ -76,10 +76,8 @@ func inSchema(word string) []*genai.FunctionDeclaration {
 // What a rule of the stage prompt finds in a tool's declaration is taken out, wherever it stands,
 // and nothing else changes. It is so each time.
 func TestDeclarationsAreEdited(t *testing.T) {
-	p := quiet(
-		t,
-		with(t, `rules: [{id: r, stages: [prompt], detect: {words: [heron]}, action: redact}]`),
-	)
+	p := quiet(t,
+		with(t, `rules: [{id: r, stages: [prompt], detect: {words: [heron]}, action: redact}]`))
 	clean := inSchema("[WORD]")
 	for range 3 {
 		config, out := asking(t, p, inSchema("heron")...)
@@ -92,10 +90,8 @@ func TestDeclarationsAreEdited(t *testing.T) {
 
 // A declaration in which a key stands twice is not judged by the last one alone.
 func TestDeclarationsWithAKeyTwice(t *testing.T) {
-	p := quiet(
-		t,
-		with(t, `rules: [{id: r, stages: [prompt], detect: {words: [heron]}, action: redact}]`),
-	)
+	p := quiet(t,
+		with(t, `rules: [{id: r, stages: [prompt], detect: {words: [heron]}, action: redact}]`))
 	req := &model.Request{
 		Agent: "bot",
 		Config: &genai.GenerateContentConfig{
@@ -103,8 +99,7 @@ func TestDeclarationsWithAKeyTwice(t *testing.T) {
 				{
 					Name: "one",
 					ParametersJsonSchema: json.RawMessage(
-						`{"description": "heron", "description": "a bird"}`,
-					),
+						`{"description": "heron", "description": "a bird"}`),
 				},
 			}}},
 		},
@@ -118,10 +113,8 @@ func TestDeclarationsAreBlockedAndFlagged(t *testing.T) {
 	for action, stops := range map[string]bool{"block": true, "flag": false} {
 		s := stage(
 			t,
-			with(
-				t,
-				`rules: [{id: r, stages: [prompt], detect: {words: [send]}, action: `+action+`}]`,
-			),
+			with(t,
+				`rules: [{id: r, stages: [prompt], detect: {words: [send]}, action: `+action+`}]`),
 			"hello",
 			"hello",
 		)
@@ -159,49 +152,32 @@ func TestToolsWhoseNamesAreHidden(t *testing.T) {
 			ParametersJsonSchema: json.RawMessage(`{"properties": {"a": {"pattern": "heron"}}}`),
 		},
 	} {
-		p := quiet(
+		p := quiet(t, with(
 			t,
-			with(
-				t,
-				`rules: [{id: r, stages: [prompt], detect: {regexp: {BIRD: "(?i)heron"}}, action: redact}]`,
-			),
-		)
+			`rules: [{id: r, stages: [prompt], detect: {regexp: {BIRD: "(?i)heron"}}, action: redact}]`,
+		))
 		config, _ := asking(t, p, d, &genai.FunctionDeclaration{Name: "fetch"})
-		require.JSONEq(
-			t,
-			`[{"functionDeclarations": [{"name": "fetch"}]}]`,
-			inJSON(config.Tools),
-			name,
-		)
+		require.JSONEq(t, `[{"functionDeclarations": [{"name": "fetch"}]}]`, inJSON(config.Tools),
+			name)
 		config, _ = asking(t, p, d)
 		require.Empty(t, config.Tools, name)
 	}
-	p := quiet(
+	p := quiet(t, with(
 		t,
-		with(
-			t,
-			`rules: [{id: r, stages: [prompt], detect: {words: [object, string, properties, maximum], pii: default, urls: {allow: [corp.example]}}, action: {"*": redact}}]`,
-		),
-	)
+		`rules: [{id: r, stages: [prompt], detect: {words: [object, string, properties, maximum], pii: default, urls: {allow: [corp.example]}}, action: {"*": redact}}]`,
+	))
 	config, _ := asking(t, p, inSchema("x")...)
 	require.Len(t, config.Tools[0].FunctionDeclarations, 3)
 }
 
 // A rule may be about some tools' declarations.
 func TestDeclarationsOfSomeTools(t *testing.T) {
-	p := quiet(
+	p := quiet(t, with(
 		t,
-		with(
-			t,
-			`rules: [{id: r, stages: [prompt], scope: {tool: "web_*"}, detect: {words: [hello]}, action: redact}]`,
-		),
-	)
-	config, _ := asking(
-		t,
-		p,
-		&genai.FunctionDeclaration{Name: "web_a", Description: "hello"},
-		&genai.FunctionDeclaration{Name: "b", Description: "hello"},
-	)
+		`rules: [{id: r, stages: [prompt], scope: {tool: "web_*"}, detect: {words: [hello]}, action: redact}]`,
+	))
+	config, _ := asking(t, p, &genai.FunctionDeclaration{Name: "web_a", Description: "hello"},
+		&genai.FunctionDeclaration{Name: "b", Description: "hello"})
 	require.Equal(t, "[WORD]", config.Tools[0].FunctionDeclarations[0].Description)
 	require.Equal(t, "hello", config.Tools[0].FunctionDeclarations[1].Description)
 }

@@ -31,10 +31,8 @@ func TestUnknownKeysOfADeepEvent(t *testing.T) {
 
 // Keys that are not known are looked into, inside of the content too.
 func TestUnknownKeys(t *testing.T) {
-	p := quiet(
-		t,
-		with(t, `rules: [{id: r, stages: [input], detect: {words: [heron]}, action: redact}]`),
-	)
+	p := quiet(t,
+		with(t, `rules: [{id: r, stages: [input], detect: {words: [heron]}, action: redact}]`))
 	for _, c := range []struct{ event, want string }{
 		{
 			`{"id":"1","author":"user","content":{"role":"user","parts":[{"text":"a cat","new":{"x":["a heron"]}}]}}`,

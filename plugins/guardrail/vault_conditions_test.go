@@ -27,10 +27,8 @@ var vaultKey = []byte("a key of sixteen bytes, and more")
 
 // sealed returns the token that a vault with a key puts in the place of a value of a type.
 func sealed(t require.TestingT, key []byte, kind, value string) string {
-	p, err := policy.Parse(
-		"p.yaml",
-		fmt.Appendf(nil, "rules: [{id: v, detect: {regexp: {%s: '(?s).+'}}, action: vault}]", kind),
-	)
+	p, err := policy.Parse("p.yaml",
+		fmt.Appendf(nil, "rules: [{id: v, detect: {regexp: {%s: '(?s).+'}}, action: vault}]", kind))
 	require.NoError(t, err)
 	v := p.WithKey(key).Judge(policy.Input, policy.Scope{}, value)
 	require.Regexp(t, `^\[`+kind+`#[A-Za-z]+\]$`, v.Text)
@@ -40,17 +38,7 @@ func sealed(t require.TestingT, key []byte, kind, value string) string {
 // A condition is about what a token stands for, wherever it stands, and a token of another key is a
 // text. Detectors judge the token.
 func TestConditionsSeeWhatTokensStandFor(t *testing.T) {
-	visa, other := sealed(
-		t,
-		vaultKey,
-		"CARD",
-		"4111 1111 1111 1111",
-	), sealed(
-		t,
-		[]byte("another key of 16 bytes"),
-		"CARD",
-		"4111 1111 1111 1111",
-	)
+	visa, other := sealed(t, vaultKey, "CARD", "4111 1111 1111 1111"), sealed(t, []byte("another key of 16 bytes"), "CARD", "4111 1111 1111 1111")
 	card := map[string]any{"card": visa}
 	for name, c := range map[string]struct {
 		rule  string
@@ -158,10 +146,7 @@ func TestConditionsSeeWhatTokensStandFor(t *testing.T) {
 func TestConditionsAboutWhatContainsItself(t *testing.T) {
 	state := map[string]any{"n": 1.0}
 	state["self"] = []any{state}
-	v := parse(
-		t,
-		`rules: [{id: r, when: 'state.n == 1', action: flag}]`,
-	).WithKey(vaultKey).
+	v := parse(t, `rules: [{id: r, when: 'state.n == 1', action: flag}]`).WithKey(vaultKey).
 		Judge(policy.Input, policy.Scope{State: state}, "hi")
 	require.NoError(t, v.Err)
 	require.Equal(t, policy.Flag, v.Action)
@@ -178,13 +163,10 @@ func TestPermissionsSeeWhatTokensStandFor(t *testing.T) {
 		s := stage(
 			t,
 			c,
-			call(
-				"send",
-				map[string]any{
-					"to":   "a@b",
-					"text": "cat '" + sealed(t, vaultKey, "FILE", value) + "'",
-				},
-			),
+			call("send", map[string]any{
+				"to":   "a@b",
+				"text": "cat '" + sealed(t, vaultKey, "FILE", value) + "'",
+			}),
 			"done",
 		)
 		lines := strings.Join(s.run("hi"), "\n")
@@ -221,10 +203,8 @@ func TestWhatConditionsSeeStaysInside(t *testing.T) {
 				_, _ = asked.Write([]byte(inJSON(req.Contents)))
 				yield(
 					&model.Response{
-						Content: genai.NewContentFromText(
-							`{"flagged": true, "score": 1}`,
-							genai.RoleModel,
-						),
+						Content: genai.NewContentFromText(`{"flagged": true, "score": 1}`,
+							genai.RoleModel),
 						FinishReason: genai.FinishReasonStop,
 					},
 					nil,
@@ -234,15 +214,12 @@ func TestWhatConditionsSeeStaysInside(t *testing.T) {
 		decisions := filepath.Join(t.TempDir(), "decisions.jsonl")
 		hidden := sealed(rt, vaultKey, "CANARY", value)
 		s := stage(t, guardrail.Config{
-			Policy: parse(
-				t,
-				fmt.Sprintf(
-					"on_error: %s\nrules:\n  - {id: v, detect: {regexp: {CANARY: 'xq7canary[a-z]+'}}, action: vault}\n  - {id: c, when: '%s', %s}",
-					failing,
-					condition,
-					does,
-				),
-			),
+			Policy: parse(t, fmt.Sprintf(
+				"on_error: %s\nrules:\n  - {id: v, detect: {regexp: {CANARY: 'xq7canary[a-z]+'}}, action: vault}\n  - {id: c, when: '%s', %s}",
+				failing,
+				condition,
+				does,
+			)),
 			Key:       vaultKey,
 			Models:    only(judge),
 			Decisions: decisions,

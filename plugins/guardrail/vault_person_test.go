@@ -77,24 +77,20 @@ func TestAPersonSeesWhatTokensStandFor(t *testing.T) {
 						return nil, &tool.Ask{Hint: "Really?"}
 					},
 				}
-				bot, err := llm.New(
-					llm.Config{
-						Name:  "bot",
-						Model: &answers{list: []any{call("pay", c.args)}},
-						Tools: []*tool.Tool{pay},
-					},
-				)
+				bot, err := llm.New(llm.Config{
+					Name:  "bot",
+					Model: &answers{list: []any{call("pay", c.args)}},
+					Tools: []*tool.Tool{pay},
+				})
 				require.NoError(t, err)
 				config := with(t, rules)
 				config.Key = vaultKey
 				s := &scene{t: t, sessions: memory.New()}
-				s.runner, err = runner.New(
-					runner.Options{
-						Agent:    bot,
-						Sessions: s.sessions,
-						Plugins:  []*plugin.Plugin{quiet(t, config)},
-					},
-				)
+				s.runner, err = runner.New(runner.Options{
+					Agent:    bot,
+					Sessions: s.sessions,
+					Plugins:  []*plugin.Plugin{quiet(t, config)},
+				})
 				require.NoError(t, err)
 				lines := strings.Join(s.run("pay"), "\n")
 				require.NoError(t, s.runner.Close(ctx))
@@ -116,16 +112,10 @@ func TestAPersonSeesWhatTokensStandFor(t *testing.T) {
 
 // Without a key there is nothing that could be read.
 func TestWithoutAKeyNothingIsSaidOfTokens(t *testing.T) {
-	s := stage(
-		t,
-		with(t, `rules: [{id: a, stages: [tool_args], action: ask}]`),
-		call("fetch", map[string]any{"answer": sealed(t, vaultKey, "PIN", "1234")}),
-	)
-	require.Contains(
-		t,
-		strings.Join(s.run("hi"), "\n"),
-		"[c-fetch: The policy's rule a asks about this call of fetch.]",
-	)
+	s := stage(t, with(t, `rules: [{id: a, stages: [tool_args], action: ask}]`),
+		call("fetch", map[string]any{"answer": sealed(t, vaultKey, "PIN", "1234")}))
+	require.Contains(t, strings.Join(s.run("hi"), "\n"),
+		"[c-fetch: The policy's rule a asks about this call of fetch.]")
 }
 
 // Behind a question of several lines, whose last one may be what a server says of its tool, hidden
@@ -133,14 +123,8 @@ func TestWithoutAKeyNothingIsSaidOfTokens(t *testing.T) {
 func TestHiddenValuesStandApartFromALongQuestion(t *testing.T) {
 	config := with(t, `rules: [{id: a, stages: [tool_args], action: ask, message: "One.\nTwo."}]`)
 	config.Key = vaultKey
-	s := stage(
-		t,
-		config,
-		call("fetch", map[string]any{"answer": sealed(t, vaultKey, "PIN", "1234")}),
-	)
-	require.Contains(
-		t,
-		strings.Join(s.run("hi"), "\n"),
-		"[c-fetch: One.\nTwo.\nHidden values: answer: [PIN].]",
-	)
+	s := stage(t, config,
+		call("fetch", map[string]any{"answer": sealed(t, vaultKey, "PIN", "1234")}))
+	require.Contains(t, strings.Join(s.run("hi"), "\n"),
+		"[c-fetch: One.\nTwo.\nHidden values: answer: [PIN].]")
 }

@@ -51,25 +51,19 @@ func TestVaultsToolsLeaveTheCall(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		var ran map[string]any
 		sealed := map[string]any{"to": got.Text(), "n": 1, got.Text(): "x"}
-		opening := v.Tool(
-			&tool.Tool{
-				Declaration: &genai.FunctionDeclaration{Name: "f"},
-				Run: func(_ context.Context, call *tool.Call) (map[string]any, error) {
-					if ran = call.Args; fails {
-						return nil, errors.New("no")
-					}
-					return nil, nil
-				},
+		opening := v.Tool(&tool.Tool{
+			Declaration: &genai.FunctionDeclaration{Name: "f"},
+			Run: func(_ context.Context, call *tool.Call) (map[string]any, error) {
+				if ran = call.Args; fails {
+					return nil, errors.New("no")
+				}
+				return nil, nil
 			},
-		)
+		})
 		call := &tool.Call{Args: sealed}
 		_, _ = opening.Run(ctx, call)
-		require.Equal(
-			t,
-			map[string]any{"to": "ann@example.com", "n": 1, got.Text(): "x"},
-			ran,
-			"a name is no value",
-		)
+		require.Equal(t, map[string]any{"to": "ann@example.com", "n": 1, got.Text(): "x"}, ran,
+			"a name is no value")
 		require.Equal(t, map[string]any{"to": got.Text(), "n": 1, got.Text(): "x"}, call.Args)
 	}
 }
@@ -107,8 +101,7 @@ func TestFingerprints(t *testing.T) {
 		require.Len(t, marks, want)
 		require.Equal(t, len(strings.Fields(text)), n.Records[0].Count)
 		token, err := base64.RawURLEncoding.DecodeString(
-			got.Text()[len("[N#"):strings.Index(got.Text(), "]")],
-		)
+			got.Text()[len("[N#"):strings.Index(got.Text(), "]")])
 		require.NoError(t, err)
 		require.NotContains(t, marks, hex.EncodeToString(token[:8]))
 	}
@@ -172,11 +165,8 @@ func TestVaultOfEscapes(t *testing.T) {
 		is := hidden(map[string]any{"a": text})["a"].(string)
 		require.Contains(t, is, alone, text)
 		var plain any
-		require.NoError(
-			t,
-			json.Unmarshal([]byte(opened(map[string]any{"a": is})["a"].(string)), &plain),
-			text,
-		)
+		require.NoError(t,
+			json.Unmarshal([]byte(opened(map[string]any{"a": is})["a"].(string)), &plain), text)
 		require.Equal(t, was, plain)
 		require.Equal(t, map[string]any{"a": was}, opened(hidden(map[string]any{"a": was})))
 	}
@@ -193,11 +183,8 @@ func TestVault(t *testing.T) {
 
 	v, err := guardrail.NewVault(secret)
 	require.NoError(t, err)
-	require.Equal(
-		t,
-		"<ann@example.com> [X#AAAAAAAAAAAAAAAAAAAAAA]",
-		v.Open("<"+token+"> [X#AAAAAAAAAAAAAAAAAAAAAA]"),
-	)
+	require.Equal(t, "<ann@example.com> [X#AAAAAAAAAAAAAAAAAAAAAA]",
+		v.Open("<"+token+"> [X#AAAAAAAAAAAAAAAAAAAAAA]"))
 	other, err := guardrail.NewVault([]byte("another key of sixteen bytes"))
 	require.NoError(t, err)
 	require.Equal(t, token, other.Open(token))
@@ -207,15 +194,13 @@ func TestVault(t *testing.T) {
 	require.ErrorContains(t, err, "the length of the vault's key is 0")
 
 	var got map[string]any
-	send := v.Tool(
-		&tool.Tool{
-			Declaration: &genai.FunctionDeclaration{Name: "send"},
-			Run: func(_ context.Context, c *tool.Call) (map[string]any, error) {
-				got = c.Args
-				return nil, nil
-			},
+	send := v.Tool(&tool.Tool{
+		Declaration: &genai.FunctionDeclaration{Name: "send"},
+		Run: func(_ context.Context, c *tool.Call) (map[string]any, error) {
+			got = c.Args
+			return nil, nil
 		},
-	)
+	})
 	args := map[string]any{"to": []any{token}}
 	_, err = send.Run(ctx, &tool.Call{Args: args})
 	require.NoError(t, err)
@@ -241,13 +226,11 @@ func TestVaultRoundTrip(t *testing.T) {
 		}
 	}
 	asked := &forwards{}
-	bot, err := llm.New(
-		llm.Config{
-			Name:  "bot",
-			Model: asked,
-			Tools: []*tool.Tool{v.Tool(keeps("mail")), keeps("post")},
-		},
-	)
+	bot, err := llm.New(llm.Config{
+		Name:  "bot",
+		Model: asked,
+		Tools: []*tool.Tool{v.Tool(keeps("mail")), keeps("post")},
+	})
 	require.NoError(t, err)
 	c := with(t, `rules: [{id: v, detect: {pii: [EMAIL_ADDRESS]}, action: vault}]`)
 	c.Key, c.Log = secret, slog.New(slog.DiscardHandler)
@@ -255,19 +238,15 @@ func TestVaultRoundTrip(t *testing.T) {
 	require.NoError(t, err)
 	s := &scene{t: t, sessions: memory.New()}
 	s.runner, err = runner.New(
-		runner.Options{Agent: bot, Sessions: s.sessions, Plugins: []*plugin.Plugin{p}},
-	)
+		runner.Options{Agent: bot, Sessions: s.sessions, Plugins: []*plugin.Plugin{p}})
 	require.NoError(t, err)
 	lines := s.run("write to ann@example.com")
 	require.NoError(t, s.runner.Close(ctx))
 	require.Equal(t, "ann@example.com", got["mail"])
 	token := got["post"].(string)
 	require.Regexp(t, `^\[EMAIL_ADDRESS#[\w-]+\]$`, token)
-	require.Contains(
-		t,
-		strings.Join(lines, "\n"),
-		`{"sent_to":"`+token+`"}`,
-	) // what the tool answered is sealed again
+	require.Contains(t, strings.Join(lines, "\n"),
+		`{"sent_to":"`+token+`"}`) // what the tool answered is sealed again
 	require.NotContains(t, s.stored()+strings.Join(lines, "\n")+asked.heard, "ann@example.com")
 }
 

@@ -57,11 +57,8 @@ func TestEveryPlaceOfATextIsLookedAt(t *testing.T) {
 			require.False(t, out.Stop)
 
 			// A rule that another word is for leaves it as it is.
-			_, out = offered(
-				t,
-				quiet(t, with(t, `rules: [{id: r, detect: {words: [egret]}, action: redact}]`)),
-				e,
-			)
+			_, out = offered(t,
+				quiet(t, with(t, `rules: [{id: r, detect: {words: [egret]}, action: redact}]`)), e)
 			require.True(t, out.IsZero())
 		})
 	}
@@ -82,34 +79,20 @@ func TestNumbersThatAreNoTexts(t *testing.T) {
 		123456789.5,
 		1e21,
 	} {
-		_, out := offered(
-			t,
-			p,
-			says(
-				"bot",
-				&genai.Part{
-					FunctionResponse: &genai.FunctionResponse{
-						Name:     "f",
-						Response: map[string]any{"n": number},
-					},
-				},
-			),
-		)
+		_, out := offered(t, p, says("bot", &genai.Part{
+			FunctionResponse: &genai.FunctionResponse{
+				Name:     "f",
+				Response: map[string]any{"n": number},
+			},
+		}))
 		require.True(t, out.IsZero(), "%T %v", number, number)
 	}
-	got, _ := offered(
-		t,
-		p,
-		says(
-			"bot",
-			&genai.Part{
-				FunctionResponse: &genai.FunctionResponse{
-					Name:     "f",
-					Response: map[string]any{"n": json.Number("1234567890123456789012")},
-				},
-			},
-		),
-	)
+	got, _ := offered(t, p, says("bot", &genai.Part{
+		FunctionResponse: &genai.FunctionResponse{
+			Name:     "f",
+			Response: map[string]any{"n": json.Number("1234567890123456789012")},
+		},
+	}))
 	require.Equal(t, map[string]any{"n": "[D]"}, got.FunctionResponses()[0].Response)
 }
 
@@ -144,19 +127,12 @@ func TestNamesInUsersAnswers(t *testing.T) {
 				says("bot", &genai.Part{FunctionCall: call(c.called, nil)}),
 			}
 		}
-		out, err := p.OnEvent(
-			ctx,
-			inv,
-			says(
-				c.author,
-				&genai.Part{
-					FunctionResponse: &genai.FunctionResponse{
-						Name:     "heron",
-						Response: map[string]any{"a": "b"},
-					},
-				},
-			),
-		)
+		out, err := p.OnEvent(ctx, inv, says(c.author, &genai.Part{
+			FunctionResponse: &genai.FunctionResponse{
+				Name:     "heron",
+				Response: map[string]any{"a": "b"},
+			},
+		}))
 		require.NoError(t, err)
 		require.Equal(t, c.found, out.Replace != nil, name)
 	}
@@ -165,20 +141,12 @@ func TestNamesInUsersAnswers(t *testing.T) {
 // A condition on arguments is about those of the call that is answered: of its name and its id, the
 // latest.
 func TestArgumentsOfWhatIsAnswered(t *testing.T) {
-	p := quiet(
-		t,
-		with(
-			t,
-			`rules: [{id: r, stages: [tool_result], when: 'tool.args.a == "secret"', action: flag}]`,
-		),
-	)
+	p := quiet(t, with(t,
+		`rules: [{id: r, stages: [tool_result], when: 'tool.args.a == "secret"', action: flag}]`))
 	called := func(id, name, a string) *session.Event {
-		return says(
-			"bot",
-			&genai.Part{
-				FunctionCall: &genai.FunctionCall{ID: id, Name: name, Args: map[string]any{"a": a}},
-			},
-		)
+		return says("bot", &genai.Part{
+			FunctionCall: &genai.FunctionCall{ID: id, Name: name, Args: map[string]any{"a": a}},
+		})
 	}
 	for name, c := range map[string]struct {
 		live  []*session.Event
@@ -203,20 +171,16 @@ func TestArgumentsOfWhatIsAnswered(t *testing.T) {
 			true,
 		},
 	} {
-		out, err := p.OnEvent(
-			ctx,
-			&session.Invocation{ID: "i", Key: key, Live: c.live},
-			says(
-				"bot",
-				&genai.Part{
-					FunctionResponse: &genai.FunctionResponse{
-						ID:       "1",
-						Name:     "f",
-						Response: map[string]any{"x": "y"},
-					},
+		out, err := p.OnEvent(ctx, &session.Invocation{ID: "i", Key: key, Live: c.live}, says(
+			"bot",
+			&genai.Part{
+				FunctionResponse: &genai.FunctionResponse{
+					ID:       "1",
+					Name:     "f",
+					Response: map[string]any{"x": "y"},
 				},
-			),
-		)
+			},
+		))
 		require.NoError(t, err)
 		require.Equal(t, c.found, out.Replace != nil, name)
 	}
@@ -225,13 +189,9 @@ func TestArgumentsOfWhatIsAnswered(t *testing.T) {
 // A name that the model made up is a text; that of a tool is not.
 func TestNamesThatAreMadeUp(t *testing.T) {
 	const rules = `rules: [{id: r, stages: [tool_args], detect: {words: [heron, send]}, action: redact}]`
-	s := stage(
-		t,
-		with(t, rules),
+	s := stage(t, with(t, rules),
 		&genai.FunctionCall{ID: "1", Name: "heron", Args: map[string]any{"a": "x"}},
-		call("send", map[string]any{"to": "a@b"}),
-		"done",
-	)
+		call("send", map[string]any{"to": "a@b"}), "done")
 	require.Equal(
 		t,
 		[]string{

@@ -87,13 +87,8 @@ func TestWindowsEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var live []*session.Event
 			for _, text := range c.live {
-				live = append(
-					live,
-					says(
-						"bot",
-						&genai.Part{FunctionCall: call("fetch", map[string]any{"n": []any{text}})},
-					),
-				)
+				live = append(live, says("bot",
+					&genai.Part{FunctionCall: call("fetch", map[string]any{"n": []any{text}})}))
 			}
 			var parts []*genai.Part
 			for i, text := range c.now {
@@ -104,10 +99,8 @@ func TestWindowsEnd(t *testing.T) {
 				if _, list := text.([]any); !list {
 					text = []any{text}
 				}
-				parts = append(
-					parts,
-					&genai.Part{FunctionCall: call(tool, map[string]any{"n": text})},
-				)
+				parts = append(parts,
+					&genai.Part{FunctionCall: call(tool, map[string]any{"n": text})})
 			}
 			p := quiet(t, with(t, "rules: ["+c.rule+"]"))
 			out, err := p.OnEvent(

@@ -167,18 +167,12 @@ func TestWindowsHaveOneAuthorAndStage(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := quiet(
+			p := quiet(t, with(
 				t,
-				with(
-					t,
-					`rules: [{id: r, stages: [output, tool_args, tool_result], window: session, detect: {words: [blue heron, is very green cat, 'blue a: heron']}, action: flag}]`,
-				),
-			)
-			out, err := p.OnEvent(
-				ctx,
-				&session.Invocation{ID: "i", Key: key, Live: c.live},
-				says("bot", c.parts...),
-			)
+				`rules: [{id: r, stages: [output, tool_args, tool_result], window: session, detect: {words: [blue heron, is very green cat, 'blue a: heron']}, action: flag}]`,
+			))
+			out, err := p.OnEvent(ctx, &session.Invocation{ID: "i", Key: key, Live: c.live},
+				says("bot", c.parts...))
 			require.NoError(t, err)
 			require.Equal(t, c.found, out.Replace != nil)
 		})
@@ -192,24 +186,14 @@ func TestWindowsBegin(t *testing.T) {
 		"turn":    {"i": true},
 		"session": {"i": true, "earlier": true},
 	} {
-		p := quiet(
-			t,
-			with(
-				t,
-				fmt.Sprintf(
-					`rules: [{id: r, window: %s, detect: {words: [blue heron]}, action: flag}]`,
-					window,
-				),
-			),
-		)
+		p := quiet(t, with(t, fmt.Sprintf(
+			`rules: [{id: r, window: %s, detect: {words: [blue heron]}, action: flag}]`, window)))
 		for _, run := range []string{"i", "earlier"} {
 			before := says("bot", &genai.Part{Text: "it is blue"})
 			before.InvocationID = run
-			out, err := p.OnEvent(
-				ctx,
+			out, err := p.OnEvent(ctx,
 				&session.Invocation{ID: "i", Key: key, Live: []*session.Event{before}},
-				says("bot", &genai.Part{Text: "heron"}),
-			)
+				says("bot", &genai.Part{Text: "heron"}))
 			require.NoError(t, err)
 			require.Equal(t, found[run], out.Replace != nil, "%s: %s", window, run)
 		}
@@ -238,22 +222,12 @@ func TestWindowsOfRulesThatComeLate(t *testing.T) {
 			false,
 		},
 	} {
-		p := quiet(
+		p := quiet(t, with(
 			t,
-			with(
-				t,
-				`rules: [{id: r, stages: [tool_args], scope: {tool: send}, window: turn, detect: {pii: [CREDIT_CARD]}, action: flag}]`,
-			),
-		)
-		_, out := offered(
-			t,
-			p,
-			says(
-				"bot",
-				c.first,
-				&genai.Part{FunctionCall: call("send", map[string]any{"1111 1111": "x"})},
-			),
-		)
+			`rules: [{id: r, stages: [tool_args], scope: {tool: send}, window: turn, detect: {pii: [CREDIT_CARD]}, action: flag}]`,
+		))
+		_, out := offered(t, p, says("bot", c.first,
+			&genai.Part{FunctionCall: call("send", map[string]any{"1111 1111": "x"})}))
 		require.Equal(t, c.found, out.Replace != nil, name)
 	}
 }
@@ -261,10 +235,8 @@ func TestWindowsOfRulesThatComeLate(t *testing.T) {
 // A window reaches far enough for the longest value that there is, a private key, over however many
 // texts.
 func TestWindowsReach(t *testing.T) {
-	p := quiet(
-		t,
-		with(t, `rules: [{id: r, window: session, detect: {secrets: default}, action: flag}]`),
-	)
+	p := quiet(t,
+		with(t, `rules: [{id: r, window: session, detect: {secrets: default}, action: flag}]`))
 	line := "MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MhgwMbRvI0MBZhpI\n"
 	for _, texts := range []int{1, 3, 40} {
 		live := []*session.Event{
@@ -273,11 +245,8 @@ func TestWindowsReach(t *testing.T) {
 		for range texts {
 			live = append(live, says("bot", &genai.Part{Text: strings.Repeat(line, 120/texts)}))
 		}
-		out, err := p.OnEvent(
-			ctx,
-			&session.Invocation{ID: "i", Key: key, Live: live},
-			says("bot", &genai.Part{Text: line + "-----END RSA PRIVATE KEY-----\n"}),
-		)
+		out, err := p.OnEvent(ctx, &session.Invocation{ID: "i", Key: key, Live: live},
+			says("bot", &genai.Part{Text: line + "-----END RSA PRIVATE KEY-----\n"}))
 		require.NoError(t, err)
 		require.NotNil(t, out.Replace, "%d texts", texts)
 	}
@@ -294,11 +263,9 @@ func TestValuesSpreadOverTexts(t *testing.T) {
 		{"4111-1111-1111-", "1111"},
 	} {
 		s := stage(t, with(t, rules), "yes")
-		require.Equal(
-			t,
+		require.Equal(t,
 			[]string{"user: it is " + c[0], "bot: yes", "plugin/guardrail: No cards. [DENIED]"},
-			append(s.run("it is "+c[0]), s.run(c[1])...),
-		)
+			append(s.run("it is "+c[0]), s.run(c[1])...))
 
 		s = stage(t, with(t, rules), "yes")
 		require.Equal(
@@ -318,13 +285,10 @@ func TestValuesSpreadOverTexts(t *testing.T) {
 // once.
 func TestWindowsOfStreams(t *testing.T) {
 	sound := &genai.Part{InlineData: &genai.Blob{MIMEType: "audio/pcm", Data: []byte("x")}}
-	p := quiet(
+	p := quiet(t, with(
 		t,
-		with(
-			t,
-			`rules: [{id: r, stages: [output], window: turn, detect: {words: [blue heron]}, action: redact}]`,
-		),
-	)
+		`rules: [{id: r, stages: [output], window: turn, detect: {words: [blue heron]}, action: redact}]`,
+	))
 	shown := ""
 	for _, part := range []*genai.Part{
 		{Text: "a blue "},
@@ -339,11 +303,8 @@ func TestWindowsOfStreams(t *testing.T) {
 			shown += got.Text()
 		}
 	}
-	got, _ := offered(
-		t,
-		p,
-		says("bot", &genai.Part{Text: "a blue "}, sound, &genai.Part{Text: "heron."}, sound),
-	)
+	got, _ := offered(t, p,
+		says("bot", &genai.Part{Text: "a blue "}, sound, &genai.Part{Text: "heron."}, sound))
 	require.Equal(t, "a [WORD].", got.Text())
 	require.Equal(t, got.Text(), shown)
 	n, _ := guardrail.NoteOf(got)

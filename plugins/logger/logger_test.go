@@ -56,8 +56,7 @@ var booker = agent.New(
 
 func run(t interface{ Fatal(...any) }, a agent.Agent, p *plugin.Plugin) {
 	r, err := runner.New(
-		runner.Options{Agent: a, Sessions: memory.New(), Plugins: []*plugin.Plugin{p}},
-	)
+		runner.Options{Agent: a, Sessions: memory.New(), Plugins: []*plugin.Plugin{p}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,8 +98,7 @@ func TestContentIsOffUnlessAskedFor(t *testing.T) {
 	for _, content := range []bool{false, true} {
 		var out bytes.Buffer
 		p, err := logger.New(
-			logger.Config{Content: content, Log: slog.New(slog.NewJSONHandler(&out, nil))},
-		)
+			logger.Config{Content: content, Log: slog.New(slog.NewJSONHandler(&out, nil))})
 		require.NoError(t, err)
 		run(t, booker, p)
 		require.Equal(t, content, strings.Contains(out.String(), "12A"), out.String())
@@ -115,11 +113,8 @@ func TestContentIsJSONText(t *testing.T) {
 		p, err := logger.New(logger.Config{Content: true, Log: slog.New(handler)})
 		require.NoError(t, err)
 		for _, args := range []map[string]any{{"seat": "<12A>"}, {"seat": func() {}}} {
-			_, err = p.OnEvent(
-				t.Context(),
-				&session.Invocation{},
-				&session.Event{Content: genai.NewContentFromFunctionCall("book", args, "model")},
-			)
+			_, err = p.OnEvent(t.Context(), &session.Invocation{},
+				&session.Event{Content: genai.NewContentFromFunctionCall("book", args, "model")})
 			require.NoError(t, err)
 		}
 	}
@@ -136,11 +131,9 @@ func TestContentIsJSONText(t *testing.T) {
 		got = append(got, record.Content)
 	}
 	require.Len(t, got, 4)
-	require.JSONEq(
-		t,
+	require.JSONEq(t,
 		`{"role":"model","parts":[{"functionCall":{"name":"book","args":{"seat":"<12A>"}}}]}`,
-		got[0],
-	)
+		got[0])
 	require.Contains(t, got[0], "<12A>", "for people")
 	require.Contains(t, got[1], "it is not JSON: ")
 	require.Equal(t, got[:2], got[2:])
@@ -165,11 +158,8 @@ func TestEndsAreLogged(t *testing.T) {
 	require.Contains(t, out.String(), `end=failed`)
 	require.Contains(t, out.String(), `no luck`)
 
-	_, err = p.AfterRun(
-		t.Context(),
-		&session.Invocation{},
-		plugin.End{Kind: plugin.EndStopped, Plugin: "guard", Reason: "rule 1"},
-	)
+	_, err = p.AfterRun(t.Context(), &session.Invocation{},
+		plugin.End{Kind: plugin.EndStopped, Plugin: "guard", Reason: "rule 1"})
 	require.NoError(t, err)
 	require.Contains(t, out.String(), `end=stopped plugin=guard reason="rule 1"`)
 }
@@ -214,8 +204,7 @@ func TestNodes(t *testing.T) {
 	for _, content := range []bool{false, true} {
 		var out bytes.Buffer
 		p, err := logger.New(
-			logger.Config{Content: content, Log: slog.New(slog.NewJSONHandler(&out, nil))},
-		)
+			logger.Config{Content: content, Log: slog.New(slog.NewJSONHandler(&out, nil))})
 		require.NoError(t, err)
 		_, err = p.OnEvent(t.Context(), &session.Invocation{}, e)
 		require.NoError(t, err)

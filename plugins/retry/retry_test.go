@@ -46,16 +46,13 @@ func caller(answers ...[]string) agent.Agent {
 					}
 					for n, c := range calls {
 						name, arg, _ := strings.Cut(c, " ")
-						said.Parts = append(
-							said.Parts,
-							&genai.Part{
-								FunctionCall: &genai.FunctionCall{
-									ID:   fmt.Sprintf("%d.%d", i, n),
-									Name: name,
-									Args: map[string]any{"arg": arg},
-								},
+						said.Parts = append(said.Parts, &genai.Part{
+							FunctionCall: &genai.FunctionCall{
+								ID:   fmt.Sprintf("%d.%d", i, n),
+								Name: name,
+								Args: map[string]any{"arg": arg},
 							},
-						)
+						})
 					}
 					if !yield(&session.Event{Content: said}, nil) {
 						return
@@ -69,16 +66,13 @@ func caller(answers ...[]string) agent.Agent {
 						if arg := fmt.Sprint(c.Args["arg"]); strings.HasPrefix(arg, "bad") {
 							response = map[string]any{"error": arg}
 						}
-						done.Parts = append(
-							done.Parts,
-							&genai.Part{
-								FunctionResponse: &genai.FunctionResponse{
-									ID:       c.ID,
-									Name:     c.Name,
-									Response: response,
-								},
+						done.Parts = append(done.Parts, &genai.Part{
+							FunctionResponse: &genai.FunctionResponse{
+								ID:       c.ID,
+								Name:     c.Name,
+								Response: response,
 							},
-						)
+						})
 					}
 					if len(done.Parts) > 0 && !yield(&session.Event{Content: done}, nil) {
 						return
@@ -160,17 +154,11 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	r, err := runner.New(
-		runner.Options{
-			Agent: caller(
-				[]string{"book bad date"},
-				[]string{"book bad seat"},
-				[]string{"book 12A"},
-			),
-			Sessions: memory.New(),
-			Plugins:  []*plugin.Plugin{p},
-		},
-	)
+	r, err := runner.New(runner.Options{
+		Agent:    caller([]string{"book bad date"}, []string{"book bad seat"}, []string{"book 12A"}),
+		Sessions: memory.New(),
+		Plugins:  []*plugin.Plugin{p},
+	})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -213,13 +201,8 @@ func TestAttempts(t *testing.T) {
 			[]string{"f bad1: bad1", "g bad1: failed 1 of 1 last", "f bad2: bad2", "g 2: refused"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			log := runs(
-				t,
-				memory.New(),
-				caller(tc.answers...),
-				session.Message("go"),
-				with(t, tc.config),
-			)
+			log := runs(t, memory.New(), caller(tc.answers...), session.Message("go"),
+				with(t, tc.config))
 			require.Equal(t, tc.want, became(t, log))
 		})
 	}
@@ -272,13 +255,8 @@ func TestAModelReadsIt(t *testing.T) {
 func TestTheNextInvocationBeginsAtZero(t *testing.T) {
 	sessions := memory.New()
 	for range 2 {
-		log := runs(
-			t,
-			sessions,
-			caller([]string{"f bad"}, []string{"f 2"}),
-			session.Message("go"),
-			with(t, retry.Config{Max: 1}),
-		)
+		log := runs(t, sessions, caller([]string{"f bad"}, []string{"f 2"}), session.Message("go"),
+			with(t, retry.Config{Max: 1}))
 		require.Equal(t, []string{"f bad: failed 1 of 1 last", "f 2: refused"}, became(t, log))
 	}
 }
@@ -300,11 +278,8 @@ func TestItCountsInTheLog(t *testing.T) {
 		}
 		require.NoError(t, sessions.Close())
 		if i == 0 {
-			require.Equal(
-				t,
-				[]string{"f bad1: failed 1 of 3", "f bad2: failed 2 of 3"},
-				became(t, log),
-			)
+			require.Equal(t, []string{"f bad1: failed 1 of 3", "f bad2: failed 2 of 3"},
+				became(t, log))
 		}
 	}
 	require.Equal(
@@ -342,13 +317,8 @@ func TestARewindTakesBackTheCount(t *testing.T) {
 		in.InvocationID = "one"
 		return in
 	}
-	runs(
-		t,
-		sessions,
-		caller([]string{"f bad1"}, []string{"f bad2"}),
-		input("go"),
-		with(t, retry.Config{}),
-	)
+	runs(t, sessions, caller([]string{"f bad1"}, []string{"f bad2"}), input("go"),
+		with(t, retry.Config{}))
 	runs(t, sessions, caller(), input("undo"), rewind)
 	log := runs(t, sessions, caller([]string{"f bad3"}), input("go"), with(t, retry.Config{}))
 	require.Equal(t, []string{"f bad3: failed 1 of 3"}, became(t, log))
@@ -380,10 +350,8 @@ func TestWhatIsNoFailure(t *testing.T) {
 		"an interruption":              {respond("bot", "", map[string]any{"error": "the run ended", "interrupted": true}), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, err := with(
-				t,
-				retry.Config{Max: 1},
-			).OnEvent(t.Context(), &session.Invocation{ID: "one"}, tc.event)
+			out, err := with(t,
+				retry.Config{Max: 1}).OnEvent(t.Context(), &session.Invocation{ID: "one"}, tc.event)
 			require.NoError(t, err)
 			require.Equal(t, tc.want, out.Replace != nil)
 			require.NoError(t, out.Check(plugin.OnEvent))
@@ -422,30 +390,21 @@ func TestADenialIsNotRetried(t *testing.T) {
 			return out, nil
 		},
 	}
-	log := runs(
-		t,
-		memory.New(),
-		caller([]string{"f 1"}, []string{"f 2"}),
-		session.Message("go"),
-		deny,
-		with(t, retry.Config{Max: 1}),
-	)
+	log := runs(t, memory.New(), caller([]string{"f 1"}, []string{"f 2"}), session.Message("go"),
+		deny, with(t, retry.Config{Max: 1}))
 	require.Equal(t, []string{"f 1: not allowed", "f 2: not allowed"}, became(t, log))
 }
 
 // What else the event has stays as it is, to the byte, and who has changed it is noted.
 func TestTheRestStaysVerbatim(t *testing.T) {
 	var e session.Event
-	require.NoError(
-		t,
-		json.Unmarshal(
-			[]byte(`{"id":"e","invocationId":"one","author":"bot","content":{"role":"user","parts":[
+	require.NoError(t, json.Unmarshal(
+		[]byte(`{"id":"e","invocationId":"one","author":"bot","content":{"role":"user","parts":[
 		{"functionResponse":{"id":"1","name":"f","response":{"n":9007199254740993},"x-unknown":1}},
 		{"text":"beside","thoughtSignature":"c2ln"},
 		{"functionResponse":{"id":"2","name":"f","response":{"error":"no","detail":{"deep":[1]}}}}]},"actions":{"stateDelta":{"k":1}}}`),
-			&e,
-		),
-	)
+		&e,
+	))
 	before := e.Clone()
 	out, err := with(t, retry.Config{}).OnEvent(t.Context(), &session.Invocation{ID: "one"}, &e)
 	require.NoError(t, err)
@@ -462,24 +421,16 @@ func TestTheRestStaysVerbatim(t *testing.T) {
 // An event that was played from a record is not changed again.
 func TestOnceIsEnough(t *testing.T) {
 	sessions := memory.New()
-	log := runs(
-		t,
-		sessions,
-		caller([]string{"f bad1"}),
-		session.Message("go"),
-		with(t, retry.Config{}),
-	)
+	log := runs(t, sessions, caller([]string{"f bad1"}), session.Message("go"),
+		with(t, retry.Config{}))
 	out, err := with(
 		t,
 		retry.Config{},
 	).OnEvent(t.Context(), &session.Invocation{ID: log[0].InvocationID, Live: log[:2]}, log[2])
 	require.NoError(t, err)
 	require.True(t, out.IsZero())
-	require.Equal(
-		t,
-		[]plugin.Note{{Plugin: "retry", Reason: "f has failed, attempt 1 of 3"}},
-		plugin.NotesOf(log[2]).Changed,
-	)
+	require.Equal(t, []plugin.Note{{Plugin: "retry", Reason: "f has failed, attempt 1 of 3"}},
+		plugin.NotesOf(log[2]).Changed)
 }
 
 func TestRefused(t *testing.T) {
@@ -503,15 +454,12 @@ func TestAWorkflowsOwnCallsAreLeftAlone(t *testing.T) {
 		return e
 	}
 	called := func(author string) *session.Event {
-		return of(
-			author,
-			&session.Event{
-				Content: &genai.Content{
-					Role:  genai.RoleModel,
-					Parts: []*genai.Part{{FunctionCall: call}},
-				},
+		return of(author, &session.Event{
+			Content: &genai.Content{
+				Role:  genai.RoleModel,
+				Parts: []*genai.Part{{FunctionCall: call}},
 			},
-		)
+		})
 	}
 	failed := func(author string) *session.Event {
 		return of(author, session.Respond(call, map[string]any{"error": "no luck"}))

@@ -26,16 +26,13 @@ func by(invocation, author string, e *session.Event) *session.Event {
 func calls(ids ...string) *session.Event {
 	e := &session.Event{Content: &genai.Content{Role: genai.RoleModel}}
 	for _, id := range ids {
-		e.Content.Parts = append(
-			e.Content.Parts,
-			&genai.Part{
-				FunctionCall: &genai.FunctionCall{
-					ID:   id,
-					Name: "f" + id,
-					Args: map[string]any{"x": id},
-				},
+		e.Content.Parts = append(e.Content.Parts, &genai.Part{
+			FunctionCall: &genai.FunctionCall{
+				ID:   id,
+				Name: "f" + id,
+				Args: map[string]any{"x": id},
 			},
-		)
+		})
 	}
 	return e
 }
@@ -107,38 +104,20 @@ func TestDryRunOfCalls(t *testing.T) {
 func TestDryRun(t *testing.T) {
 	log := logOf(
 		by("a", session.User, session.Message("one")), // 1
-		by(
-			"a",
-			"bot",
-			acts(
-				session.Actions{
-					StateDelta:    map[string]any{"k": 1.0, "user:u": 1.0},
-					ArtifactDelta: map[string]int64{"f": 1},
-				},
-			),
-		), // 2
+		by("a", "bot", acts(session.Actions{
+			StateDelta:    map[string]any{"k": 1.0, "user:u": 1.0},
+			ArtifactDelta: map[string]int64{"f": 1},
+		})), // 2
 		by("b", session.User, session.Message("two")), // 3
-		by(
-			"b",
-			"bot",
-			acts(
-				session.Actions{
-					StateDelta:    map[string]any{"k": 2.0, "l": "x", "app:a": nil},
-					ArtifactDelta: map[string]int64{"f": 2},
-				},
-			),
-		), // 4
-		by(
-			"b",
-			"plugin/c",
-			acts(
-				session.Actions{
-					Compaction:     &session.Compaction{Through: 3},
-					StateIncrement: map[string]float64{"user:n": 1},
-					StateDelta:     map[string]any{"o": nil},
-				},
-			),
-		), // 5
+		by("b", "bot", acts(session.Actions{
+			StateDelta:    map[string]any{"k": 2.0, "l": "x", "app:a": nil},
+			ArtifactDelta: map[string]int64{"f": 2},
+		})), // 4
+		by("b", "plugin/c", acts(session.Actions{
+			Compaction:     &session.Compaction{Through: 3},
+			StateIncrement: map[string]float64{"user:n": 1},
+			StateDelta:     map[string]any{"o": nil},
+		})), // 5
 		by("c", session.User, session.Message("three")),                                 // 6
 		by("d", "plugin/rewind", acts(session.Actions{Rewind: &session.Rewind{To: 5}})), // 7
 		by("e", session.User, session.Message("four")),                                  // 8

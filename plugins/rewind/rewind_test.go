@@ -80,8 +80,7 @@ func on(t require.TestingT, sessions session.Service) *scene {
 
 func with(t require.TestingT, sessions session.Service, p *plugin.Plugin) *scene {
 	r, err := runner.New(
-		runner.Options{Agent: bot, Sessions: sessions, Plugins: []*plugin.Plugin{p, compact}},
-	)
+		runner.Options{Agent: bot, Sessions: sessions, Plugins: []*plugin.Plugin{p, compact}})
 	require.NoError(t, err)
 	return &scene{t, sessions, r}
 }
@@ -154,13 +153,11 @@ func (s *scene) live() string {
 
 func Example() {
 	sessions := memory.New()
-	r, err := runner.New(
-		runner.Options{
-			Agent:    bot,
-			Sessions: sessions,
-			Plugins:  []*plugin.Plugin{rewind.New(sessions)},
-		},
-	)
+	r, err := runner.New(runner.Options{
+		Agent:    bot,
+		Sessions: sessions,
+		Plugins:  []*plugin.Plugin{rewind.New(sessions)},
+	})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -386,8 +383,7 @@ func TestLaw(t *testing.T) {
 				continue
 			case "compact":
 				in := session.Message(
-					fmt.Sprint("compact ", rapid.Int64Range(1, position).Draw(rt, "through")),
-				)
+					fmt.Sprint("compact ", rapid.Int64Range(1, position).Draw(rt, "through")))
 				_, _ = s.run(in) // or it is refused
 				continue
 			case "to":
@@ -414,13 +410,8 @@ func TestLaw(t *testing.T) {
 				continue
 			}
 			if c.Args["turns"] == nil || !compacted {
-				require.Equal(
-					rt,
-					seqs(session.Live(log[:want])),
-					seqs(session.Live(log[:to])),
-					"%v",
-					c,
-				)
+				require.Equal(rt, seqs(session.Live(log[:want])), seqs(session.Live(log[:to])),
+					"%v", c)
 			}
 			require.Equal(rt, seqs(session.Live(log[:to])), seqs(s.read(true)))
 			was, err := s.sessions.Get(context.Background(), key)
@@ -491,8 +482,7 @@ func TestReplay(t *testing.T) {
 			_, err = again.Create(t.Context(), key, rec.State)
 			require.NoError(t, err)
 			r, err := runner.New(
-				runner.Options{Agent: a, Sessions: again, Plugins: plugins, Restore: true},
-			)
+				runner.Options{Agent: a, Sessions: again, Plugins: plugins, Restore: true})
 			require.NoError(t, err)
 			for input := range a.Inputs(key) {
 				for _, err := range r.Run(t.Context(), key, input, session.RunConfig{}) {
@@ -501,11 +491,8 @@ func TestReplay(t *testing.T) {
 			}
 			var played strings.Builder
 			require.NoError(t, session.Export(t.Context(), again, key, &played))
-			require.Equal(
-				t,
-				strings.Split(file.String(), "\n")[1:],
-				strings.Split(played.String(), "\n")[1:],
-			)
+			require.Equal(t, strings.Split(file.String(), "\n")[1:],
+				strings.Split(played.String(), "\n")[1:])
 			require.Equal(t, want, (&scene{t: t, sessions: again}).live())
 		}
 	}

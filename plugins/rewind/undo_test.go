@@ -88,11 +88,8 @@ func TestBehindASummary(t *testing.T) {
 	s.do(rewind.Before("b")) // 7
 	s.say("d", "compact 2")
 	_, wrong := s.do(rewind.Before("c"))
-	require.Contains(
-		t,
-		wrong,
-		`rewind: invocation "c" was taken back, by the rewind at position 7;`,
-	)
+	require.Contains(t, wrong,
+		`rewind: invocation "c" was taken back, by the rewind at position 7;`)
 }
 
 // A log that cannot be read is a failure of the plugin, and nothing is rewound.
@@ -142,11 +139,9 @@ func TestLawOfDryRuns(t *testing.T) {
 				s.say(fmt.Sprint("text", i))
 				continue
 			case "compact":
-				_, _ = s.run(
-					session.Message(
-						fmt.Sprint("compact ", rapid.Int64Range(1, position).Draw(rt, "through")),
-					),
-				) // or it is refused
+				_, _ = s.run(session.Message(
+					fmt.Sprint("compact ", rapid.Int64Range(1, position).Draw(rt, "through")),
+				)) // or it is refused
 				continue
 			case "to":
 				want = rapid.Int64Range(0, position-1).Draw(rt, "position")
@@ -186,11 +181,8 @@ func TestLawOfDryRuns(t *testing.T) {
 			after := s.read(true)
 			require.Equal(rt, seqs(session.Live(log[:to])), seqs(after))
 			require.Equal(rt, without(seqs(after), seqs(live), log), orNone(plan.Back))
-			require.Equal(
-				rt,
-				without(seqs(raw), seqs(uncompacted(log[:to])), log),
-				orNone(plan.Void),
-			)
+			require.Equal(rt, without(seqs(raw), seqs(uncompacted(log[:to])), log),
+				orNone(plan.Void))
 			now, err := s.sessions.Get(context.Background(), key)
 			require.NoError(rt, err)
 			if was.State["n"] == now.State["n"] {

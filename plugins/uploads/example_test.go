@@ -30,8 +30,7 @@ func Example() {
 		return
 	}
 	r, err := runner.New(
-		runner.Options{Agent: bot, Sessions: memory.New(), Plugins: []*plugin.Plugin{p}},
-	)
+		runner.Options{Agent: bot, Sessions: memory.New(), Plugins: []*plugin.Plugin{p}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -46,9 +45,7 @@ func Example() {
 	}
 	input := &session.Event{
 		Content: genai.NewContentFromParts(
-			[]*genai.Part{genai.NewPartFromText("Where was I?"), photo},
-			genai.RoleUser,
-		),
+			[]*genai.Part{genai.NewPartFromText("Where was I?"), photo}, genai.RoleUser),
 	}
 	for e, err := range r.Run(ctx, key, input, session.RunConfig{Create: true}) {
 		if err != nil {

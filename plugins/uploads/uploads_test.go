@@ -51,11 +51,8 @@ func TestUploadsAreKeptBesideTheLog(t *testing.T) {
 			in.Content.Parts,
 		)
 		require.Equal(t, map[string]int64{"my cat.png": 0}, in.Actions.ArtifactDelta)
-		require.Equal(
-			t,
-			[]plugin.Note{{Plugin: "uploads", Reason: "saved as artifacts: 1"}},
-			plugin.NotesOf(in).Changed,
-		)
+		require.Equal(t, []plugin.Note{{Plugin: "uploads", Reason: "saved as artifacts: 1"}},
+			plugin.NotesOf(in).Changed)
 		saved, err := artifacts.Load(ctx, key, "my cat.png", 0)
 		require.NoError(t, err)
 		require.Equal(t, blob(png, "image/png", "my cat.png"), saved)
@@ -69,11 +66,8 @@ func TestUploadsAreKeptBesideTheLog(t *testing.T) {
 		var file bytes.Buffer
 		require.NoError(t, session.Export(ctx, s.sessions, key, &file))
 		require.NotContains(t, file.String(), base64.StdEncoding.EncodeToString(png)[:20])
-		require.NotNil(
-			t,
-			s.log()[0].Content.Parts[1].FileData,
-			"what the model saw is not what the log has",
-		)
+		require.NotNil(t, s.log()[0].Content.Parts[1].FileData,
+			"what the model saw is not what the log has")
 	})
 }
 
@@ -83,15 +77,12 @@ func TestInputFromTheWire(t *testing.T) {
 		s := stage(t, uploads.Config{Artifacts: artifacts})
 		encoded := base64.StdEncoding.EncodeToString(png)
 		var input session.Event
-		require.NoError(
-			t,
-			json.Unmarshal(
-				[]byte(
-					`{"id":"in","content":{"role":"user","parts":[{"inlineData":{"data":"`+encoded+`","mimeType":"image/png","displayName":"cat.png"}}]},"theirs":1}`,
-				),
-				&input,
+		require.NoError(t, json.Unmarshal(
+			[]byte(
+				`{"id":"in","content":{"role":"user","parts":[{"inlineData":{"data":"`+encoded+`","mimeType":"image/png","displayName":"cat.png"}}]},"theirs":1}`,
 			),
-		)
+			&input,
+		))
 		for range 2 { // the second time it is answered from the log, and not saved again
 			for _, err := range s.runner.Run(ctx, key, &input, session.RunConfig{Create: true}) {
 				require.NoError(t, err)
@@ -150,11 +141,8 @@ func TestNames(t *testing.T) {
 func TestVersions(t *testing.T) {
 	stores(t, func(t *testing.T, artifacts artifact.Service) {
 		s := stage(t, uploads.Config{Artifacts: artifacts})
-		in := s.input(
-			blob([]byte("one"), "text/plain", "a"),
-			blob([]byte("two"), "text/plain", "a"),
-			blob([]byte("other"), "text/plain", "b"),
-		)
+		in := s.input(blob([]byte("one"), "text/plain", "a"),
+			blob([]byte("two"), "text/plain", "a"), blob([]byte("other"), "text/plain", "b"))
 		require.Equal(t, map[string]int64{"a": 1, "b": 0}, in.Actions.ArtifactDelta)
 		require.Equal(
 			t,
@@ -168,12 +156,8 @@ func TestVersions(t *testing.T) {
 		in = s.input(blob([]byte("three"), "text/plain", "a"))
 		require.Equal(t, map[string]int64{"a": 2}, in.Actions.ArtifactDelta)
 		require.Equal(t, []*genai.Part{blob([]byte("three"), "text/plain", "a")}, s.shown())
-		require.Equal(
-			t,
-			[]byte("one"),
-			s.model.asked.Contents[0].Parts[0].InlineData.Data,
-			"what was uploaded first is still shown as it was",
-		)
+		require.Equal(t, []byte("one"), s.model.asked.Contents[0].Parts[0].InlineData.Data,
+			"what was uploaded first is still shown as it was")
 	})
 }
 
@@ -218,14 +202,10 @@ func TestWhatIsSaved(t *testing.T) {
 func TestAgentsEventsStay(t *testing.T) {
 	p := made(t, uploads.Config{Artifacts: artifact.NewMemory()})
 	for _, author := range []string{"bot", "plugin/other", ""} {
-		out, err := p.OnEvent(
-			ctx,
-			&session.Invocation{Key: key},
-			&session.Event{
-				Author:  author,
-				Content: &genai.Content{Parts: []*genai.Part{blob(png, "image/png", "a")}},
-			},
-		)
+		out, err := p.OnEvent(ctx, &session.Invocation{Key: key}, &session.Event{
+			Author:  author,
+			Content: &genai.Content{Parts: []*genai.Part{blob(png, "image/png", "a")}},
+		})
 		require.NoError(t, err)
 		require.True(t, out.IsZero())
 	}
@@ -239,21 +219,15 @@ func TestAgentsEventsStay(t *testing.T) {
 func TestStreaming(t *testing.T) {
 	stores(t, func(t *testing.T, artifacts artifact.Service) {
 		s := stage(t, uploads.Config{Artifacts: artifacts})
-		yielded, err := s.run(
-			session.SSE,
-			genai.NewPartFromText("a"),
-			blob(png, "image/png", "cat.png"),
-		)
+		yielded, err := s.run(session.SSE, genai.NewPartFromText("a"),
+			blob(png, "image/png", "cat.png"))
 		require.NoError(t, err)
 		var texts []string
 		for _, e := range yielded {
 			texts = append(texts, fmt.Sprint(e.Partial, " ", e.Text()))
 		}
-		require.Equal(
-			t,
-			[]string{"false a", "true I see", "true  2 parts", "false I see 2 parts"},
-			texts,
-		)
+		require.Equal(t, []string{"false a", "true I see", "true  2 parts", "false I see 2 parts"},
+			texts)
 		require.NotNil(t, yielded[0].Content.Parts[1].FileData)
 		require.Equal(t, blob(png, "image/png", "cat.png"), s.shown()[1])
 	})
@@ -266,43 +240,23 @@ func TestShown(t *testing.T) {
 			_, err := artifacts.Save(ctx, key, name, part)
 			require.NoError(t, err)
 		}
-		_, err := artifacts.Save(
-			ctx,
-			session.Key{App: "app", User: "bob", ID: "s"},
-			"bob's",
-			genai.NewPartFromText("a secret"),
-		)
+		_, err := artifacts.Save(ctx, session.Key{App: "app", User: "bob", ID: "s"}, "bob's",
+			genai.NewPartFromText("a secret"))
 		require.NoError(t, err)
 		s := stage(t, uploads.Config{Artifacts: artifacts})
-		s.input(
-			file(
-				"artifact:user:text?version=0",
-				"text/plain",
-				"",
-			),
-			file("artifact:file?version=0", "", ""),
-			file("gs://c/d", "image/png", "d"),
-			file(
-				"artifact:file?version=1",
-				"video/mp4",
-				"",
-			),
-			file("artifact:bob's?version=0", "", ""),
-			file("artifact:../a?version=0", "", ""),
-		)
+		s.input(file("artifact:user:text?version=0", "text/plain", ""),
+			file("artifact:file?version=0", "", ""), file("gs://c/d", "image/png", "d"),
+			file("artifact:file?version=1", "video/mp4", ""),
+			file("artifact:bob's?version=0", "", ""), file("artifact:../a?version=0", "", ""))
 		require.Equal(t, []*genai.Part{
 			genai.NewPartFromText(
-				"a text",
-			), file("gs://a/b", "video/mp4", "b"), file("gs://c/d", "image/png", "d"),
+				"a text"), file("gs://a/b", "video/mp4", "b"), file("gs://c/d", "image/png", "d"),
 			genai.NewPartFromText(
-				`(The file "file", version 1, was here; it is not stored any more.)`,
-			),
+				`(The file "file", version 1, was here; it is not stored any more.)`),
 			genai.NewPartFromText(
-				`(The file "bob's", version 0, was here; it is not stored any more.)`,
-			),
+				`(The file "bob's", version 0, was here; it is not stored any more.)`),
 			genai.NewPartFromText(
-				`(A file was here, but its address "artifact:../a?version=0" is invalid.)`,
-			),
+				`(A file was here, but its address "artifact:../a?version=0" is invalid.)`),
 		}, s.shown())
 	})
 }
@@ -313,11 +267,8 @@ func TestDeletedUpload(t *testing.T) {
 		s.input(blob(png, "image/png", "cat.png"))
 		require.NoError(t, artifacts.Delete(ctx, key, "cat.png"))
 		s.input(genai.NewPartFromText("and now?"))
-		require.Equal(
-			t,
-			`(The file "cat.png", version 0, was here; it is not stored any more.)`,
-			s.model.asked.Contents[0].Parts[0].Text,
-		)
+		require.Equal(t, `(The file "cat.png", version 0, was here; it is not stored any more.)`,
+			s.model.asked.Contents[0].Parts[0].Text)
 	})
 }
 
@@ -326,19 +277,14 @@ func TestContentsAreNotChanged(t *testing.T) {
 	artifacts := artifact.NewMemory()
 	_, err := artifacts.Save(ctx, key, "a", blob(png, "image/png", "a"))
 	require.NoError(t, err)
-	plain, with := genai.NewContentFromText(
-		"a",
-		"user",
-	), &genai.Content{
+	plain, with := genai.NewContentFromText("a", "user"), &genai.Content{
 		Role:  "user",
 		Parts: []*genai.Part{nil, file("artifact:a?version=0", "image/png", "a")},
 	}
 	contents := []*genai.Content{plain, with, nil}
 	req := &model.Request{Contents: contents}
-	out, err := made(
-		t,
-		uploads.Config{Artifacts: artifacts},
-	).BeforeModel(ctx, &session.Invocation{Key: key}, req)
+	out, err := made(t,
+		uploads.Config{Artifacts: artifacts}).BeforeModel(ctx, &session.Invocation{Key: key}, req)
 	require.NoError(t, err)
 	require.True(t, out.IsZero())
 	require.Same(t, plain, req.Contents[0])
@@ -394,11 +340,8 @@ func TestFailures(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			tc.artifacts.Service = artifact.NewMemory()
 			s := stage(t, uploads.Config{Artifacts: tc.artifacts})
-			_, err := s.run(
-				session.NoStreaming,
-				blob(png, "image/png", "a"),
-				blob(png, "image/png", "b"),
-			)
+			_, err := s.run(session.NoStreaming, blob(png, "image/png", "a"),
+				blob(png, "image/png", "b"))
 			require.Len(t, s.log(), tc.log)
 			if tc.hook == "" {
 				require.NoError(t, err)
@@ -431,11 +374,8 @@ func TestReplay(t *testing.T) {
 				player, err := replay.New("bot", rec)
 				require.NoError(t, err)
 				again := &scene{t: t, sessions: memory.New()}
-				r := again.start(
-					player,
-					runner.Options{Restore: true},
-					made(t, uploads.Config{Artifacts: kept}),
-				)
+				r := again.start(player, runner.Options{Restore: true},
+					made(t, uploads.Config{Artifacts: kept}))
 				for input := range player.Inputs(key) {
 					for _, err := range r.Run(ctx, key, input, session.RunConfig{Create: true}) {
 						require.NoError(t, err)

@@ -91,11 +91,8 @@ func TestALongAnswerCostsTheClientWhatItsTextDoes(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	require.Equal(t, 10*n, size)
-	require.Less(
-		t,
-		after.TotalAlloc-before.TotalAlloc,
-		uint64(200<<20),
-	) // it was 20 kB for each byte
+	require.Less(t, after.TotalAlloc-before.TotalAlloc,
+		uint64(200<<20)) // it was 20 kB for each byte
 }
 
 func TestThoughtsReachTheCaller(t *testing.T) {

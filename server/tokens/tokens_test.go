@@ -29,13 +29,11 @@ func TestATokenNamesItsUserUntilItIsTakenOutOfTheFile(t *testing.T) {
 	bob, bobSum := tokens.New()
 	require.NotEqual(t, ann, bob)
 	write := func(text string) { require.NoError(t, os.WriteFile(name, []byte(text), 0o600)) }
-	write(
-		fmt.Sprintf(
-			"tokens:\n  - {sha256: %s, user: ann, apps: [desk]}\n  - {sha256: %s, user: bob, admin: true}\n",
-			annSum,
-			bobSum,
-		),
-	)
+	write(fmt.Sprintf(
+		"tokens:\n  - {sha256: %s, user: ann, apps: [desk]}\n  - {sha256: %s, user: bob, admin: true}\n",
+		annSum,
+		bobSum,
+	))
 	f, err := tokens.Open(name, nil)
 	require.NoError(t, err)
 	who, err := caller(f, ann)

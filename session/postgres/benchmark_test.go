@@ -63,10 +63,8 @@ func BenchmarkAppend(b *testing.B) {
 	conn, err := pgx.Connect(b.Context(), url)
 	require.NoError(b, err)
 	defer conn.Close(context.Background())
-	_, err = conn.Exec(
-		b.Context(),
-		"CREATE TABLE floor (sid bigint, seq bigint, data bytea, PRIMARY KEY (sid, seq))",
-	)
+	_, err = conn.Exec(b.Context(),
+		"CREATE TABLE floor (sid bigint, seq bigint, data bytea, PRIMARY KEY (sid, seq))")
 	require.NoError(b, err)
 	plain := newTalk(b, s, "plain", nil)
 	fenced := newTalk(b, s, "fenced", nil)

@@ -88,11 +88,8 @@ func TestCancelledAppend(t *testing.T) {
 	_, err = tx.Exec(t.Context(), "SELECT FROM plughook_sessions FOR UPDATE")
 	require.NoError(t, err)
 	e := said(1)
-	ctx, cancel := context.WithTimeoutCause(
-		t.Context(),
-		100*time.Millisecond,
-		fmt.Errorf("the caller left"),
-	)
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond,
+		fmt.Errorf("the caller left"))
 	defer cancel()
 	began := time.Now()
 	_, err = s.Append(ctx, k.at, e)
@@ -273,12 +270,8 @@ func TestServerGone(t *testing.T) {
 	require.Less(t, time.Since(began), time.Minute)
 	select {
 	case <-lease.Lost:
-		require.GreaterOrEqual(
-			t,
-			time.Since(taken),
-			3*time.Second,
-			"the lease was given up at once",
-		)
+		require.GreaterOrEqual(t, time.Since(taken), 3*time.Second,
+			"the lease was given up at once")
 	case <-time.After(time.Minute):
 		t.Fatal("the lease was not lost")
 	}
@@ -289,11 +282,8 @@ func TestServerGone(t *testing.T) {
 	again, err := s.Lease(t.Context(), k.at.Key, "")
 	require.NoError(t, err)
 	require.Greater(t, again.Fence, lease.Fence)
-	_, err = s.Append(
-		t.Context(),
-		session.AppendTarget{Key: k.at.Key, After: 2, Fence: lease.Fence},
-		said(3),
-	)
+	_, err = s.Append(t.Context(),
+		session.AppendTarget{Key: k.at.Key, After: 2, Fence: lease.Fence}, said(3))
 	require.ErrorIs(t, err, session.ErrFenced)
 	again.Release()
 }
@@ -343,12 +333,8 @@ func TestServerCrashes(t *testing.T) {
 	}
 	for range contract.Times(2) {
 		before := written.Load()
-		require.Eventually(
-			t,
-			func() bool { return written.Load() >= before+50 },
-			5*time.Minute,
-			time.Millisecond,
-		)
+		require.Eventually(t, func() bool { return written.Load() >= before+50 }, 5*time.Minute,
+			time.Millisecond)
 		server.Crash(t)
 		server.Restart(t)
 	}
@@ -376,17 +362,10 @@ func TestHugeEvents(t *testing.T) {
 	k := newTalk(t, s, "s", nil)
 	huge := strings.Repeat("0123456789abcdef", 50<<16)
 	k.append(t, session.Message(huge))
-	k.append(
-		t,
-		session.Message("small"),
-		session.Message(huge[:9<<20]),
-		session.Message(huge[:9<<20]),
-	)
+	k.append(t, session.Message("small"), session.Message(huge[:9<<20]),
+		session.Message(huge[:9<<20]))
 	log := texts(t, s, k.at.Key, session.Selection{})
 	require.Len(t, log, 4)
-	require.True(
-		t,
-		log[0] == huge && log[1] == "small" && log[3] == huge[:9<<20],
-		"an event came back changed",
-	)
+	require.True(t, log[0] == huge && log[1] == "small" && log[3] == huge[:9<<20],
+		"an event came back changed")
 }

@@ -61,11 +61,8 @@ func TestFollowOnTerminatedBackends(t *testing.T) {
 	defer killer.stop()
 	for n := range int64(20) {
 		killer.progress(0)
-		_, err := other.Append(
-			t.Context(),
-			session.AppendTarget{Key: k.at.Key, After: n},
-			said(int(n)),
-		)
+		_, err := other.Append(t.Context(), session.AppendTarget{Key: k.at.Key, After: n},
+			said(int(n)))
 		require.NoError(t, err)
 		killer.progress(0)
 		late := time.After(time.Minute)

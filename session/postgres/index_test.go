@@ -97,14 +97,8 @@ func TestNoWordIsLostWhileTheIndexIsMade(t *testing.T) {
 	require.True(t, is)
 	for i, n := range counts {
 		for j := range n {
-			require.Equal(
-				t,
-				1,
-				hits(t, one, fmt.Sprintf("s%dn%d", i, j)),
-				"event %d of session %d",
-				j,
-				i,
-			)
+			require.Equal(t, 1, hits(t, one, fmt.Sprintf("s%dn%d", i, j)), "event %d of session %d",
+				j, i)
 		}
 	}
 }
@@ -160,11 +154,8 @@ func TestDeletedSessionsLeaveNoWords(t *testing.T) {
 	require.NoError(t, other.Index(t.Context(), nil))
 	require.Zero(t, hits(t, s, "word"))
 	sql(t, url, "SELECT 1 / (SELECT CASE WHEN count(*) = 0 THEN 1 ELSE 0 END FROM plughook_words)")
-	sql(
-		t,
-		url,
-		"SELECT 1 / (SELECT CASE WHEN count(*) = 0 THEN 1 ELSE 0 END FROM plughook_unindexed)",
-	)
+	sql(t, url,
+		"SELECT 1 / (SELECT CASE WHEN count(*) = 0 THEN 1 ELSE 0 END FROM plughook_unindexed)")
 }
 
 // Who appends takes events into the index, without a search and without Index.
@@ -178,11 +169,8 @@ func TestTheIndexIsTakenFurtherByWhoAppends(t *testing.T) {
 		k.append(t, spoken(fmt.Sprint("word ", i)))
 	}
 	require.NoError(t, s.Close()) // waits for what is being taken in
-	sql(
-		t,
-		url,
-		"SELECT 1 / (SELECT CASE WHEN count(*) >= 64 THEN 1 ELSE 0 END FROM plughook_words)",
-	)
+	sql(t, url,
+		"SELECT 1 / (SELECT CASE WHEN count(*) >= 64 THEN 1 ELSE 0 END FROM plughook_words)")
 	s = open(t, url)
 	require.Equal(t, 1, hits(t, s, "word 199"))
 	require.Equal(t, 1, hits(t, s, "word 0"))

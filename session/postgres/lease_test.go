@@ -79,11 +79,8 @@ func TestRenewedLease(t *testing.T) {
 			return true
 		}
 	})
-	contract.Within(
-		t,
-		2*time.Second,
-		func() time.Duration { return handedOn(t, one, two, k.at.Key) },
-	)
+	contract.Within(t, 2*time.Second,
+		func() time.Duration { return handedOn(t, one, two, k.at.Key) })
 }
 
 // handedOn has a store give back a lease, and returns how long it takes until another one has it.
@@ -130,10 +127,8 @@ func TestLeaseOfAHolderWhoIsLate(t *testing.T) {
 		require.NotNil(t, lease)
 		defer lease.Release()
 		until := func() (until time.Time) {
-			require.NoError(
-				t,
-				conn.QueryRow(t.Context(), "SELECT lease FROM plughook_sessions").Scan(&until),
-			)
+			require.NoError(t,
+				conn.QueryRow(t.Context(), "SELECT lease FROM plughook_sessions").Scan(&until))
 			return until
 		}
 		for first := until(); until().Equal(first); {
@@ -280,11 +275,8 @@ func TestClockSetBack(t *testing.T) {
 		lease, err := s.Lease(t.Context(), k.at.Key, "")
 		require.NoError(t, err)
 		defer lease.Release()
-		sql(
-			t,
-			url,
-			"UPDATE plughook_sessions SET lease = lease + interval '2 s' WHERE id = 'alive'",
-		)
+		sql(t, url,
+			"UPDATE plughook_sessions SET lease = lease + interval '2 s' WHERE id = 'alive'")
 		return refused(t, other, k.at.Key, 200*time.Millisecond)
 	})
 }

@@ -93,11 +93,8 @@ func TestSettings(t *testing.T) {
 func TestEncoding(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
-	sql(
-		t,
-		url,
-		"CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'",
-	)
+	sql(t, url,
+		"CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'")
 	t.Cleanup(func() { sql(t, url, "DROP DATABASE latin WITH (FORCE)") })
 	_, err := postgres.Open(t.Context(), "postgres:///latin?"+strings.SplitN(url, "?", 2)[1])
 	require.ErrorContains(t, err, "LATIN1")
@@ -150,16 +147,10 @@ func use(t *testing.T, s *postgres.Store) {
 	delete(c.State, "app:n")
 	require.Equal(t, map[string]any{"a": "ä\x00\u2028", "n": 4.0, "user:m": 4e21}, c.State)
 	require.Equal(t, int64(42+1), c.Position)
-	require.Equal(
-		t,
-		[]string{"", "zero \x00, quote ', backslash \\", "2", "after"},
-		texts(t, s, key, session.Selection{Live: true}),
-	)
-	require.Equal(
-		t,
-		[]string{"2", "", "", "after"},
-		texts(t, s, key, session.Selection{Last: 4, Since: c.Created}),
-	)
+	require.Equal(t, []string{"", "zero \x00, quote ', backslash \\", "2", "after"},
+		texts(t, s, key, session.Selection{Live: true}))
+	require.Equal(t, []string{"2", "", "", "after"},
+		texts(t, s, key, session.Selection{Last: 4, Since: c.Created}))
 	for c, err := range s.List(t.Context(), "bench", "user") {
 		require.NoError(t, err)
 		require.Equal(t, initial, c.Initial)

@@ -67,13 +67,8 @@ func TestPlans(t *testing.T) {
 			}
 			require.NoError(t, s.Close()) // its statistics are told at the end of its connections
 			for table, blocks := range blocks(t, url) {
-				require.Less(
-					t,
-					blocks/rounds,
-					int64(300),
-					"%s: blocks looked at per round; the log has 4,000",
-					table,
-				)
+				require.Less(t, blocks/rounds, int64(300),
+					"%s: blocks looked at per round; the log has 4,000", table)
 			}
 		})
 	}

@@ -65,13 +65,11 @@ func relay(t *testing.T, client net.Conn, server string) string {
 		switch name {
 		case "user", "database", "client_encoding":
 		default:
-			backend.Send(
-				&pgproto3.ErrorResponse{
-					Severity: "FATAL",
-					Code:     "08P01",
-					Message:  "unsupported startup parameter: " + name,
-				},
-			)
+			backend.Send(&pgproto3.ErrorResponse{
+				Severity: "FATAL",
+				Code:     "08P01",
+				Message:  "unsupported startup parameter: " + name,
+			})
 			_ = backend.Flush()
 			return name
 		}

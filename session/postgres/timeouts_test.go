@@ -95,11 +95,8 @@ func TestTimeouts(t *testing.T) {
 			for over := false; !over; {
 				tx, err := conn.Begin(t.Context())
 				require.NoError(t, err)
-				_, err = tx.Exec(
-					t.Context(),
-					`SELECT FROM plughook_sessions WHERE id = $1 FOR UPDATE`,
-					fmt.Sprint(rand.N(3)),
-				)
+				_, err = tx.Exec(t.Context(),
+					`SELECT FROM plughook_sessions WHERE id = $1 FOR UPDATE`, fmt.Sprint(rand.N(3)))
 				require.NoError(t, err)
 				time.Sleep(rand.N(100 * time.Millisecond))
 				require.NoError(t, tx.Rollback(t.Context()))
@@ -115,12 +112,8 @@ func TestTimeouts(t *testing.T) {
 				for n, text := range log {
 					require.Equal(t, fmt.Sprint(n), text)
 				}
-				t.Logf(
-					"session %d: %d appends, %d attempts ended by a timeout",
-					i,
-					appended[i],
-					failed[i],
-				)
+				t.Logf("session %d: %d appends, %d attempts ended by a timeout", i, appended[i],
+					failed[i])
 			}
 			c, err := slow.Get(t.Context(), talks[0].at.Key)
 			require.NoError(t, err)

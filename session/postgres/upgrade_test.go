@@ -60,12 +60,8 @@ func TestReleasedMigrationsStay(t *testing.T) {
 	s := open(t, url)
 	_, err = s.Create(t.Context(), session.Key{App: "a", User: "u"}, nil)
 	require.NoError(t, err)
-	sql(
-		t,
-		url,
-		"UPDATE plughook_migrations SET version_id = version_id + 1 WHERE version_id = $1",
-		len(files),
-	)
+	sql(t, url, "UPDATE plughook_migrations SET version_id = version_id + 1 WHERE version_id = $1",
+		len(files))
 	_, err = s.Create(t.Context(), session.Key{App: "a", User: "u"}, nil)
 	require.ErrorIs(t, err, session.ErrNewerSchema)
 }
@@ -102,11 +98,8 @@ func TestNewerSchemaWhileOpen(t *testing.T) {
 	require.NoError(t, err)
 	k.at.Fence = lease.Fence
 	k.append(t, said(1), said(2))
-	sql(
-		t,
-		url,
-		barrier+"INSERT INTO plughook_migrations (version_id, is_applied) VALUES (99, true)",
-	)
+	sql(t, url,
+		barrier+"INSERT INTO plughook_migrations (version_id, is_applied) VALUES (99, true)")
 	state := said(3)
 	state.Actions.StateDelta = map[string]any{"a": 2, "app:a": 2}
 	for name, do := range map[string]func() error{
@@ -155,12 +148,8 @@ func TestNewerSchemaWhileOpen(t *testing.T) {
 	} {
 		err := do()
 		require.ErrorIs(t, err, session.ErrNewerSchema, name)
-		require.ErrorContains(
-			t,
-			err,
-			"the schema has version 99, this program knows those up to 3",
-			name,
-		)
+		require.ErrorContains(t, err, "the schema has version 99, this program knows those up to 3",
+			name)
 		require.ErrorContains(t, err, "use a newer program", name)
 	}
 	sql(t, url, "DELETE FROM plughook_migrations WHERE version_id = 99")
@@ -203,11 +192,8 @@ func TestNewerSchemaWithOtherTypes(t *testing.T) {
 		"set the times": func() error { return s.SetTimes(t.Context(), k.at.Key, time.Now(), time.Time{}) },
 		"delete": func() error {
 			key := session.Key{App: "a", User: "u", ID: "of another program"}
-			_, _ = s.Create(
-				t.Context(),
-				key,
-				nil,
-			) // after the migration it is there, and cannot be made
+			_, _ = s.Create(t.Context(), key,
+				nil) // after the migration it is there, and cannot be made
 			return s.Delete(t.Context(), key)
 		},
 	}

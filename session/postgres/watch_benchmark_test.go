@@ -49,8 +49,7 @@ func BenchmarkFollow(b *testing.B) {
 				k.append(b, said(len(took)))
 				took = append(took, (<-seen).Sub(began))
 				time.Sleep(
-					time.Duration(len(took)%7) * time.Millisecond,
-				) // not in step with the looks
+					time.Duration(len(took)%7) * time.Millisecond) // not in step with the looks
 			}
 			slices.Sort(took)
 			b.ReportMetric(float64(took[len(took)/2])/1e3, "seen-p50-µs")

@@ -45,23 +45,16 @@ func TestACaseInWhichALeaseRanOutBeginsAnew(t *testing.T) {
 		return
 	}
 	run := func(until string) (out string, err error) {
-		cmd := exec.CommandContext(
-			t.Context(),
-			os.Args[0],
-			"-test.v",
-			"-test.run=^TestACaseInWhichALeaseRanOutBeginsAnew$/lease/exclusive",
-		)
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v",
+			"-test.run=^TestACaseInWhichALeaseRanOutBeginsAnew$/lease/exclusive")
 		cmd.Env = append(os.Environ(), env+"="+until)
 		text, err := cmd.CombinedOutput()
 		return string(text), err
 	}
 	out, err := run("/again/again")
 	require.NoError(t, err, out)
-	require.Contains(
-		t,
-		out,
-		"--- PASS: TestACaseInWhichALeaseRanOutBeginsAnew/lease/exclusive/again/again ",
-	)
+	require.Contains(t, out,
+		"--- PASS: TestACaseInWhichALeaseRanOutBeginsAnew/lease/exclusive/again/again ")
 	out, err = run("/never")
 	require.Error(t, err, out)
 	require.Contains(t, out, "--- FAIL: TestACaseInWhichALeaseRanOutBeginsAnew/lease/exclusive ")

@@ -159,31 +159,21 @@ func TestFaults(t *testing.T) {
 	if name := os.Getenv(env); name != "" {
 		contract.Patience = 3 * time.Second // some of the stores never do what must happen soon
 		sessiontest.FailAtOnce()
-		sessiontest.Run(
-			t,
-			func(*testing.T) session.Service { return faults[name].broken(memory.New()) },
-		)
+		sessiontest.Run(t,
+			func(*testing.T) session.Service { return faults[name].broken(memory.New()) })
 		return
 	}
 	for name, f := range faults {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.CommandContext(
-				t.Context(),
-				os.Args[0],
-				"-test.run=^TestFaults$/"+f.cases,
-				"-rapid.nofailfile",
-				"-rapid.shrinktime=1s",
-			)
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFaults$/"+f.cases,
+				"-rapid.nofailfile", "-rapid.shrinktime=1s")
 			cmd.Env = append(os.Environ(), env+"="+name)
 			out, err := cmd.CombinedOutput()
 			var exit *exec.ExitError
 			require.ErrorAs(t, err, &exit, "the kit has nothing against it:\n%s", out)
-			require.Contains(
-				t,
-				string(out),
-				"--- FAIL: TestFaults/"+strings.TrimSuffix(f.cases, "$"),
-			)
+			require.Contains(t, string(out),
+				"--- FAIL: TestFaults/"+strings.TrimSuffix(f.cases, "$"))
 			require.Regexp(t, `The rule: .*\(\w+\.go:\d+\)`, string(out))
 			require.NotContains(t, string(out), "panic:")
 		})

@@ -72,12 +72,8 @@ func (a *appender) append(b *testing.B, events ...*session.Event) {
 // BenchmarkAppend compares appends of a 1 KB event, each in a file of its own, with an INSERT of the
 // same bytes into a table without anything. One of each per iteration, so that all have the same weather.
 func BenchmarkAppend(b *testing.B) {
-	floor, err := dialNew(
-		filepath.Join(b.TempDir(), "floor.db"),
-		"page_size = 8192",
-		"journal_mode = WAL",
-		"synchronous = FULL",
-	)
+	floor, err := dialNew(filepath.Join(b.TempDir(), "floor.db"), "page_size = 8192",
+		"journal_mode = WAL", "synchronous = FULL")
 	require.NoError(b, err)
 	defer floor.close()
 	_, err = floor.exec("CREATE TABLE floor (id INTEGER PRIMARY KEY, data BLOB)")

@@ -117,14 +117,9 @@ func TestBatch(t *testing.T) {
 	wg.Go(func() {
 		e := event1K()
 		e.Actions.StateDelta = map[string]any{"app:a": "not a number"}
-		_, refused = s.Append(
-			t.Context(),
-			session.AppendTarget{Key: at.Key},
-			e,
-			&session.Event{
-				Actions: session.Actions{StateIncrement: map[string]float64{"app:a": 1}},
-			},
-		)
+		_, refused = s.Append(t.Context(), session.AppendTarget{Key: at.Key}, e, &session.Event{
+			Actions: session.Actions{StateIncrement: map[string]float64{"app:a": 1}},
+		})
 	})
 	queued(t, s, 1)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -156,11 +151,8 @@ func TestLocked(t *testing.T) {
 	unlock := lock(t, s.path)
 	began := time.Now()
 	_, err = s.Append(t.Context(), at, event1K())
-	require.ErrorContains(
-		t,
-		err,
-		"another process kept the file locked: find out which (fuser, lsof)",
-	)
+	require.ErrorContains(t, err,
+		"another process kept the file locked: find out which (fuser, lsof)")
 	require.GreaterOrEqual(t, time.Since(began), 200*time.Millisecond)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
@@ -226,12 +218,8 @@ func TestDeleteAll(t *testing.T) {
 	s, at := fresh(t, 3*time.Second, patient)
 	e := event1K()
 	e.Actions.StateDelta = map[string]any{"a": 2, "b": 2}
-	after, err := s.Append(
-		t.Context(),
-		at,
-		e,
-		&session.Event{Actions: session.Actions{Rewind: &session.Rewind{}}},
-	)
+	after, err := s.Append(t.Context(), at, e,
+		&session.Event{Actions: session.Actions{Rewind: &session.Rewind{}}})
 	require.NoError(t, err)
 	require.EqualValues(t, 2, after)
 	tables := []string{"sessions", "initial", "events", "ids", "marks", "state", "undo"}

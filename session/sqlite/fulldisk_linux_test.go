@@ -48,11 +48,8 @@ func TestFullDisk(t *testing.T) {
 					e := event1K()
 					e.ID = fmt.Sprint("e", acked[i]+1)
 					e.Actions.StateDelta = map[string]any{"n": acked[i] + 1}
-					last, err := stores[i%2].Append(
-						t.Context(),
-						session.AppendTarget{Key: key, After: acked[i]},
-						e,
-					)
+					last, err := stores[i%2].Append(t.Context(),
+						session.AppendTarget{Key: key, After: acked[i]}, e)
 					switch {
 					case err == nil:
 						acked[i] = last
@@ -71,11 +68,8 @@ func TestFullDisk(t *testing.T) {
 			require.NoError(t, unix.Statfs(dir, &f))
 			return int64(f.Bavail) * f.Bsize
 		}
-		_ = os.WriteFile(
-			filler,
-			make([]byte, max(free()-256<<10, 0)),
-			0o600,
-		) // or until the disk is full
+		_ = os.WriteFile(filler, make([]byte, max(free()-256<<10, 0)),
+			0o600) // or until the disk is full
 		writers.Wait()
 		require.False(t, t.Failed())
 		for i, key := range keys {
@@ -90,18 +84,13 @@ func TestFullDisk(t *testing.T) {
 		// With room again all goes on.
 		require.NoError(t, os.Remove(filler))
 		size += 2
-		require.NoError(
-			t,
-			unix.Mount("tmpfs", dir, "tmpfs", unix.MS_REMOUNT, fmt.Sprintf("size=%dm", size)),
-		)
+		require.NoError(t,
+			unix.Mount("tmpfs", dir, "tmpfs", unix.MS_REMOUNT, fmt.Sprintf("size=%dm", size)))
 		for i, key := range keys {
 			e := event1K()
 			e.Actions.StateDelta = map[string]any{"n": acked[i] + 1}
-			acked[i], err = s.Append(
-				t.Context(),
-				session.AppendTarget{Key: key, After: acked[i]},
-				e,
-			)
+			acked[i], err = s.Append(t.Context(), session.AppendTarget{Key: key, After: acked[i]},
+				e)
 			require.NoError(t, err)
 		}
 	}

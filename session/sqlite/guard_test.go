@@ -26,11 +26,8 @@ func TestRemoved(t *testing.T) {
 	require.NoError(t, os.Remove(s.path))
 	for range 2 {
 		_, err = s.Append(t.Context(), at, event1K())
-		require.ErrorContains(
-			t,
-			err,
-			"the file was deleted, replaced or cut short while it was open",
-		)
+		require.ErrorContains(t, err,
+			"the file was deleted, replaced or cut short while it was open")
 		_, err = s.Get(t.Context(), at.Key)
 		require.ErrorIs(t, err, errMoved)
 		require.NoError(t, os.WriteFile(s.path, []byte("something else"), 0o600))
@@ -147,10 +144,8 @@ func TestSymbolicLink(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "data"), 0o700))
 	link := filepath.Join(dir, "sessions.db")
 	require.NoError(t, os.Symlink(filepath.Join("data", "link.db"), link))
-	require.NoError(
-		t,
-		os.Symlink(filepath.Join(dir, "data", "real.db"), filepath.Join(dir, "data", "link.db")),
-	)
+	require.NoError(t,
+		os.Symlink(filepath.Join(dir, "data", "real.db"), filepath.Join(dir, "data", "link.db")))
 	for range 2 { // the first makes the file
 		s, err := Open(t.Context(), link)
 		require.NoError(t, err)

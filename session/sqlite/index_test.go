@@ -38,11 +38,8 @@ func TestNoWordIsLostWhileTheIndexIsMade(t *testing.T) {
 	var all sync.WaitGroup
 	var keys []session.Key
 	for i := range 4 {
-		m, err := other.Create(
-			t.Context(),
-			session.Key{App: "app", User: "user", ID: fmt.Sprint(i)},
-			nil,
-		)
+		m, err := other.Create(t.Context(),
+			session.Key{App: "app", User: "user", ID: fmt.Sprint(i)}, nil)
 		require.NoError(t, err)
 		keys = append(keys, m.Key)
 	}
@@ -56,11 +53,8 @@ func TestNoWordIsLostWhileTheIndexIsMade(t *testing.T) {
 					return
 				default:
 				}
-				last, err := other.Append(
-					context.Background(),
-					at,
-					spoken(fmt.Sprintf("common s%dn%d", i, counts[i])),
-				)
+				last, err := other.Append(context.Background(), at,
+					spoken(fmt.Sprintf("common s%dn%d", i, counts[i])))
 				if err != nil {
 					t.Error(err)
 					return
@@ -81,14 +75,8 @@ func TestNoWordIsLostWhileTheIndexIsMade(t *testing.T) {
 	require.NoError(t, one.Index(t.Context(), nil))
 	for i, n := range counts {
 		for j := range n {
-			require.Equal(
-				t,
-				1,
-				hits(t, one, fmt.Sprintf("s%dn%d", i, j)),
-				"event %d of session %d",
-				j,
-				i,
-			)
+			require.Equal(t, 1, hits(t, one, fmt.Sprintf("s%dn%d", i, j)), "event %d of session %d",
+				j, i)
 		}
 	}
 }

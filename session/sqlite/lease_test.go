@@ -273,11 +273,8 @@ func TestClockSetForward(t *testing.T) {
 	o := another(t, s)
 	var next *session.Lease
 	for next == nil { // a holder who has renewed the lease meanwhile has it again
-		run(
-			t,
-			s.path,
-			"UPDATE sessions SET lease_clock = '', lease_wall = lease_wall - 3600000000000",
-		)
+		run(t, s.path,
+			"UPDATE sessions SET lease_clock = '', lease_wall = lease_wall - 3600000000000")
 		attempt, end := context.WithTimeout(soon, 500*time.Millisecond)
 		next, err = o.Lease(attempt, at.Key, "")
 		end()
@@ -299,11 +296,8 @@ func TestClockSetBack(t *testing.T) {
 	_, err := s.Lease(t.Context(), at.Key, "")
 	require.NoError(t, err)
 	s.leases.Abandon()
-	run(
-		t,
-		s.path,
-		"UPDATE sessions SET lease_clock = '', lease_wall = lease_wall + 59 * 60000000000",
-	)
+	run(t, s.path,
+		"UPDATE sessions SET lease_clock = '', lease_wall = lease_wall + 59 * 60000000000")
 	o := another(t, s)
 	at.After, err = o.Append(t.Context(), at, event1K())
 	require.NoError(t, err)

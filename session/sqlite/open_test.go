@@ -97,11 +97,8 @@ func TestOpenAtOnce(t *testing.T) {
 			wg.Go(func() {
 				s, err := openPatient(t.Context(), path)
 				if err == nil {
-					_, err = s.Create(
-						t.Context(),
-						session.Key{App: "app", User: "user"},
-						map[string]any{"app:a": 1},
-					)
+					_, err = s.Create(t.Context(), session.Key{App: "app", User: "user"},
+						map[string]any{"app:a": 1})
 				}
 				if err == nil {
 					err = s.Close()
@@ -222,11 +219,8 @@ func TestDeletedTextIsNotInTheFile(t *testing.T) {
 	require.NoError(t, err)
 	const secret = "a secret of ann"
 	at := session.AppendTarget{Key: session.Key{App: "app", User: "ann", ID: "s"}}
-	_, err = s.Create(
-		t.Context(),
-		at.Key,
-		map[string]any{"own": secret, "user:own": strings.Repeat(secret, 1000)},
-	)
+	_, err = s.Create(t.Context(), at.Key,
+		map[string]any{"own": secret, "user:own": strings.Repeat(secret, 1000)})
 	require.NoError(t, err)
 	for i := range 100 {
 		e := event1K()

@@ -181,10 +181,8 @@ func TestListPages(t *testing.T) {
 	require.Empty(t, list("", "user1", func(int) {}))
 	require.Len(t, list("", "", func(i int) {
 		if i == 1 { // of the second page one goes, and one more does not come
-			require.NoError(
-				t,
-				s.Delete(t.Context(), session.Key{App: "app", User: "user0", ID: want[200]}),
-			)
+			require.NoError(t,
+				s.Delete(t.Context(), session.Key{App: "app", User: "user0", ID: want[200]}))
 			_, err := s.Create(t.Context(), session.Key{App: "app", User: "user0"}, nil)
 			require.NoError(t, err)
 		}

@@ -94,11 +94,8 @@ func appendOnce(path string) error {
 			}
 			seen++
 		}
-		after, err := s.Append(
-			context.Background(),
-			session.AppendTarget{Key: m.Key, After: seen},
-			event1K(),
-		)
+		after, err := s.Append(context.Background(), session.AppendTarget{Key: m.Key, After: seen},
+			event1K())
 		if err != nil {
 			return err
 		}

@@ -104,10 +104,7 @@ func TestNewerProgramWaits(t *testing.T) {
 
 	_, err = Open(t.Context(), s.path)
 	require.ErrorIs(t, err, session.ErrNewerSchema)
-	require.ErrorContains(
-		t,
-		err,
-		fmt.Sprintf("it has version %d, this program knows versions up to %d", version, version-1),
-	)
+	require.ErrorContains(t, err,
+		fmt.Sprintf("it has version %d, this program knows versions up to %d", version, version-1))
 	require.True(t, strings.HasPrefix(err.Error(), "sqlite: "))
 }

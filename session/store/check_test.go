@@ -14,23 +14,11 @@ import (
 func TestCheckCompaction(t *testing.T) {
 	msg := func() *session.Event { return session.Message("x") }
 	// 1 message, 2 call, 3 message, 4 its response, 5 open call, 6 message
-	plain := session.Live(
-		logtest.Numbered(
-			msg(),
-			logtest.Call("1"),
-			msg(),
-			logtest.Answer("1"),
-			logtest.Call("2"),
-			msg(),
-		),
-	)
+	plain := session.Live(logtest.Numbered(msg(), logtest.Call("1"), msg(), logtest.Answer("1"),
+		logtest.Call("2"), msg()))
 	// the same, then 7 a compaction through 3 that keeps 2 and, beyond its Through, 4
-	headed := session.Live(
-		append(
-			logtest.Numbered(msg(), msg(), msg(), msg(), msg(), msg()),
-			&session.Event{Seq: 7, Actions: logtest.Compaction(3, 0, 2).Actions},
-		),
-	)
+	headed := session.Live(append(logtest.Numbered(msg(), msg(), msg(), msg(), msg(), msg()),
+		&session.Event{Seq: 7, Actions: logtest.Compaction(3, 0, 2).Actions}))
 	// 1 message, 2 call, 3 and 4 the conversation with the agent that answers it, 5 another conversation
 	in := func(branch string) *session.Event { e := msg(); e.Branch = branch; return e }
 	talk := []*session.Event{msg(), logtest.Call("1"), in("x@1"), in("x@1.p.y"), in("x@10")}

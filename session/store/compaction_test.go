@@ -118,10 +118,8 @@ func modelCalls(live []*session.Event) (list []*modelCall) {
 	any := func(*modelCall) bool { return true }
 	for _, e := range live {
 		for _, c := range e.FunctionCalls() {
-			list = append(
-				list,
-				&modelCall{id: c.ID, branch: e.Branch, call: e.Seq, about: []int64{e.Seq}},
-			)
+			list = append(list,
+				&modelCall{id: c.ID, branch: e.Branch, call: e.Seq, about: []int64{e.Seq}})
 		}
 		for _, r := range e.FunctionResponses() {
 			if c := about(e, r.ID, any); c != nil {

@@ -37,11 +37,8 @@ func TestKeyedLockIsFirstComeFirstServed(t *testing.T) {
 		first()
 		first() // counts once
 		synctest.Wait()
-		require.Equal(
-			t,
-			[]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19},
-			order,
-		)
+		require.Equal(t,
+			[]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}, order)
 	})
 }
 

@@ -28,12 +28,8 @@ func TestRecords(t *testing.T) {
 	before := []*session.Event{one.Clone(), bare.Clone(), part.Clone()}
 	list, err := store.Records(s1, []*session.Event{one, bare, part, one})
 	require.NoError(t, err)
-	require.Equal(
-		t,
-		before,
-		[]*session.Event{one, bare, part},
-		"Records changed the caller's events",
-	)
+	require.Equal(t, before, []*session.Event{one, bare, part},
+		"Records changed the caller's events")
 	require.Len(t, list, 2)
 	require.Equal(
 		t,
@@ -128,12 +124,8 @@ func TestRecordSame(t *testing.T) {
 	}
 	// Numbers count as they are spelled: integers are not the same for being the same float64.
 	big := `{"id":"1","timestamp":"2026-01-01T00:00:00Z","actions":{"stateDelta":{"n":9007199254740993}}}`
-	require.False(
-		t,
-		record(
-			decoded(t, strings.Replace(big, "0993", "0992", 1)),
-		).Same(record(decoded(t, big)).Data),
-	)
+	require.False(t, record(
+		decoded(t, strings.Replace(big, "0993", "0992", 1))).Same(record(decoded(t, big)).Data))
 }
 
 func TestChangeApply(t *testing.T) {
@@ -183,16 +175,10 @@ func TestOwner(t *testing.T) {
 		}
 		require.Empty(t, store.Owner(key, "x"))
 	}
-	require.Equal(
-		t,
-		store.Owner(session.Key{App: "a", User: "b", ID: "1"}, "user:x"),
-		store.Owner(session.Key{App: "a", User: "b", ID: "2"}, "user:y"),
-	)
-	require.Equal(
-		t,
-		store.Owner(session.Key{App: "a", User: "b"}, "app:x"),
-		store.Owner(session.Key{App: "a", User: "c"}, "app:y"),
-	)
+	require.Equal(t, store.Owner(session.Key{App: "a", User: "b", ID: "1"}, "user:x"),
+		store.Owner(session.Key{App: "a", User: "b", ID: "2"}, "user:y"))
+	require.Equal(t, store.Owner(session.Key{App: "a", User: "b"}, "app:x"),
+		store.Owner(session.Key{App: "a", User: "c"}, "app:y"))
 }
 
 func decoded(t *testing.T, text string) *session.Event {

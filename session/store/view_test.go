@@ -35,11 +35,8 @@ func TestViewIsTheFold(t *testing.T) {
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		ctx, svc := t.Context(), memory.New()
-		s, err := svc.Create(
-			ctx,
-			session.Key{App: "a", User: "u"},
-			map[string]any{"k": 1, "app:n": 40, "user:n": json.Number("9007199254740993")},
-		)
+		s, err := svc.Create(ctx, session.Key{App: "a", User: "u"},
+			map[string]any{"k": 1, "app:n": 40, "user:n": json.Number("9007199254740993")})
 		require.NoError(rt, err)
 		open := func() *store.View {
 			s, err := svc.Get(ctx, s.Key)
@@ -71,18 +68,12 @@ func TestViewIsTheFold(t *testing.T) {
 			require.Equal(rt, now.State(), view.State())
 			require.Equal(rt, now.Position(), view.Position())
 			require.Equal(rt, now.Frontier(), view.Frontier())
-			moments = append(
-				moments,
-				moment{view.Live(), logtest.Positions(view.Live()), fmt.Sprint(view.State())},
-			)
+			moments = append(moments,
+				moment{view.Live(), logtest.Positions(view.Live()), fmt.Sprint(view.State())})
 		}
 		for _, m := range moments {
-			require.Equal(
-				rt,
-				m.seqs,
-				logtest.Positions(m.live),
-				"a live view that was handed out has changed",
-			)
+			require.Equal(rt, m.seqs, logtest.Positions(m.live),
+				"a live view that was handed out has changed")
 		}
 	})
 }
@@ -103,32 +94,23 @@ func read(
 
 // What a View returned does not change, neither by what is appended nor by what a holder appends.
 func TestViewIsNotShared(t *testing.T) {
-	v := store.NewView(
-		&session.Session{State: map[string]any{"k": 1.0}},
-		make([]*session.Event, 0, 8),
-	)
+	v := store.NewView(&session.Session{State: map[string]any{"k": 1.0}},
+		make([]*session.Event, 0, 8))
 	require.True(t, v.Append(&session.Event{Seq: 1}))
 	live, state := v.Live(), v.State()
 	_ = append(live, &session.Event{Seq: 99})
-	require.True(
-		t,
-		v.Append(
-			&session.Event{
-				Seq:     2,
-				Actions: session.Actions{StateDelta: map[string]any{"k": 2.0, "temp:t": func() {}}},
-			},
-		),
-	)
+	require.True(t, v.Append(&session.Event{
+		Seq:     2,
+		Actions: session.Actions{StateDelta: map[string]any{"k": 2.0, "temp:t": func() {}}},
+	}))
 	v.Set(map[string]any{"l": 3.0})
 	require.Equal(t, []int64{1}, logtest.Positions(live))
 	require.Equal(t, map[string]any{"k": 1.0}, state)
 	require.Equal(t, []int64{1, 2}, logtest.Positions(v.Live()))
 	require.Contains(t, v.State(), "temp:t", "a temp: key stays as it is")
 	require.Equal(t, 2.0, v.State()["k"])
-	require.False(
-		t,
-		v.Append(&session.Event{Seq: 3, Actions: session.Actions{Rewind: &session.Rewind{}}}),
-	)
+	require.False(t,
+		v.Append(&session.Event{Seq: 3, Actions: session.Actions{Rewind: &session.Rewind{}}}))
 	require.Equal(t, int64(2), v.Position())
 }
 

@@ -31,13 +31,11 @@ func TestMain(m *testing.M) {
 		goleak.VerifyTestMain(m)
 		return
 	}
-	made, err := command.New(
-		command.Config{
-			Name:    "sh",
-			Command: []string{"sh", "-c", "exec 9>fifo; echo ready >&9; exec sleep 1000"},
-			Dir:     dir,
-		},
-	)
+	made, err := command.New(command.Config{
+		Name:    "sh",
+		Command: []string{"sh", "-c", "exec 9>fifo; echo ready >&9; exec sleep 1000"},
+		Dir:     dir,
+	})
 	if err == nil {
 		_, err = made.Run(context.Background(), &tool.Call{})
 	}
@@ -114,11 +112,8 @@ func TestFailures(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	t.Setenv("SECRET_KEY", "canary")
 	t.Setenv("CITY", "Paris")
-	made := shell(
-		t,
-		"env | sed 's/^/- /'",
-		func(c *command.Config) { c.Env = []string{"CITY", "UNIT=C", "NOT_SET_ANYWHERE"} },
-	)
+	made := shell(t, "env | sed 's/^/- /'",
+		func(c *command.Config) { c.Env = []string{"CITY", "UNIT=C", "NOT_SET_ANYWHERE"} })
 	out, err := made.Run(t.Context(), &tool.Call{})
 	require.NoError(t, err)
 	env := out["result"].(string)
@@ -134,11 +129,8 @@ func TestCancelEndsTheGroup(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "fifo")
 	require.NoError(t, syscall.Mkfifo(name, 0o600))
-	made := shell(
-		t,
-		`trap "" TERM; exec 9>fifo; sleep 1000 & echo ready >&9; wait; sleep 1000`,
-		func(c *command.Config) { c.Dir = dir },
-	)
+	made := shell(t, `trap "" TERM; exec 9>fifo; sleep 1000 & echo ready >&9; wait; sleep 1000`,
+		func(c *command.Config) { c.Dir = dir })
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("that was enough")
 	done := make(chan error)
@@ -176,15 +168,13 @@ func TestNew(t *testing.T) {
 		_, err := command.New(command.Config{Name: "t", Command: tc.command, Dir: dir})
 		require.ErrorContains(t, err, tc.want, name)
 	}
-	made, err := command.New(
-		command.Config{
-			Name:        "t",
-			Description: "d",
-			Command:     []string{"./prog"},
-			Dir:         dir,
-			Parameters:  map[string]any{"type": "object"},
-		},
-	)
+	made, err := command.New(command.Config{
+		Name:        "t",
+		Description: "d",
+		Command:     []string{"./prog"},
+		Dir:         dir,
+		Parameters:  map[string]any{"type": "object"},
+	})
 	require.NoError(t, err)
 	require.Equal(t, "t", made.Name())
 	require.Equal(t, "d", made.Declaration.Description)
@@ -199,8 +189,7 @@ func Example() {
 	upper, err := command.New(command.Config{
 		Name: "upper", Description: "Writes a text in capitals.",
 		Parameters: json.RawMessage(
-			`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`,
-		),
+			`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`),
 		Command: []string{"sh", "-c", `sed 's/.*"text":"\([^"]*\)".*/\1/' | tr a-z A-Z`},
 	})
 	if err != nil {

@@ -82,11 +82,8 @@ func TestNotKilledWithAThread(t *testing.T) {
 	}
 	var pipes []*os.File
 	for _, name := range names {
-		fifo, err := os.OpenFile(
-			name,
-			os.O_RDWR,
-			0,
-		) // does not wait for a command, which may not be there any more
+		fifo, err := os.OpenFile(name, os.O_RDWR,
+			0) // does not wait for a command, which may not be there any more
 		require.NoError(t, err)
 		pipes = append(pipes, fifo)
 	}

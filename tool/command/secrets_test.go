@@ -46,20 +46,14 @@ func TestSecretsAreHidden(t *testing.T) {
 		})
 	}
 	t.Run("an object", func(t *testing.T) {
-		out, err := shell(
-			t,
-			`printf '{"key":"%s","id":9007199254740993}' $KEY`,
-			given("KEY=sesame"),
-		).Run(t.Context(), &tool.Call{})
+		out, err := shell(t, `printf '{"key":"%s","id":9007199254740993}' $KEY`,
+			given("KEY=sesame")).Run(t.Context(), &tool.Call{})
 		require.NoError(t, err)
 		require.Equal(t, map[string]any{"key": "[KEY]", "id": json.Number("9007199254740993")}, out)
 	})
 	t.Run("an error", func(t *testing.T) {
-		_, err := shell(
-			t,
-			`echo "401 for $KEY" >&2; exit 1`,
-			given("KEY=sesame"),
-		).Run(t.Context(), &tool.Call{})
+		_, err := shell(t, `echo "401 for $KEY" >&2; exit 1`,
+			given("KEY=sesame")).Run(t.Context(), &tool.Call{})
 		require.EqualError(t, err, "exit status 1: 401 for [KEY]")
 	})
 }
@@ -69,11 +63,9 @@ func TestSecretsThatAreCut(t *testing.T) {
 	key := "abcdef\n" + strings.Repeat("ghijklmnopqrstuvwxyz", 10)
 	rapid.Check(t, func(r *rapid.T) {
 		after := rapid.IntRange(1800, 2100).Draw(r, "after")
-		made := shell(
-			t,
+		made := shell(t,
 			fmt.Sprintf(`exec >&2; printf '%%03000d%%s' 0 "$KEY"; printf '%%%dd' 1; exit 1`, after),
-			func(c *command.Config) { c.Env = []string{"KEY=" + key} },
-		)
+			func(c *command.Config) { c.Env = []string{"KEY=" + key} })
 		_, err := made.Run(t.Context(), &tool.Call{})
 		require.Regexp(t, `^exit status 1: 0*(\[KEY\])? *1$`, err.Error())
 	})

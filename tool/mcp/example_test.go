@@ -26,8 +26,7 @@ func ExampleOpen() {
 		},
 	)
 	endpoint := httptest.NewServer(
-		sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil),
-	)
+		sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
 	defer endpoint.Close()
 
 	ctx := context.Background()

@@ -37,10 +37,8 @@ func protocol(t testing.TB, stateless bool) http.HandlerFunc {
 			_ = session.Close()
 		}
 	})
-	return sdk.NewStreamableHTTPHandler(
-		func(*http.Request) *sdk.Server { return s },
-		&sdk.StreamableHTTPOptions{Stateless: stateless},
-	).ServeHTTP
+	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s },
+		&sdk.StreamableHTTPOptions{Stateless: stateless}).ServeHTTP
 }
 
 // legacy is a handler of a protocol that has sessions.
@@ -76,13 +74,10 @@ func (e *endpoint) requests() []*http.Request {
 func TestHTTP(t *testing.T) {
 	for name, h := range map[string]http.HandlerFunc{"stateless": protocol(t, true), "sessions": protocol(t, false), "sessions of old": legacy(protocol(t, false))} {
 		e := listen(t, h)
-		client, err := mcp.Open(
-			context.Background(),
-			mcp.Config{
-				URL:     e.URL + "/mcp?key=sesame-sesame",
-				Headers: map[string]string{"Authorization": "Bearer sesame-street"},
-			},
-		)
+		client, err := mcp.Open(context.Background(), mcp.Config{
+			URL:     e.URL + "/mcp?key=sesame-sesame",
+			Headers: map[string]string{"Authorization": "Bearer sesame-street"},
+		})
 		require.NoError(t, err, name)
 		got, err := run(t, client, "object", nil)
 		require.NoError(t, err, name)
@@ -94,12 +89,8 @@ func TestHTTP(t *testing.T) {
 		for _, r := range all {
 			require.Equal(t, "Bearer sesame-street", r.Header.Get("Authorization"))
 		}
-		require.Equal(
-			t,
-			name != "stateless",
-			all[len(all)-1].Method == http.MethodDelete,
-			"Close ends the session",
-		)
+		require.Equal(t, name != "stateless", all[len(all)-1].Method == http.MethodDelete,
+			"Close ends the session")
 		_, err = run(t, client, "object", nil)
 		require.ErrorContains(t, err, "the client was closed")
 	}
@@ -218,10 +209,8 @@ func TestHTTPCallThatTakesTooLong(t *testing.T) {
 	require.EqualError(
 		t,
 		err,
-		"MCP server "+strings.TrimPrefix(
-			e.URL,
-			"http://",
-		)+": it did not answer within 1s, and was told to stop",
+		"MCP server "+strings.TrimPrefix(e.URL,
+			"http://")+": it did not answer within 1s, and was told to stop",
 	)
 	again := func() bool { // a busy machine may need several attempts
 		_, err := run(t, client, "echo", nil)
@@ -274,13 +263,8 @@ func TestHTTPAServerThatDoesNotTakeAnswers(t *testing.T) {
 		switch text := string(data); {
 		case strings.Contains(text, `"tools/call"`) && hung.Load() == 0:
 			w.Header().Set("Content-Type", "text/event-stream")
-			_, _ = io.WriteString(
-				w,
-				strings.Repeat(
-					"data: {\"jsonrpc\":\"2.0\",\"id\":\"s\",\"method\":\"ping\"}\n\n",
-					100,
-				),
-			)
+			_, _ = io.WriteString(w, strings.Repeat(
+				"data: {\"jsonrpc\":\"2.0\",\"id\":\"s\",\"method\":\"ping\"}\n\n", 100))
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
 		case r.Method == http.MethodPost && !strings.Contains(text, `"method"`):

@@ -155,16 +155,10 @@ func TestMediaIsSaved(t *testing.T) {
 		},
 		got["content"].([]any)[0],
 	)
-	require.Equal(
-		t,
-		map[string]int64{"mcp/media-1.png": 5, "mcp/media-2": 5, "mcp/media-5.pdf": 5},
-		call.Actions.ArtifactDelta,
-	)
-	require.Equal(
-		t,
-		genai.NewPartFromBytes([]byte("PDF"), "application/pdf"),
-		s.saved["mcp/media-5.pdf"],
-	)
+	require.Equal(t, map[string]int64{"mcp/media-1.png": 5, "mcp/media-2": 5, "mcp/media-5.pdf": 5},
+		call.Actions.ArtifactDelta)
+	require.Equal(t, genai.NewPartFromBytes([]byte("PDF"), "application/pdf"),
+		s.saved["mcp/media-5.pdf"])
 	s.err = errors.New("disk full")
 	_, err = find(
 		t,
@@ -197,11 +191,8 @@ func TestDeclarations(t *testing.T) {
 	)
 	check, err := echo.Check()
 	require.NoError(t, err)
-	require.ErrorContains(
-		t,
-		check(t.Context(), map[string]any{"text": 5}),
-		"/text: is of type integer",
-	)
+	require.ErrorContains(t, check(t.Context(), map[string]any{"text": 5}),
+		"/text: is of type integer")
 	require.False(t, echo.Serial, "it only reads")
 	require.True(t, find(t, client, "t_fail").Serial)
 
@@ -298,13 +289,8 @@ func TestCloseLeavesNothing(t *testing.T) {
 		require.False(t, gone(t, child))
 		require.NoError(t, client.Close())
 		require.True(t, gone(t, pid), how)
-		require.Eventually(
-			t,
-			func() bool { return gone(t, child) },
-			time.Minute,
-			time.Millisecond,
-			how,
-		)
+		require.Eventually(t, func() bool { return gone(t, child) }, time.Minute, time.Millisecond,
+			how)
 		_, err = run(t, client, "echo", nil)
 		require.ErrorContains(t, err, "the client was closed")
 		require.NoError(t, client.Close())
@@ -321,18 +307,12 @@ func TestAServerThatDies(t *testing.T) {
 	_, err := run(t, client, "child", nil)
 	require.NoError(t, err)
 	_, err = run(t, client, "die", nil)
-	require.ErrorContains(
-		t,
-		err,
-		"MCP server mcp.test: it ended, and it is not known whether the tool was executed",
-	)
+	require.ErrorContains(t, err,
+		"MCP server mcp.test: it ended, and it is not known whether the tool was executed")
 	require.ErrorContains(t, err, "exit status 7")
 	require.ErrorContains(t, err, "dying")
-	require.True(
-		t,
-		strings.HasPrefix(stderr.String(), "dying\n"),
-		stderr.String(),
-	) // a binary that measures coverage adds to it
+	require.True(t, strings.HasPrefix(stderr.String(), "dying\n"),
+		stderr.String()) // a binary that measures coverage adds to it
 	second := result(t, client, "pid")
 	require.NotEqual(t, first, second)
 
@@ -418,11 +398,8 @@ func TestACallThatTakesTooLong(t *testing.T) {
 		// The server is told of a call that it got. Where the time was over before the call was sent, there is nothing
 		// to tell, and the next one may get there.
 		for began := time.Now(); ; {
-			require.EqualError(
-				t,
-				err,
-				"MCP server mcp.test: it did not answer within 20ms, and was told to stop",
-			)
+			require.EqualError(t, err,
+				"MCP server mcp.test: it did not answer within 20ms, and was told to stop")
 			if data, _ := os.ReadFile(file); string(data) == "cancelled" {
 				break
 			}

@@ -62,10 +62,8 @@ func TestMain(m *testing.M) {
 		"asks and reads":
 		handmade()
 	case "host": // of a server, until it is killed
-		client, err := mcp.Open(
-			context.Background(),
-			mcp.Config{Command: os.Args[:1], Env: []string{mode + "=stubborn"}},
-		)
+		client, err := mcp.Open(context.Background(),
+			mcp.Config{Command: os.Args[:1], Env: []string{mode + "=stubborn"}})
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -139,9 +137,7 @@ func handmade() {
 					"enum": slices.Repeat([]any{[]any{}}, 20_000),
 				}
 				list["tools"] = slices.Repeat(
-					[]any{map[string]any{"name": "write", "inputSchema": many}},
-					10,
-				)
+					[]any{map[string]any{"name": "write", "inputSchema": many}}, 10)
 			case "mute":
 				select {}
 			}
@@ -159,10 +155,8 @@ func handmade() {
 					fmt.Printf(
 						"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{}}\n",
 					)
-					fmt.Printf(
-						"{\"jsonrpc\":\"2.0\",\"id\":\"s\",\"method\":%q,\"params\":{}}\n",
-						method,
-					)
+					fmt.Printf("{\"jsonrpc\":\"2.0\",\"id\":\"s\",\"method\":%q,\"params\":{}}\n",
+						method)
 					in.Scan()
 					heard = append(heard, map[string]any{"type": "text", "text": in.Text()})
 				}
@@ -203,10 +197,8 @@ func server() *sdk.Server {
 	text := func(t string) *sdk.CallToolResult {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: t}}}
 	}
-	add(
-		"echo",
-		func(_ context.Context, i in) (*sdk.CallToolResult, error) { return text(i.Text), nil },
-	)
+	add("echo",
+		func(_ context.Context, i in) (*sdk.CallToolResult, error) { return text(i.Text), nil })
 	add("lines", func(context.Context, in) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{
 			Content: []sdk.Content{&sdk.TextContent{Text: "a"}, &sdk.TextContent{Text: "b"}},

@@ -47,11 +47,8 @@ func TestDifferences(t *testing.T) {
 		})
 		a, b := some.Draw(t, "a"), some.Draw(t, "b")
 		require.Empty(t, Differences(a, a))
-		require.Equal(
-			t,
-			a.SHA256 == b.SHA256 && maps.Equal(a.Files, b.Files),
-			len(Differences(a, b)) == 0,
-		)
+		require.Equal(t, a.SHA256 == b.SHA256 && maps.Equal(a.Files, b.Files),
+			len(Differences(a, b)) == 0)
 		require.Len(t, Differences(b, a), len(Differences(a, b)))
 	})
 }

@@ -22,11 +22,8 @@ func TestDemo(t *testing.T) {
 	d := &show.Demo{Out: &out}
 	require.NoError(t, d.Run(t.Context()))
 	require.Contains(t, out.String(), "What the session's file has, opened again:\n   1  user ")
-	require.Contains(
-		t,
-		out.String(),
-		"  19  agent             I have moved it once already. Please call us about it.\n",
-	)
+	require.Contains(t, out.String(),
+		"  19  agent             I have moved it once already. Please call us about it.\n")
 	require.Contains(t, out.String(), "8. A plugin rewinds")
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)

@@ -101,30 +101,27 @@ func TestPolicy(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "toolpolicy", plug.Name)
 	require.Equal(t, []plugin.Hook{plugin.OnEvent}, plug.Subscribes())
-	bot, err := llm.New(
-		llm.Config{
-			Name:  "bot",
-			Tools: []*tool.Tool{echo("refund"), echo("delete_user"), echo("search")},
-			Model: asks{
-				{ID: "1", Name: "refund", Args: map[string]any{"amount": 50}},
-				{ID: "2", Name: "refund", Args: map[string]any{"amount": 500}},
-				{ID: "3", Name: "delete_user", Args: map[string]any{"id": 7}},
-				{
-					ID:   "4",
-					Name: "search",
-					Args: map[string]any{
-						"q":   strings.Repeat("Häuser ", 1<<20),
-						"big": json.Number("9007199254740993"),
-					},
+	bot, err := llm.New(llm.Config{
+		Name:  "bot",
+		Tools: []*tool.Tool{echo("refund"), echo("delete_user"), echo("search")},
+		Model: asks{
+			{ID: "1", Name: "refund", Args: map[string]any{"amount": 50}},
+			{ID: "2", Name: "refund", Args: map[string]any{"amount": 500}},
+			{ID: "3", Name: "delete_user", Args: map[string]any{"id": 7}},
+			{
+				ID:   "4",
+				Name: "search",
+				Args: map[string]any{
+					"q":   strings.Repeat("Häuser ", 1<<20),
+					"big": json.Number("9007199254740993"),
 				},
-				{ID: "5", Name: "search", Args: map[string]any{"q": "again"}},
 			},
+			{ID: "5", Name: "search", Args: map[string]any{"q": "again"}},
 		},
-	)
+	})
 	require.NoError(t, err)
 	r, err := runner.New(
-		runner.Options{Agent: bot, Sessions: memory.New(), Plugins: []*plugin.Plugin{plug}},
-	)
+		runner.Options{Agent: bot, Sessions: memory.New(), Plugins: []*plugin.Plugin{plug}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.Close(context.Background())) }()
 
@@ -136,12 +133,8 @@ func TestPolicy(t *testing.T) {
 			if c.ID == "4" {
 				require.Equal(t, "de", c.Args["locale"])
 				require.Len(t, c.Args["q"], 8<<20, "what the plugin did not change is as it was")
-				require.Equal(
-					t,
-					"9007199254740993",
-					fmt.Sprint(c.Args["big"]),
-					"and long numbers are",
-				)
+				require.Equal(t, "9007199254740993", fmt.Sprint(c.Args["big"]),
+					"and long numbers are")
 			}
 		}
 		for _, a := range e.FunctionResponses() {
@@ -157,11 +150,8 @@ func TestPolicy(t *testing.T) {
 	require.Equal(t, "asked: Refunds above 200 need a person.", said["2"])
 	require.Equal(t, `{"error":"Nothing is deleted here.","policy":"rule 2"} DENIED`, said["3"])
 	require.Contains(t, said["4"], `{"did":`)
-	require.Equal(
-		t,
-		`{"error":"search: it may be called 1 times in a run","policy DENIED`,
-		said["5"],
-	)
+	require.Equal(t, `{"error":"search: it may be called 1 times in a run","policy DENIED`,
+		said["5"])
 }
 
 func TestSettingsThatAreNot(t *testing.T) {

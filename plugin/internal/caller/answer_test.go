@@ -57,11 +57,7 @@ func TestMessagesWithTooManyFields(t *testing.T) {
 
 // What is too much is everywhere counted that JSON is in an answer.
 func TestAnswersWithTooManyValues(t *testing.T) {
-	parts, list := many(
-		message.MaxValues,
-	), []byte(
-		`{"tools":[`+strings.Repeat("{},", message.MaxValues)+`{}]}`,
-	)
+	parts, list := many(message.MaxValues), []byte(`{"tools":[`+strings.Repeat("{},", message.MaxValues)+`{}]}`)
 	emits, half := make([][]byte, message.MaxValues/message.PerEvent), many(message.MaxValues/2)
 	for i := range emits {
 		emits[i] = []byte(`{}`)
@@ -79,10 +75,8 @@ func TestAnswersWithTooManyValues(t *testing.T) {
 				a = plugin.Args{Hook: plugin.BeforeModel, Request: &model.Request{}}
 			}
 			_, _, err := DecodeAnswer(
-				&wire.PluginMessage{Message: &wire.PluginMessage_Outcome{Outcome: o}},
-				a,
-				message.Secrets{},
-			)
+				&wire.PluginMessage{Message: &wire.PluginMessage_Outcome{Outcome: o}}, a,
+				message.Secrets{})
 			require.ErrorIs(t, err, message.ErrTooLarge)
 		})
 	}
@@ -92,11 +86,8 @@ func TestAnswersWithTooManyValues(t *testing.T) {
 		answer := &wire.PluginMessage{
 			Message: &wire.PluginMessage_Outcome{Outcome: &wire.Outcome{Replace: parts}},
 		}
-		out, _, err := DecodeAnswer(
-			answer,
-			plugin.Args{Hook: plugin.OnEvent, Event: e},
-			message.Secrets{},
-		)
+		out, _, err := DecodeAnswer(answer, plugin.Args{Hook: plugin.OnEvent, Event: e},
+			message.Secrets{})
 		require.NoError(t, err)
 		require.Len(t, out.Replace.Content.Parts, message.MaxValues)
 	})

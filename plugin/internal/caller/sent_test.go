@@ -140,24 +140,20 @@ func TestAnEditedSessionUnderTheSameKeyIsSentAnew(t *testing.T) {
 	edited := one.Clone()
 	edited.Content.Parts[0].Text = "[taken out]"
 	w, err := x.invocation(
-		&session.Invocation{ID: "i", Key: key, Number: 1, Live: []*session.Event{one}, Position: 1},
-	)
+		&session.Invocation{ID: "i", Key: key, Number: 1, Live: []*session.Event{one}, Position: 1})
 	require.NoError(t, err)
 	require.Len(t, w.Events, 1)
 	w, err = x.invocation(
-		&session.Invocation{ID: "i", Key: key, Number: 1, Live: []*session.Event{one}, Position: 1},
-	)
+		&session.Invocation{ID: "i", Key: key, Number: 1, Live: []*session.Event{one}, Position: 1})
 	require.NoError(t, err)
 	require.Empty(t, w.Events)
-	w, err = x.invocation(
-		&session.Invocation{
-			ID:       "i",
-			Key:      key,
-			Number:   2,
-			Live:     []*session.Event{edited},
-			Position: 1,
-		},
-	)
+	w, err = x.invocation(&session.Invocation{
+		ID:       "i",
+		Key:      key,
+		Number:   2,
+		Live:     []*session.Event{edited},
+		Position: 1,
+	})
 	require.NoError(t, err)
 	require.True(t, w.Fresh)
 	require.Len(t, w.Events, 1)

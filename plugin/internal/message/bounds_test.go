@@ -15,8 +15,7 @@ import (
 func anyJSON(depth int) *rapid.Generator[any] {
 	texts := rapid.Map(
 		rapid.SliceOf(rapid.SampledFrom([]string{`"`, `\`, `,`, `[`, `{`, `é`, "x"})),
-		func(s []string) any { return strings.Join(s, "") },
-	)
+		func(s []string) any { return strings.Join(s, "") })
 	scalars := rapid.OneOf(texts, rapid.Just[any](nil), rapid.Just[any](true), rapid.Just[any](1.5))
 	if depth == 0 {
 		return scalars
@@ -25,10 +24,8 @@ func anyJSON(depth int) *rapid.Generator[any] {
 	return rapid.OneOf(
 		scalars,
 		rapid.Map(rapid.SliceOf(below), func(l []any) any { return l }),
-		rapid.Map(
-			rapid.MapOf(rapid.Map(texts, func(v any) string { return v.(string) }), below),
-			func(m map[string]any) any { return m },
-		),
+		rapid.Map(rapid.MapOf(rapid.Map(texts, func(v any) string { return v.(string) }), below),
+			func(m map[string]any) any { return m }),
 	)
 }
 
@@ -70,11 +67,8 @@ func FuzzFields(f *testing.F) {
 		require.LessOrEqual(t, n, 1+4*len(data))
 		if proto.Unmarshal(data, m) == nil {
 			require.Equal(t, m.Seq, lastSeq(data))
-			require.GreaterOrEqual(
-				t,
-				n,
-				len(m.GetOutcome().GetEmit())+len(m.GetFailure().GetError().GetKinds()),
-			)
+			require.GreaterOrEqual(t, n,
+				len(m.GetOutcome().GetEmit())+len(m.GetFailure().GetError().GetKinds()))
 		}
 	})
 }

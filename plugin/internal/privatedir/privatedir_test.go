@@ -17,10 +17,8 @@ func TestSweepingLeavesWhatIsInUse(t *testing.T) {
 	require.NoError(t, err)
 	stale := staleDir(t, base)
 	require.NoError(t, os.Mkdir(filepath.Join(base, "another"), 0o700))
-	require.NoError(
-		t,
-		os.Symlink(filepath.Join(base, "another"), filepath.Join(base, Prefix+"1-2")),
-	)
+	require.NoError(t,
+		os.Symlink(filepath.Join(base, "another"), filepath.Join(base, Prefix+"1-2")))
 	info, err := os.Stat(used.Path)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())

@@ -51,10 +51,8 @@ func TestLevelsOfLines(t *testing.T) {
 
 func TestLongLinesAreCut(t *testing.T) {
 	var lines []int
-	eachLine(
-		strings.NewReader("short\r\n"+strings.Repeat("x", 3*maxLine)+"\n\nend"),
-		func(line []byte) { lines = append(lines, len(line)) },
-	)
+	eachLine(strings.NewReader("short\r\n"+strings.Repeat("x", 3*maxLine)+"\n\nend"),
+		func(line []byte) { lines = append(lines, len(line)) })
 	require.Equal(t, []int{5, maxLine, 0, 3}, lines)
 }
 

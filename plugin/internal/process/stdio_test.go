@@ -42,14 +42,10 @@ func TestStdioInPieces(t *testing.T) {
 
 	log := new(testplugin.Log)
 	p := newProcess("plugin", log.Logger())
-	p.out = newOutput(
-		log.Logger(),
-		message.NewSecrets(redact.Secret{Value: "hunter2hunter2", Name: "$KEY"}),
-	)
-	p.RPC, err = grpc.NewClient(
-		"unix:"+l.Addr().String(),
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
-	)
+	p.out = newOutput(log.Logger(),
+		message.NewSecrets(redact.Secret{Value: "hunter2hunter2", Name: "$KEY"}))
+	p.RPC, err = grpc.NewClient("unix:"+l.Addr().String(),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(t, err)
 	defer p.RPC.Close()
 	p.stdio, p.endStdio = context.WithCancel(p.life)

@@ -30,12 +30,8 @@ func hostMessages() *rapid.Generator[*wire.HostMessage] {
 		call := &wire.Call{
 			Hook:        wire.Hook_ON_EVENT,
 			Traceparent: rapid.String().Draw(t, "traceparent"),
-			Event: []byte(
-				strings.Repeat(
-					"x",
-					rapid.SampledFrom([]int{0, 1, apart - 1, apart, 70_000}).Draw(t, "event"),
-				),
-			),
+			Event: []byte(strings.Repeat("x",
+				rapid.SampledFrom([]int{0, 1, apart - 1, apart, 70_000}).Draw(t, "event"))),
 			Invocation: &wire.Invocation{
 				Id:    rapid.String().Draw(t, "id"),
 				Live:  []*wire.Span{{First: 1, Last: 7}},

@@ -43,8 +43,7 @@ import (
 var soundPlugins = map[string]func(){
 	"verified all": func() {
 		p := testplugin.Ask(
-			func(_ context.Context, text string) (string, error) { return "seen " + text, nil },
-		)
+			func(_ context.Context, text string) (string, error) { return "seen " + text, nil })
 		p.BeforeRun = func(_ context.Context, inv *session.Invocation) (plugin.Outcome, error) {
 			return plugin.Outcome{
 				Emit: []*session.Event{
@@ -64,16 +63,14 @@ var soundPlugins = map[string]func(){
 		serve.Plugin(p)
 	},
 	"verified after run": func() {
-		serve.Plugin(
-			&plugin.Plugin{
-				Name: "last",
-				AfterRun: func(_ context.Context, inv *session.Invocation, _ plugin.End) (plugin.Outcome, error) {
-					return plugin.Outcome{
-						Emit: []*session.Event{session.Reply(inv.Live[0].Text())},
-					}, nil
-				},
+		serve.Plugin(&plugin.Plugin{
+			Name: "last",
+			AfterRun: func(_ context.Context, inv *session.Invocation, _ plugin.End) (plugin.Outcome, error) {
+				return plugin.Outcome{
+					Emit: []*session.Event{session.Reply(inv.Live[0].Text())},
+				}, nil
 			},
-		)
+		})
 	},
 	"verified filter": func() {
 		p := testplugin.Ask(testplugin.Answer)
@@ -136,8 +133,7 @@ func serveFlawed(flaw, dir string) {
 	f := &flawed{
 		flaw: flaw,
 		plug: testplugin.Ask(
-			func(_ context.Context, text string) (string, error) { return "seen " + text, nil },
-		),
+			func(_ context.Context, text string) (string, error) { return "seen " + text, nil }),
 	}
 	if os.Getenv(transport.CookieKey) != transport.CookieValue {
 		switch flaw {
@@ -239,12 +235,8 @@ func (f *flawed) Configure(_ context.Context, c *wire.Configuration) (*wire.Subs
 }
 
 func (f *flawed) Serve(w grpc.BidiStreamingServer[wire.HostMessage, wire.PluginMessage]) error {
-	err := callee.Serve(
-		w.Context(),
-		&flawedStream{wire: w, flaw: f.flaw, seen: map[string]bool{}},
-		f.plug,
-		false,
-	)
+	err := callee.Serve(w.Context(), &flawedStream{wire: w, flaw: f.flaw, seen: map[string]bool{}},
+		f.plug, false)
 	if f.flaw != "survives the host" {
 		time.AfterFunc(10*time.Millisecond, func() { os.Exit(0) })
 	}
@@ -355,13 +347,7 @@ func verified(ctx context.Context, c remote.Config, only string) (failed []strin
 		}
 		err := vc.try(ctx, withDefaults(c))
 		if _, skip := errors.AsType[skipped](err); err != nil && !skip {
-			failed, errs = append(
-				failed,
-				vc.name,
-			), errors.Join(
-				errs,
-				fmt.Errorf("%s: %w", vc.name, err),
-			)
+			failed, errs = append(failed, vc.name), errors.Join(errs, fmt.Errorf("%s: %w", vc.name, err))
 		}
 	}
 	return failed, errs

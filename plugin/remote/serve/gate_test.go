@@ -37,10 +37,8 @@ func dialAs(t *testing.T, uid int, address string) net.Conn {
 
 // A plugin lets in its own user only, which is the host's.
 func TestTheGate(t *testing.T) {
-	l, err := net.Listen(
-		"unix",
-		fmt.Sprintf("@plughook-test-%d-%d", os.Getpid(), time.Now().UnixNano()),
-	)
+	l, err := net.Listen("unix",
+		fmt.Sprintf("@plughook-test-%d-%d", os.Getpid(), time.Now().UnixNano()))
 	require.NoError(t, err)
 	defer l.Close()
 	const http2, nobody = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 65534
@@ -76,9 +74,7 @@ func TestTheGate(t *testing.T) {
 			through, _, err := gate{
 				insecure.NewCredentials(),
 				func(net.Conn) { framed <- true },
-			}.ServerHandshake(
-				accepted,
-			)
+			}.ServerHandshake(accepted)
 			if c.says != "" {
 				require.ErrorContains(t, err, c.says)
 			} else {

@@ -61,10 +61,8 @@ func TestFindAround(t *testing.T) {
 			becomes := p[0]
 			if p[1] != "" {
 				becomes = p[1]
-				parts = append(
-					parts,
-					detect.Part{Start: after.Len(), End: after.Len() + len(becomes)},
-				)
+				parts = append(parts,
+					detect.Part{Start: after.Len(), End: after.Len() + len(becomes)})
 			} else {
 				shifts = append(shifts, [3]int{before.Len(), after.Len(), len(p[0])})
 			}
@@ -103,15 +101,8 @@ func TestFindAround(t *testing.T) {
 			}
 			for _, f := range all {
 				if !slices.Contains(near, f) {
-					require.True(
-						t,
-						known[fmt.Sprint(f.Type, f.Start, f.End-f.Start)],
-						"%s %d: %v %q",
-						name,
-						seed,
-						f,
-						after.String()[f.Start:f.End],
-					)
+					require.True(t, known[fmt.Sprint(f.Type, f.Start, f.End-f.Start)],
+						"%s %d: %v %q", name, seed, f, after.String()[f.Start:f.End])
 				}
 			}
 		}
@@ -141,13 +132,8 @@ func TestFindAroundInARunWithoutBlanks(t *testing.T) {
 			old[f] = true
 		}
 		after := head + " " + run + tail
-		near, _ := detect.FindAround(
-			pii,
-			nil,
-			after,
-			[]detect.Part{{Start: len(head), End: len(head) + 1}},
-			nil,
-		)
+		near, _ := detect.FindAround(pii, nil, after,
+			[]detect.Part{{Start: len(head), End: len(head) + 1}}, nil)
 		for _, f := range pii.Find(nil, after) {
 			require.True(t, old[f] || slices.Contains(near, f), "%s: %v", piece, f)
 		}

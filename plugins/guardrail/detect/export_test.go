@@ -35,10 +35,8 @@ func Forms() (all []Form) {
 	for _, probes := range defaultSecrets().probes {
 		for _, p := range probes {
 			if p.token != nil {
-				all = append(
-					all,
-					Form{Rule: p.token.rule, Prefix: p.token.prefix, Rest: p.token.rest},
-				)
+				all = append(all,
+					Form{Rule: p.token.rule, Prefix: p.token.prefix, Rest: p.token.rest})
 			}
 		}
 	}

@@ -104,10 +104,8 @@ func newPhrases() *phrases {
 		}
 		p.rules = append(p.rules, rule)
 		if len(p.rules) > maxPhraseRules || !rule.wants[0] {
-			row.Fail(
-				"there are more than %d rules, or the first list of this one has no words",
-				maxPhraseRules,
-			)
+			row.Fail("there are more than %d rules, or the first list of this one has no words",
+				maxPhraseRules)
 		}
 	}
 	if len(used) != len(lists) {

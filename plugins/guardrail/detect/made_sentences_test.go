@@ -102,26 +102,24 @@ func grouped(d string, sizes []int, sep string) string {
 // iban makes an account's number with its check digits, in one piece or in fours, rarely in small
 // letters.
 func (m *maker) iban() string {
-	form := m.pick(
-		[]string{
-			"DE999999999999999999",
-			"GBNWBK99999999999999",
-			"FR99999999999999999999999",
-			"ES99999999999999999999",
-			"ITX9999999999999999999999",
-			"NLABNA9999999999",
-			"CH99999999999999999",
-			"BE999999999999",
-			"AT9999999999999999",
-			"PL999999999999999999999999",
-			"SE99999999999999999999",
-			"NO99999999999",
-			"SA99XX9999999999999999",
-			"TR9999999999999999999999",
-			"BR99999999999999999999999C1",
-			"IL9999999999999999999",
-		},
-	)
+	form := m.pick([]string{
+		"DE999999999999999999",
+		"GBNWBK99999999999999",
+		"FR99999999999999999999999",
+		"ES99999999999999999999",
+		"ITX9999999999999999999999",
+		"NLABNA9999999999",
+		"CH99999999999999999",
+		"BE999999999999",
+		"AT9999999999999999",
+		"PL999999999999999999999999",
+		"SE99999999999999999999",
+		"NO99999999999",
+		"SA99XX9999999999999999",
+		"TR9999999999999999999999",
+		"BR99999999999999999999999C1",
+		"IL9999999999999999999",
+	})
 	country, rest := form[:2], m.nines(form[2:])
 	mod := 0
 	for _, c := range rest + country + "00" {
@@ -150,14 +148,12 @@ func (m *maker) ip() string {
 		return fmt.Sprintf("%d.%d.%d.%d", 1+m.IntN(254), m.IntN(256), m.IntN(256), m.IntN(256))
 	}
 	hex := func() string { return fmt.Sprintf("%x", m.IntN(0x10000)) }
-	return m.pick(
-		[]string{
-			"2001:db8::" + hex(),
-			"fe80::" + hex() + ":" + hex() + ":" + hex() + ":1",
-			"2001:db8:" + hex() + ":" + hex() + ":" + hex() + ":" + hex() + ":" + hex() + ":" + hex(),
-			"2a02:" + hex() + "::1",
-		},
-	)
+	return m.pick([]string{
+		"2001:db8::" + hex(),
+		"fe80::" + hex() + ":" + hex() + ":" + hex() + ":1",
+		"2001:db8:" + hex() + ":" + hex() + ":" + hex() + ":" + hex() + ":" + hex() + ":" + hex(),
+		"2a02:" + hex() + "::1",
+	})
 }
 
 func (m *maker) ssn() string {
@@ -165,43 +161,35 @@ func (m *maker) ssn() string {
 	if area == 666 {
 		area++
 	}
-	return fmt.Sprintf(
-		m.pick([]string{"%03d-%02d-%04d", "%03d %02d %04d", "%03d%02d%04d"}),
-		area,
-		1+m.IntN(99),
-		1+m.IntN(9999),
-	)
+	return fmt.Sprintf(m.pick([]string{"%03d-%02d-%04d", "%03d %02d %04d", "%03d%02d%04d"}), area,
+		1+m.IntN(99), 1+m.IntN(9999))
 }
 
 func (m *maker) email() string {
-	return m.pick(
-		[]string{
-			"anna.novak",
-			"jo",
-			"jo+news",
-			"j_doe99",
-			"o'brien",
-			"x",
-			"first.last-name",
-			"user%corp",
-			"müller",
-			"иван",
-			"anna.josé",
-			"99jo",
-			`"jo.doe"`,
-			`"jo"`,
-		},
-	) + "@" +
-		m.pick(
-			[]string{
-				"example.com",
-				"mail.example.co.uk",
-				"exämple.de",
-				"corp-mail.example.io",
-				"sub.sub.example.museum",
-				"почта.рф",
-				"example.travel",
-				"xn--exmple-cua.de",
-			},
-		)
+	return m.pick([]string{
+		"anna.novak",
+		"jo",
+		"jo+news",
+		"j_doe99",
+		"o'brien",
+		"x",
+		"first.last-name",
+		"user%corp",
+		"müller",
+		"иван",
+		"anna.josé",
+		"99jo",
+		`"jo.doe"`,
+		`"jo"`,
+	}) + "@" +
+		m.pick([]string{
+			"example.com",
+			"mail.example.co.uk",
+			"exämple.de",
+			"corp-mail.example.io",
+			"sub.sub.example.museum",
+			"почта.рф",
+			"example.travel",
+			"xn--exmple-cua.de",
+		})
 }

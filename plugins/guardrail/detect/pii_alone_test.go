@@ -46,10 +46,8 @@ func (m *maker) ofForm(form detect.IDForm) string {
 		return m.value(strings.NewReplacer("9", "#", "*", "[0-9X]").Replace(form.Form), rules)
 	}
 	for {
-		value := m.value(
-			strings.NewReplacer("9", "#", "A", "@", "*", "?").Replace(form.Form),
-			rules,
-		)
+		value := m.value(strings.NewReplacer("9", "#", "A", "@", "*", "?").Replace(form.Form),
+			rules)
 		if !strings.Contains(form.Form, "*") ||
 			strings.ToLower(value) != value && strings.ContainsAny(value, "0123456789") {
 			return value

@@ -105,14 +105,8 @@ func TestPIICheckDigits(t *testing.T) {
 				}
 			}
 			require.Positive(t, changed)
-			require.LessOrEqual(
-				t,
-				6*passed,
-				changed,
-				"%d of %d numbers with a wrong digit pass",
-				passed,
-				changed,
-			)
+			require.LessOrEqual(t, 6*passed, changed, "%d of %d numbers with a wrong digit pass",
+				passed, changed)
 		})
 	}
 }

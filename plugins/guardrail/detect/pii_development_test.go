@@ -55,12 +55,8 @@ func TestPIIOnLabelledTexts(t *testing.T) {
 					}
 				}
 				if !hit {
-					t.Logf(
-						"%s: %q is none in %q",
-						label,
-						row.Text[finding.Start:finding.End],
-						row.Text,
-					)
+					t.Logf("%s: %q is none in %q", label, row.Text[finding.Start:finding.End],
+						row.Text)
 				}
 			}
 			for i, s := range row.Spans {
@@ -95,9 +91,6 @@ func TestPIIOnEverySplit(t *testing.T) {
 			}
 		})
 	}
-	detecttest.Check(
-		t,
-		pii(t, "PHONE_NUMBER", "URL"),
-		detecttest.Texts(detecttest.Development(t, "guardrail/pii-dev.jsonl")),
-	)
+	detecttest.Check(t, pii(t, "PHONE_NUMBER", "URL"),
+		detecttest.Texts(detecttest.Development(t, "guardrail/pii-dev.jsonl")))
 }

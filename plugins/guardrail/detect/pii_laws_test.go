@@ -34,9 +34,7 @@ var fragments = []string{
 func texts() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(
-			rapid.SliceOfN(rapid.SampledFrom(fragments), 0, 16).Draw(t, "fragments"),
-			"",
-		)
+			rapid.SliceOfN(rapid.SampledFrom(fragments), 0, 16).Draw(t, "fragments"), "")
 	})
 }
 
@@ -68,23 +66,13 @@ func TestPIITypesThatAreNotAskedForHideNothing(t *testing.T) {
 			alone := one.Find(nil, text)
 			for _, a := range alone {
 				overlaps := func(f detect.Finding) bool { return f.Start < a.End && a.Start < f.End }
-				require.True(
-					t,
-					slices.ContainsFunc(found, overlaps),
-					"%q fits %s",
-					text[a.Start:a.End],
-					kind,
-				)
+				require.True(t, slices.ContainsFunc(found, overlaps), "%q fits %s",
+					text[a.Start:a.End], kind)
 			}
 			for _, f := range found {
 				same := func(a detect.Finding) bool { return a.Start <= f.Start && f.End <= a.End }
-				require.True(
-					t,
-					f.Type != kind || slices.ContainsFunc(alone, same),
-					"%q is %s only beside others",
-					text[f.Start:f.End],
-					kind,
-				)
+				require.True(t, f.Type != kind || slices.ContainsFunc(alone, same),
+					"%q is %s only beside others", text[f.Start:f.End], kind)
 			}
 		}
 	})

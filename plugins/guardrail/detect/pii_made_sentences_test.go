@@ -20,13 +20,10 @@ func madeTexts(seed uint64) (texts []madeText) {
 	m := &maker{rand.New(rand.NewPCG(seed, 1))}
 	add := func(label, sentence, value string) {
 		before := m.pick(
-			[]string{"", "", "Hello,\n\n", "As I said, ", "Thank you for the books. ", "> "},
-		)
+			[]string{"", "", "Hello,\n\n", "As I said, ", "Thank you for the books. ", "> "})
 		after := m.pick([]string{"", "", "\n", " Thanks.", "\n\nBest,\nJo"})
-		texts = append(
-			texts,
-			madeText{before + strings.Replace(sentence, "%s", value, 1) + after, label, value},
-		)
+		texts = append(texts,
+			madeText{before + strings.Replace(sentence, "%s", value, 1) + after, label, value})
 	}
 	for _, country := range slices.Sorted(maps.Keys(madePhones)) {
 		for _, form := range madePhones[country] {
@@ -55,16 +52,14 @@ func madeTexts(seed uint64) (texts []madeText) {
 			}
 			add(
 				"",
-				m.pick(
-					[]string{
-						"%s",
-						"See %s.",
-						"It was %s, I think",
-						"(%s)",
-						"%s is right",
-						"we have %s now",
-					},
-				),
+				m.pick([]string{
+					"%s",
+					"See %s.",
+					"It was %s, I think",
+					"(%s)",
+					"%s is right",
+					"we have %s now",
+				}),
 				number,
 			)
 		}
@@ -103,10 +98,8 @@ func TestPIIInSentencesMadeUp(t *testing.T) {
 					t.Logf("%s: %q is none in %q", f.Type, made.text[f.Start:f.End], made.text)
 				}
 			}
-			if !slices.ContainsFunc(
-				d.Find(nil, made.text),
-				func(f detect.Finding) bool { return f.Type == made.label },
-			) &&
+			if !slices.ContainsFunc(d.Find(nil, made.text),
+				func(f detect.Finding) bool { return f.Type == made.label }) &&
 				made.label != "" {
 				t.Logf("%s: %q is missed in %q", made.label, made.value, made.text)
 			}

@@ -1111,11 +1111,8 @@ func TestPIITypesThatAreNamedAreFound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SampledFrom(publishedForms).Draw(t, "type")
 		form := rapid.SampledFrom(p.forms).Draw(t, "form")
-		value := (&maker{rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))}).of(
-			p,
-			form,
-			rules,
-		)
+		value := (&maker{rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))}).of(p, form,
+			rules)
 		d, err := detect.PII(p.kind)
 		require.NoError(t, err)
 		right, _ := labelled(d, p.kind, value, value)
@@ -1164,32 +1161,17 @@ func TestPIIOfPublishedForms(t *testing.T) {
 				}
 			}
 		}
-		t.Logf(
-			"%-27s bare %2d of %2d, beside its words %3d of %3d, other label %2d",
-			p.kind,
-			bf,
-			b,
-			sf,
-			s,
-			w,
-		)
+		t.Logf("%-27s bare %2d of %2d, beside its words %3d of %3d, other label %2d", p.kind, bf, b,
+			sf, s, w)
 		m.Shuffle(len(misses), func(i, j int) { misses[i], misses[j] = misses[j], misses[i] })
 		for _, text := range misses[:min(len(misses), 3)] {
 			t.Log("    missed ", text)
 		}
 		bare, bareFound, said, saidFound, wrong = bare+b, bareFound+bf, said+s, saidFound+sf, wrong+w
 	}
-	t.Logf(
-		"bare %.3f, other label %.3f; beside words %.3f; all other labels %.3f",
-		float64(bareFound)/float64(bare),
-		float64(
-			bareWrong,
-		)/float64(
-			bare,
-		),
-		float64(saidFound)/float64(said),
-		float64(wrong)/float64(bare+said),
-	)
+	t.Logf("bare %.3f, other label %.3f; beside words %.3f; all other labels %.3f",
+		float64(bareFound)/float64(bare), float64(bareWrong)/float64(bare),
+		float64(saidFound)/float64(said), float64(wrong)/float64(bare+said))
 	require.GreaterOrEqual(t, float64(bareFound)/float64(bare), .80)
 	require.LessOrEqual(t, float64(bareWrong)/float64(bare), .03)
 	require.GreaterOrEqual(t, float64(saidFound)/float64(said), .97)

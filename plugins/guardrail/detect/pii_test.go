@@ -145,11 +145,9 @@ func TestPIIOverlaps(t *testing.T) {
 
 	const link = "https://example.com/?mail=jo@example.com"
 	require.Equal(t, "EMAIL_ADDRESS", pii(t).Find(nil, link)[0].Type)
-	require.Equal(
-		t,
+	require.Equal(t,
 		[]detect.Finding{{Type: "URL", Rule: "link", Start: 0, End: len(link), Score: .6}},
-		pii(t, "URL").Find(nil, link),
-	)
+		pii(t, "URL").Find(nil, link))
 }
 
 func TestPIIRefusesWhatItDoesNotKnow(t *testing.T) {

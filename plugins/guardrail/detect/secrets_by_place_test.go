@@ -84,31 +84,7 @@ func TestSecretsByTheirPlace(t *testing.T) {
 }
 
 func TestNoSecretsInLikePlaces(t *testing.T) {
-	token, uuid := random(
-		21,
-		40,
-		alnum,
-	), random(
-		4,
-		8,
-		hex,
-	)+"-"+random(
-		5,
-		4,
-		hex,
-	)+"-"+random(
-		6,
-		4,
-		hex,
-	)+"-"+random(
-		7,
-		4,
-		hex,
-	)+"-"+random(
-		8,
-		12,
-		hex,
-	)
+	token, uuid := random(21, 40, alnum), random(4, 8, hex)+"-"+random(5, 4, hex)+"-"+random(6, 4, hex)+"-"+random(7, 4, hex)+"-"+random(8, 12, hex)
 	for _, text := range []string{
 		"mysql -u root -p shop", "mysql -print2", "mysql -P3306 x", "mysql -p3306",
 		"docker run -p 8080:80 nginx", "docker login -p $TOKEN", "sshpass -p \"$PASS\" ssh h",

@@ -38,14 +38,8 @@ func TestEveryFormIsFound(t *testing.T) {
 				}
 			}
 		})
-		require.Greater(
-			t,
-			found,
-			60,
-			"%s %s: chance makes few of 100 too regular, or like another's",
-			form.Rule,
-			form.Prefix,
-		)
+		require.Greater(t, found, 60,
+			"%s %s: chance makes few of 100 too regular, or like another's", form.Rule, form.Prefix)
 	}
 	for _, secret := range []string{
 		"sk-ant-" + "api03-" + random(1, 93, alnum) + "AA", "hvs." + random(1, 95, alnum),
@@ -172,11 +166,8 @@ func TestSecretsKeepTheContract(t *testing.T) {
 				token := form.Prefix + draw(t, form)
 				text += token[:rapid.IntRange(1, len(token)).Draw(t, "cut")]
 			case 2:
-				text += random(
-					rapid.Uint64().Draw(t, "seed"),
-					rapid.IntRange(1, 80).Draw(t, "length"),
-					alnum+"-_+/=.",
-				)
+				text += random(rapid.Uint64().Draw(t, "seed"),
+					rapid.IntRange(1, 80).Draw(t, "length"), alnum+"-_+/=.")
 			default:
 				text += rapid.SampledFrom(parts).Draw(t, "part")
 			}
@@ -194,13 +185,7 @@ func TestLongSecretsDivideNoCharacter(t *testing.T) {
 		"https://u:",
 	} {
 		for more := range 4 {
-			text := before + "a1Z9" + strings.Repeat(
-				"x",
-				more,
-			) + strings.Repeat(
-				"\U000e0073",
-				1000,
-			) + " end"
+			text := before + "a1Z9" + strings.Repeat("x", more) + strings.Repeat("\U000e0073", 1000) + " end"
 			for _, f := range detect.Secrets().Find(nil, text) {
 				found++
 				require.True(t, utf8.RuneStart(text[f.Start]), text)

@@ -32,11 +32,8 @@ func namesOrHeader(t *rapid.T) (before, after string) {
 
 // A value is drawn from a seed, so that a failure names it.
 func seeded(t *rapid.T, low, high int, alphabet string) string {
-	return random(
-		rapid.Uint64().Draw(t, "seed"),
-		rapid.IntRange(low, high).Draw(t, "size"),
-		alphabet,
-	)
+	return random(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(low, high).Draw(t, "size"),
+		alphabet)
 }
 
 func TestNamesInCodeAreNoSecrets(t *testing.T) {
@@ -174,11 +171,8 @@ func TestSecretsBehindIdentifiers(t *testing.T) {
 		for _, what := range []string{
 			"sha256", "md5", "blake2b512", "key", "12345678", "a1b2c3:d4",
 		} {
-			require.Empty(
-				t,
-				detect.Secrets().Find(nil, before+what+":"+seeded(t, 32, 32, hex)+after),
-				what,
-			)
+			require.Empty(t,
+				detect.Secrets().Find(nil, before+what+":"+seeded(t, 32, 32, hex)+after), what)
 		}
 		require.Empty(t, detect.Secrets().Find(nil, before+"sha256-"+seeded(t, 64, 64, hex)+after))
 	})
@@ -324,20 +318,8 @@ func TestDiscordBotTokens(t *testing.T) {
 	const letters = digits + "abcdefghijklmABCDEFGHIJKLM" // no x, of which a row is a placeholder
 	rapid.Check(t, func(t *rapid.T) {
 		account := rapid.StringMatching(`[1-9][0-9]{16,18}`).Draw(t, "account")
-		token := base64.RawURLEncoding.EncodeToString(
-			[]byte(account),
-		) + "." + seeded(
-			t,
-			6,
-			6,
-			letters,
-		) +
-			"." + seeded(
-			t,
-			38,
-			38,
-			letters,
-		)
+		token := base64.RawURLEncoding.EncodeToString([]byte(account)) + "." + seeded(t, 6, 6, letters) +
+			"." + seeded(t, 38, 38, letters)
 		require.Len(t, detect.Secrets().Find(nil, "the bot runs with "+token+" now"), 1, token)
 	})
 }
@@ -393,8 +375,7 @@ func TestNamesThatBeginAsTokensAreNoSecrets(t *testing.T) {
 	found := 0
 	for seed := range uint64(1000) {
 		found += len(
-			detect.Secrets().Find(nil, "AKIA"+random(seed, 16, strings.ToUpper(low)+"234567")),
-		)
+			detect.Secrets().Find(nil, "AKIA"+random(seed, 16, strings.ToUpper(low)+"234567")))
 	}
 	require.Greater(t, found, 985, "of 1000")
 }

@@ -11,15 +11,7 @@ import (
 
 // Names in code and sentences that forms of secrets come near to.
 func TestNamesAreNoSecrets(t *testing.T) {
-	md5, sha, uuid := random(
-		61,
-		32,
-		hex,
-	), random(
-		62,
-		40,
-		hex,
-	), "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+	md5, sha, uuid := random(61, 32, hex), random(62, 40, hex), "7c9e6679-7425-40de-944b-e07fc1f90ae7"
 	for _, text := range []string{
 		"tss_tpm2_create_primary_sha256_v12", "pina_colada_with_coconut_cream_recipe",
 		"api_live.get_order_history_for_account_v22", "sk_car_rental_reservation_dim",

@@ -44,38 +44,10 @@ func marked(text string) (plain string, spans []string) {
 
 func TestSecrets(t *testing.T) {
 	token, long, hex40 := random(1, 32, alnum), random(2, 64, alnum), random(3, 40, hex)
-	uuid := random(
-		4,
-		8,
-		hex,
-	) + "-" + random(
-		5,
-		4,
-		hex,
-	) + "-" + random(
-		6,
-		4,
-		hex,
-	) + "-" + random(
-		7,
-		4,
-		hex,
-	) + "-" + random(
-		8,
-		12,
-		hex,
-	)
+	uuid := random(4, 8, hex) + "-" + random(5, 4, hex) + "-" + random(6, 4, hex) + "-" + random(7, 4, hex) + "-" + random(8, 12, hex)
 	jwt := "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhZGEifQ." + random(9, 43, alnum)
 	github := "ghp" + "_" + random(10, 36, alnum)
-	pem := "-----BEGIN EC PRIVATE " + "KEY-----\n" + random(
-		11,
-		64,
-		alnum,
-	) + "\n" + random(
-		12,
-		40,
-		alnum,
-	) + "==\n-----END EC PRIVATE " + "KEY-----"
+	pem := "-----BEGIN EC PRIVATE " + "KEY-----\n" + random(11, 64, alnum) + "\n" + random(12, 40, alnum) + "==\n-----END EC PRIVATE " + "KEY-----"
 	for rule, texts := range map[string][]string{
 		"github-token": {
 			"use ‹" + github + "›.", "https://x:‹" + github + "›@github.com/a/b",

@@ -88,8 +88,7 @@ func TestWordsLikeARegularExpression(t *testing.T) {
 		pos := map[string]bool{}
 		for _, word := range list {
 			re := regexp.MustCompile(
-				`(?i)^` + strings.ReplaceAll(regexp.QuoteMeta(word), " ", " {1,64}"),
-			)
+				`(?i)^` + strings.ReplaceAll(regexp.QuoteMeta(word), " ", " {1,64}"))
 			for i := range text {
 				m := re.FindString(text[i:])
 				if m != "" && !wordy.MatchString(last(text[:i])) &&
@@ -128,24 +127,22 @@ func last(text string) (s string) {
 }
 
 func TestWordsKeepTheContract(t *testing.T) {
-	part := rapid.SampledFrom(
-		[]string{
-			"a",
-			"b",
-			"A b",
-			" ",
-			"\n",
-			"ä",
-			"\xc3",
-			"\xa4",
-			"́",
-			"a b c",
-			"-",
-			"日本",
-			"語",
-			strings.Repeat(" ", 40),
-		},
-	)
+	part := rapid.SampledFrom([]string{
+		"a",
+		"b",
+		"A b",
+		" ",
+		"\n",
+		"ä",
+		"\xc3",
+		"\xa4",
+		"́",
+		"a b c",
+		"-",
+		"日本",
+		"語",
+		strings.Repeat(" ", 40),
+	})
 	rapid.Check(t, func(t *rapid.T) {
 		list := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "ab", "a b", "a b c", "b a", "ä a", "日本", "-", "a-b", "c"}), 1, 5).
 			Draw(t, "list")

@@ -29,20 +29,15 @@ rules:
 		`p.yaml:9:14: no tool has the name "drop"`,
 		`p.yaml:12:71: no tool has the name "pay"`,
 	}, p.Advise([]string{"send_mail", "refund", "db_query", "shell", "http_get"}))
-	require.Empty(
-		t,
-		p.Advise(
-			[]string{
-				"clock",
-				"db_x",
-				"send_mial",
-				"refnd",
-				"drop",
-				"shell",
-				"bsh",
-				"hxtp_get",
-				"pay",
-			},
-		),
-	)
+	require.Empty(t, p.Advise([]string{
+		"clock",
+		"db_x",
+		"send_mial",
+		"refnd",
+		"drop",
+		"shell",
+		"bsh",
+		"hxtp_get",
+		"pay",
+	}))
 }

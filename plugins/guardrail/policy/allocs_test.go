@@ -14,11 +14,6 @@ import (
 // forget what they have.)
 func TestJudgingAllocatesNothing(t *testing.T) {
 	p := policy.Default()
-	require.Zero(
-		t,
-		testing.AllocsPerRun(
-			200,
-			func() { p.Judge(policy.Input, policy.Scope{User: "ada"}, clean) },
-		),
-	)
+	require.Zero(t, testing.AllocsPerRun(200,
+		func() { p.Judge(policy.Input, policy.Scope{User: "ada"}, clean) }))
 }

@@ -11,20 +11,15 @@ import (
 )
 
 var clean = strings.Repeat(
-	"It was a quiet day by the river, and nobody had anything to say about the boats. ",
-	50,
-)
+	"It was a quiet day by the river, and nobody had anything to say about the boats. ", 50)
 
 // What is loaded first makes the detectors' tables, which later ones share: see detect's benchmarks
 // of construction.
 func BenchmarkLoadDefault(b *testing.B) {
 	for b.Loop() {
-		_, err := policy.Parse(
-			"p.yaml",
-			[]byte(
-				"rules: [{id: s, detect: {secrets: default}, action: redact}, {id: p, detect: {pii: default}, action: redact}, {id: i, detect: {injection: default}, action: flag}]",
-			),
-		)
+		_, err := policy.Parse("p.yaml", []byte(
+			"rules: [{id: s, detect: {secrets: default}, action: redact}, {id: p, detect: {pii: default}, action: redact}, {id: i, detect: {injection: default}, action: flag}]",
+		))
 		require.NoError(b, err)
 	}
 }
@@ -101,9 +96,7 @@ func BenchmarkJudgeLong(b *testing.B) {
 					p.Judge(policy.Input, policy.Scope{}, c.text)
 				}
 				b.ReportMetric(
-					float64(b.Elapsed().Nanoseconds())/1000*1024/float64(b.N*len(c.text)),
-					"µs/KB",
-				)
+					float64(b.Elapsed().Nanoseconds())/1000*1024/float64(b.N*len(c.text)), "µs/KB")
 			})
 		}
 	}

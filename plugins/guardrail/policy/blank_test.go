@@ -37,14 +37,10 @@ func TestParseRefusesWhatSaysNothing(t *testing.T) {
 	}
 	// Lists that may be empty.
 	for _, urls := range []string{"{allow: []}", "{}"} {
-		_, err := policy.Parse(
-			"p.yaml",
-			[]byte(
-				"trusted_tools: []\n"+rule(
-					"detect: {urls: "+urls+"}, stages: [output], action: redact",
-				),
-			),
-		)
+		_, err := policy.Parse("p.yaml", []byte(
+			"trusted_tools: []\n"+rule(
+				"detect: {urls: "+urls+"}, stages: [output], action: redact"),
+		))
 		require.NoError(t, err)
 	}
 }

@@ -84,14 +84,9 @@ rules: [{id: s, stages: [tool_args], tools: {deny: ["shell(rm *)", "shell(git pu
 			policy.Ask,
 		},
 	} {
-		assert.Equal(
-			t,
-			c.want,
-			p.Judge(policy.ToolArgs, policy.Scope{Tool: c.tool, Args: c.args}, "").Action,
-			"%s %v",
-			c.tool,
-			c.args,
-		)
+		assert.Equal(t, c.want,
+			p.Judge(policy.ToolArgs, policy.Scope{Tool: c.tool, Args: c.args}, "").Action, "%s %v",
+			c.tool, c.args)
 	}
 }
 
@@ -152,14 +147,9 @@ func TestCommandsThatAreNotSeen(t *testing.T) {
 			{"a": "ls", "b": "ls"},
 			{"command": []any{1}},
 		} {
-			require.Equal(
-				t,
-				want,
+			require.Equal(t, want,
 				p.Judge(policy.ToolArgs, policy.Scope{Tool: "shell", Args: args}, "").Action,
-				"%s: %v",
-				other,
-				args,
-			)
+				"%s: %v", other, args)
 		}
 	}
 }

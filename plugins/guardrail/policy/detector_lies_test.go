@@ -35,10 +35,8 @@ func (d liar) Reader() detect.Reader { return detecttest.ReadAll(d) }
 // Where a detector finds something that was shown in part, contrary to what it said, no more of the
 // stream is shown.
 func TestStreamsEndAtWhatIsFoundTooLate(t *testing.T) {
-	p, err := policy.Parse(
-		"p.yaml",
-		[]byte("rules: [{id: r, detect: {words: [x]}, action: redact}]"),
-	)
+	p, err := policy.Parse("p.yaml",
+		[]byte("rules: [{id: r, detect: {words: [x]}, action: redact}]"))
 	require.NoError(t, err)
 	policy.SetDetector(p, liar{})
 	hooks, err := guardrail.New(guardrail.Config{Policy: p, Log: slog.New(slog.DiscardHandler)})
@@ -62,10 +60,8 @@ func TestStreamsEndAtWhatIsFoundTooLate(t *testing.T) {
 
 // A slow detector in one stream holds up nothing else of the run.
 func TestStreamsDoNotWaitForEachOther(t *testing.T) {
-	p, err := policy.Parse(
-		"p.yaml",
-		[]byte("rules: [{id: r, detect: {words: [x]}, action: redact}]"),
-	)
+	p, err := policy.Parse("p.yaml",
+		[]byte("rules: [{id: r, detect: {words: [x]}, action: redact}]"))
 	require.NoError(t, err)
 	slow := stuck{came: make(chan struct{}), let: make(chan struct{})}
 	policy.SetDetector(p, slow)

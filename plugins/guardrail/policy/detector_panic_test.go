@@ -42,20 +42,15 @@ func TestDetectorsThatPanic(t *testing.T) {
 	for _, onError := range []policy.Action{policy.Block, policy.Allow} {
 		for _, partial := range []bool{false, true} {
 			for _, b := range []broken{{find: true}, {open: true}} {
-				p, err := policy.Parse(
-					"p.yaml",
-					[]byte(
-						"on_error: "+string(
-							onError,
-						)+"\nrules: [{id: r, detect: {words: [x]}, action: redact}]",
-					),
-				)
+				p, err := policy.Parse("p.yaml", []byte(
+					"on_error: "+string(
+						onError)+"\nrules: [{id: r, detect: {words: [x]}, action: redact}]",
+				))
 				require.NoError(t, err)
 				policy.SetDetector(p, b)
 				var log bytes.Buffer
 				hooks, err := guardrail.New(
-					guardrail.Config{Policy: p, Log: slog.New(slog.NewJSONHandler(&log, nil))},
-				)
+					guardrail.Config{Policy: p, Log: slog.New(slog.NewJSONHandler(&log, nil))})
 				require.NoError(t, err)
 				e := session.Reply("my " + canary)
 				e.ID, e.Author, e.Partial = "e", "bot", partial
@@ -74,11 +69,8 @@ func TestDetectorsThatPanic(t *testing.T) {
 					continue
 				default:
 					require.NoError(t, err)
-					require.Equal(
-						t,
-						"a detector panicked with a *errors.errorString",
-						out.Unchecked,
-					)
+					require.Equal(t, "a detector panicked with a *errors.errorString",
+						out.Unchecked)
 				}
 				require.NotContains(t, log.String(), canary)
 				require.Contains(t, log.String(), "panicked with a")

@@ -171,19 +171,13 @@ func TestConditionsAreTrueOrFalse(t *testing.T) {
 		`state.x > 1 ? 1 : 2`:              "",
 		`tool.args.x in ["a"] ? [1] : nil`: "",
 	} {
-		_, err := policy.Parse(
-			"p.yaml",
-			[]byte("rules:\n  - {id: a, when: '"+condition+"', action: block}\n"),
-		)
+		_, err := policy.Parse("p.yaml",
+			[]byte("rules:\n  - {id: a, when: '"+condition+"', action: block}\n"))
 		require.ErrorContains(t, err, "p.yaml:2:", condition)
 		require.ErrorContains(t, err, "when: ", condition)
 		if want != "" { // otherwise the compiler says it in its own words
-			require.ErrorContains(
-				t,
-				err,
-				"its result is "+want+", and must be true or false",
-				condition,
-			)
+			require.ErrorContains(t, err, "its result is "+want+", and must be true or false",
+				condition)
 		}
 	}
 	for condition, want := range map[string]string{
@@ -198,10 +192,8 @@ func TestConditionsAreTrueOrFalse(t *testing.T) {
 		`not state.yes`:           "allow",
 		`state.x == "canary"`:     "block",
 	} {
-		p, err := policy.Parse(
-			"p.yaml",
-			[]byte("rules:\n  - {id: a, when: '"+condition+"', action: block}\n"),
-		)
+		p, err := policy.Parse("p.yaml",
+			[]byte("rules:\n  - {id: a, when: '"+condition+"', action: block}\n"))
 		if want == "" {
 			require.Error(t, err, condition)
 			continue

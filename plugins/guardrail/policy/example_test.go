@@ -29,10 +29,8 @@ rules:
 
 // What is wrong with a policy is told with its place.
 func ExampleParse() {
-	_, err := policy.Parse(
-		"policy.yaml",
-		[]byte("rules:\n  - id: mail\n    detekt: {pii: [EMAIL_ADDRESS]}\n    action: redact\n"),
-	)
+	_, err := policy.Parse("policy.yaml",
+		[]byte("rules:\n  - id: mail\n    detekt: {pii: [EMAIL_ADDRESS]}\n    action: redact\n"))
 	fmt.Println(err)
 	// Output: guardrail: policy.yaml:3:5: unknown key "detekt"; did you mean "detect"?
 }

@@ -50,27 +50,18 @@ func TestInclude(t *testing.T) {
 	p, err := policy.Load(file)
 	require.NoError(t, err)
 	require.Equal(t, "2026-11-22.1", p.Release())
-	require.Equal(
-		t,
-		[]string{file, filepath.Join(filepath.Dir(file), "shared/base.yaml")},
-		p.Files(),
-	)
+	require.Equal(t, []string{file, filepath.Join(filepath.Dir(file), "shared/base.yaml")},
+		p.Files())
 	require.Len(t, p.Rules(), 3)
 	require.Len(t, p.Tests(), 1)
 	require.Empty(t, selftest.Run(p)[0].Failure)
 	require.True(t, p.Trusts("clock") && p.Trusts("db"))
 	text := func(text string) string { return p.Judge(policy.Output, policy.Scope{}, text).Text }
 	require.Equal(t, "a [WORD] at [WORD]", text("a egret at @home"))
-	require.Equal(
-		t,
-		"https://a.corp.example and [URL]",
-		text("https://a.corp.example and https://b.example"),
-	)
-	v := p.Judge(
-		policy.ToolArgs,
-		policy.Scope{Tool: "bash", Args: map[string]any{"command": "rm x"}},
-		"",
-	)
+	require.Equal(t, "https://a.corp.example and [URL]",
+		text("https://a.corp.example and https://b.example"))
+	v := p.Judge(policy.ToolArgs,
+		policy.Scope{Tool: "bash", Args: map[string]any{"command": "rm x"}}, "")
 	require.Equal(t, policy.Block, v.Action)
 
 	// The revision is of all its files.
@@ -159,12 +150,8 @@ func TestIncludeRefuses(t *testing.T) {
 			require.ErrorContains(t, err, c.want)
 		})
 	}
-	_, err := policy.Parse(
-		"p.yaml",
-		[]byte(
-			"lists: {a: [b]}\nrules: [{id: a, detect: {urls: {allow: [\"@c\"]}}, action: redact}]",
-		),
-	)
+	_, err := policy.Parse("p.yaml", []byte(
+		"lists: {a: [b]}\nrules: [{id: a, detect: {urls: {allow: [\"@c\"]}}, action: redact}]"))
 	require.ErrorContains(t, err, `no list has the name "c"`)
 	require.NotContains(t, err.Error(), "allow-list", "one mistake is said once")
 	_, err = policy.Parse("https://a.example/p.yaml", []byte("include: [b.yaml]\n"+rule))

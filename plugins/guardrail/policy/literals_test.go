@@ -66,20 +66,14 @@ func TestLiteralsHideNothing(t *testing.T) {
 		strings.Repeat("b", 900),
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		source := strings.Join(
-			rapid.SliceOfN(rapid.SampledFrom(parts), 1, 4).Draw(t, "expression"),
-			"",
-		)
+		source := strings.Join(rapid.SliceOfN(rapid.SampledFrom(parts), 1, 4).Draw(t, "expression"),
+			"")
 		re, err := regexp.Compile(source)
 		if err != nil || re.MatchString("") {
 			t.Skip()
 		}
-		p, err := policy.Parse(
-			"p.yaml",
-			[]byte(
-				"rules: [{id: r, detect: {regexp: {X: '"+source+"', Y: 'zzq|cat'}}, action: redact}]",
-			),
-		)
+		p, err := policy.Parse("p.yaml", []byte(
+			"rules: [{id: r, detect: {regexp: {X: '"+source+"', Y: 'zzq|cat'}}, action: redact}]"))
 		require.NoError(t, err)
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(texts), 1, 20).Draw(t, "text"), "")
 		now := policy.FindAll(p, text)
@@ -92,12 +86,8 @@ func TestLiteralsHideNothing(t *testing.T) {
 func BenchmarkManyExpressions(b *testing.B) {
 	var rules strings.Builder
 	for i := range 1000 {
-		fmt.Fprintf(
-			&rules,
-			"  - {id: r%d, detect: {regexp: '\\bproj%d-[a-z]{2,8}-\\d+'}, action: redact}\n",
-			i,
-			i,
-		)
+		fmt.Fprintf(&rules,
+			"  - {id: r%d, detect: {regexp: '\\bproj%d-[a-z]{2,8}-\\d+'}, action: redact}\n", i, i)
 	}
 	p, err := policy.Parse("p.yaml", []byte("rules:\n"+rules.String()))
 	require.NoError(b, err)
@@ -110,10 +100,8 @@ func BenchmarkManyExpressions(b *testing.B) {
 			for b.Loop() {
 				p.Judge(policy.Output, policy.Scope{}, text)
 			}
-			b.ReportMetric(
-				float64(b.Elapsed().Nanoseconds())/1000*1024/float64(b.N*len(text)),
-				"µs/KB",
-			)
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/1000*1024/float64(b.N*len(text)),
+				"µs/KB")
 		})
 	}
 }

@@ -19,11 +19,8 @@ func TestLoadRefusesWhatIsNoFile(t *testing.T) {
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
 	for _, name := range []string{pipe, os.DevNull, t.TempDir()} {
 		_, err := policy.Load(name)
-		require.ErrorContains(
-			t,
-			err,
-			"guardrail: policy: "+name+" is a directory, a pipe or a device",
-		)
+		require.ErrorContains(t, err,
+			"guardrail: policy: "+name+" is a directory, a pipe or a device")
 	}
 	large := filepath.Join(t.TempDir(), "large.yaml")
 	require.NoError(t, os.WriteFile(large, make([]byte, 4<<20+1), 0o600))

@@ -446,11 +446,8 @@ func TestShadowSaysWhatWouldBe(t *testing.T) {
 
 func TestHashesAndVaultTokensAreKeyed(t *testing.T) {
 	p := parse(t, `rules: [{id: h, detect: {pii: [EMAIL_ADDRESS]}, action: hash}]`)
-	one := p.Judge(
-		policy.Input,
-		policy.Scope{},
-		"ann@example.com bob@example.com ann@example.com",
-	).Text
+	one := p.Judge(policy.Input, policy.Scope{},
+		"ann@example.com bob@example.com ann@example.com").Text
 	require.Regexp(
 		t,
 		`^(\[EMAIL_ADDRESS:[0-9a-f]{16}\]) \[EMAIL_ADDRESS:[0-9a-f]{16}\] (\[EMAIL_ADDRESS:[0-9a-f]{16}\])$`,
@@ -553,17 +550,11 @@ tests:
 	for _, r := range selftest.Run(p) {
 		failures = append(failures, r.Failure)
 	}
-	require.Equal(
-		t,
-		[]string{"", "", "", "", "", "", "", "", "it is redact by m, not allow"},
-		failures,
-	)
-	_, err := policy.Parse(
-		"p.yaml",
-		[]byte(
-			"rules: [{id: a, when: tainted, action: flag}]\ntests:\n  - {name: a, stage: tool_args, args: {n: .inf}, want: flag}\n",
-		),
-	)
+	require.Equal(t, []string{"", "", "", "", "", "", "", "", "it is redact by m, not allow"},
+		failures)
+	_, err := policy.Parse("p.yaml", []byte(
+		"rules: [{id: a, when: tainted, action: flag}]\ntests:\n  - {name: a, stage: tool_args, args: {n: .inf}, want: flag}\n",
+	))
 	require.ErrorContains(t, err, "p.yaml:3:39: this is no JSON")
 }
 
@@ -581,8 +572,7 @@ func TestLoad(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add(
-		[]byte("rules: [{id: x, when: 'tainted', detect: {regexp: {A: b}}, action: {A: redact}}]"),
-	)
+		[]byte("rules: [{id: x, when: 'tainted', detect: {regexp: {A: b}}, action: {A: redact}}]"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 1<<12 {
 			return
@@ -635,10 +625,8 @@ rules: [{id: t, stages: [tool_args], tools: {deny: ["shell(rm *)", "drop_*"], as
 		`deny: ["shell(rm *)", "shell(node -e 'f(1), g(2)')"]`:        {"allow", "block", "allow"},
 		`deny: ["shell(rm *)"], ask: ["shell(ls *)"], other: "allow"`: {"ask", "block", "allow"},
 	} {
-		p := parse(
-			t,
-			"{command_tools: {shell: {line: command}}, rules: [{id: t, tools: {"+rules+"}}]}",
-		)
+		p := parse(t,
+			"{command_tools: {shell: {line: command}}, rules: [{id: t, tools: {"+rules+"}}]}")
 		for i, scope := range []policy.Scope{
 			{Tool: "shell", Args: map[string]any{"command": "ls"}},
 			{Tool: "shell", Args: map[string]any{"command": "rm x"}},
@@ -670,21 +658,16 @@ func TestToolsAreCalls(t *testing.T) {
 	require.Equal(t, []policy.Stage{policy.ToolArgs}, p.Rules()[0].Stages)
 	require.Equal(t, policy.Block, p.Judge(policy.ToolArgs, policy.Scope{Tool: "pay"}, "").Action)
 	require.Equal(t, policy.Allow, p.Judge(policy.ToolResult, policy.Scope{Tool: "pay"}, "").Action)
-	_, err := policy.Parse(
-		"p.yaml",
-		[]byte(`rules: [{id: t, stages: [input], tools: {deny: [pay]}}]`),
-	)
+	_, err := policy.Parse("p.yaml",
+		[]byte(`rules: [{id: t, stages: [input], tools: {deny: [pay]}}]`))
 	require.ErrorContains(t, err, "its stages must be [tool_args]")
 }
 
 // What is wrong with rules and with tests is told at once.
 func TestParseTellsOfRulesAndTests(t *testing.T) {
-	_, err := policy.Parse(
-		"p.yaml",
-		[]byte(
-			"rules:\n  - {id: a, action: blok}\ntests:\n  - {name: x, stage: inpt, want: block, rule: a}\n",
-		),
-	)
+	_, err := policy.Parse("p.yaml", []byte(
+		"rules:\n  - {id: a, action: blok}\ntests:\n  - {name: x, stage: inpt, want: block, rule: a}\n",
+	))
 	require.ErrorContains(t, err, `p.yaml:2:21: "blok" is not known here`)
 	require.ErrorContains(t, err, `p.yaml:4:22: "inpt" is not known here`)
 }

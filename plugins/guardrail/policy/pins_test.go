@@ -55,8 +55,7 @@ func TestLockfileOfTools(t *testing.T) {
 		p.Notes(),
 	)
 	compared, err := p.Pins().CompareAll(
-		[]*genai.FunctionDeclaration{searching(), searching(), {Name: "web_own"}, {Name: "own"}},
-	)
+		[]*genai.FunctionDeclaration{searching(), searching(), {Name: "web_own"}, {Name: "own"}})
 	require.NoError(t, err)
 	require.Len(t, compared, 1)
 	require.Equal(t, "new", compared[0].State)
@@ -96,10 +95,8 @@ func TestLockfileOfTools(t *testing.T) {
 // the other.
 func TestKeysThatStandTwiceInATool(t *testing.T) {
 	file := inFiles(t, "p.yaml", `pin_tools: ["web_*"]`)
-	require.NoError(
-		t,
-		os.WriteFile(filepath.Join(filepath.Dir(file), "p.lock.json"), []byte(pinsFile), 0o600),
-	)
+	require.NoError(t,
+		os.WriteFile(filepath.Join(filepath.Dir(file), "p.lock.json"), []byte(pinsFile), 0o600))
 	p, err := policy.Load(file)
 	require.NoError(t, err)
 	for _, schema := range []string{
@@ -124,25 +121,23 @@ func TestDifferencesShowEveryChange(t *testing.T) {
 	p, err := policy.Load(file)
 	require.NoError(t, err)
 	key := rapid.SampledFrom([]string{"a", "a.b", "b", `"b"`, "[0]", "a[0]", ""})
-	leaf := rapid.SampledFrom(
-		[]any{
-			nil,
-			true,
-			1,
-			"1",
-			"true",
-			"null",
-			"",
-			"a",
-			"a\nb",
-			"b\na",
-			"{}",
-			"[]",
-			`"1"`,
-			map[string]any{},
-			[]any{},
-		},
-	)
+	leaf := rapid.SampledFrom([]any{
+		nil,
+		true,
+		1,
+		"1",
+		"true",
+		"null",
+		"",
+		"a",
+		"a\nb",
+		"b\na",
+		"{}",
+		"[]",
+		`"1"`,
+		map[string]any{},
+		[]any{},
+	})
 	var value func(depth int) *rapid.Generator[any]
 	value = func(depth int) *rapid.Generator[any] {
 		return rapid.Custom(func(t *rapid.T) any {
@@ -235,17 +230,11 @@ func TestPinsThatAreRefused(t *testing.T) {
 		require.ErrorContains(t, err, c.want, name)
 	}
 	_, err := policy.Parse("https://corp.example/p.yaml", []byte(`pin_tools: ["*"]`))
-	require.ErrorContains(
-		t,
-		err,
-		"p.yaml:1:12: a policy that is loaded from an address pins no tools",
-	)
+	require.ErrorContains(t, err,
+		"p.yaml:1:12: a policy that is loaded from an address pins no tools")
 	p, err := policy.Load(inFiles(t, "p.yaml", `pin_tools: [other]`, "p.lock.json", pinsFile))
 	require.NoError(t, err)
 	require.Len(t, p.Notes(), 1)
-	require.Contains(
-		t,
-		p.Notes()[0],
-		"has a pin of the tool web_search, which pin_tools does not name",
-	)
+	require.Contains(t, p.Notes()[0],
+		"has a pin of the tool web_search, which pin_tools does not name")
 }

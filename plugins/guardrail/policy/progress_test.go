@@ -21,20 +21,12 @@ var makers = map[string]func(r *rand.Rand) string{
 		return fmt.Sprintf("%03d-%02d-%04d ", r.IntN(1000), r.IntN(100), r.IntN(10000))
 	},
 	"cards": func(r *rand.Rand) string {
-		return fmt.Sprintf(
-			"4%03d %04d %04d %04d, ",
-			r.IntN(1000),
-			r.IntN(10000),
-			r.IntN(10000),
-			r.IntN(10000),
-		)
+		return fmt.Sprintf("4%03d %04d %04d %04d, ", r.IntN(1000), r.IntN(10000), r.IntN(10000),
+			r.IntN(10000))
 	},
 	"json": func(r *rand.Rand) string {
-		return fmt.Sprintf(
-			`{"name": "ann\n", "token": "x%dq8Zt", "mail": "a%d@b.example"}, `,
-			r.IntN(1e9),
-			r.IntN(100),
-		)
+		return fmt.Sprintf(`{"name": "ann\n", "token": "x%dq8Zt", "mail": "a%d@b.example"}, `,
+			r.IntN(1e9), r.IntN(100))
 	},
 	"words": func(r *rand.Rand) string {
 		all := []string{
@@ -210,19 +202,12 @@ func TestGrowingTextsAreJudgedAsWholeOnes(t *testing.T) {
 	rows = append(
 		rows,
 		detecttest.Texts(detecttest.Development(t, "guardrail/secrets-dev.jsonl.gz"))...)
-	p, err := policy.Parse(
-		"p.yaml",
-		[]byte(
-			"rules: [{id: s, detect: {secrets: default, injection: default}, action: redact}, {id: p, detect: {pii: default, words: [quiet day, to say]}, action: redact}, {id: q, detect: {pii: [US_SSN, PHONE_NUMBER]}, action: block}, {id: t, window: turn, detect: {pii: [CREDIT_CARD], regexp: {E: 'E-[0-9]{6}', F: '[ab]{3,}'}}, action: redact}, {id: u, detect: {urls: {allow: [b.example]}}, action: redact}]",
-		),
-	)
+	p, err := policy.Parse("p.yaml", []byte(
+		"rules: [{id: s, detect: {secrets: default, injection: default}, action: redact}, {id: p, detect: {pii: default, words: [quiet day, to say]}, action: redact}, {id: q, detect: {pii: [US_SSN, PHONE_NUMBER]}, action: block}, {id: t, window: turn, detect: {pii: [CREDIT_CARD], regexp: {E: 'E-[0-9]{6}', F: '[ab]{3,}'}}, action: redact}, {id: u, detect: {urls: {allow: [b.example]}}, action: redact}]",
+	))
 	require.NoError(t, err)
 	makers["rows"] = func(r *rand.Rand) string {
-		return rows[r.IntN(len(rows))] + []string{
-			" ",
-			"\n",
-			". ",
-		}[r.IntN(3)]
+		return rows[r.IntN(len(rows))] + []string{" ", "\n", ". "}[r.IntN(3)]
 	}
 	for name, make := range makers {
 		t.Run(name, func(t *testing.T) {
@@ -268,19 +253,11 @@ func checkGrowing(t *testing.T, p *policy.Policy, text string, r *rand.Rand) {
 		p.Finish(&now, text[:at])
 		p.Finish(&want, text[:at])
 		for _, v := range []*policy.Verdict{&now, &want} {
-			v.Findings = slices.DeleteFunc(
-				v.Findings,
-				func(f policy.Finding) bool { return f.Start < shown || f.Start >= settled },
-			)
+			v.Findings = slices.DeleteFunc(v.Findings,
+				func(f policy.Finding) bool { return f.Start < shown || f.Start >= settled })
 		}
-		require.ElementsMatch(
-			t,
-			want.Findings,
-			now.Findings,
-			"behind %d of %q",
-			shown,
-			text[max(0, at-400):at],
-		)
+		require.ElementsMatch(t, want.Findings, now.Findings, "behind %d of %q", shown,
+			text[max(0, at-400):at])
 		edit := p.Edit(&want, text[:at])
 		end := max(shown, edit.Whole(settled))
 		for _, f := range now.Findings {
@@ -296,10 +273,8 @@ func checkGrowing(t *testing.T, p *policy.Policy, text string, r *rand.Rand) {
 	var all policy.Verdict
 	p.At(&scope, policy.Output).Find(&all, before, text, gaps)
 	p.Finish(&all, text)
-	all.Findings = slices.DeleteFunc(
-		all.Findings,
-		func(f policy.Finding) bool { return f.Start >= shown },
-	)
+	all.Findings = slices.DeleteFunc(all.Findings,
+		func(f policy.Finding) bool { return f.Start >= shown })
 	require.ElementsMatch(t, all.Findings, found)
 }
 
@@ -359,15 +334,8 @@ func TestLongTextsWithFewDisguises(t *testing.T) {
 				p.Finish(&grown, text)
 				p.Finish(&whole, text)
 				require.Equal(t, grown.Text, whole.Text, "%s, %s, %d", plain, disguise, seed)
-				require.Equal(
-					t,
-					grown.Findings,
-					whole.Findings,
-					"%s, %s, %d",
-					plain,
-					disguise,
-					seed,
-				)
+				require.Equal(t, grown.Findings, whole.Findings, "%s, %s, %d", plain, disguise,
+					seed)
 			}
 		}
 	}
@@ -375,10 +343,8 @@ func TestLongTextsWithFewDisguises(t *testing.T) {
 
 // Whatever comes behind words that are spaced out, byte by byte the same is found as at once.
 func TestGrowingSpacedWords(t *testing.T) {
-	p, err := policy.Parse(
-		"p.yaml",
-		[]byte("rules: [{id: p, detect: {pii: default, words: [to say]}, action: redact}]"),
-	)
+	p, err := policy.Parse("p.yaml",
+		[]byte("rules: [{id: p, detect: {pii: default, words: [to say]}, action: redact}]"))
 	require.NoError(t, err)
 	for _, between := range []string{" ", " . ", " - ", "    "} {
 		for _, behind := range []string{
@@ -390,16 +356,8 @@ func TestGrowingSpacedWords(t *testing.T) {
 			"%(9 so",
 			"&&#x so",
 		} {
-			apart := strings.NewReplacer(
-				" ",
-				between+" "+between,
-				"t",
-				"t"+between,
-				"s",
-				"s"+between,
-				"a",
-				"a"+between,
-			)
+			apart := strings.NewReplacer(" ", between+" "+between, "t", "t"+between, "s",
+				"s"+between, "a", "a"+between)
 			text := apart.Replace("to say") + behind + strings.Repeat(" and so it is.", 100)
 			var progress policy.Progress
 			var scope policy.Scope

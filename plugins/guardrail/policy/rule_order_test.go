@@ -16,71 +16,55 @@ import (
 // What rules make of a text, or a call, is the same in whatever order they stand, and a rule more
 // makes it no more lenient.
 func TestOrderOfRulesDoesNotMatter(t *testing.T) {
-	about := rapid.SampledFrom(
-		[]string{
-			"detect: {pii: default}",
-			"detect: {pii: [CREDIT_CARD]}",
-			"detect: {secrets: default}",
-			"detect: {words: [heron, blue]}",
-			"detect: {regexp: '[a-z]+\\d'}",
-			"detect: {urls: {allow: [a.example]}}",
-			"when: 'text contains \"e\"'",
-			"when: 'tool.name == \"shell\"'",
-			"detect: {length: {bytes: 40}}",
-		},
-	)
-	does := rapid.SampledFrom(
-		[]string{
-			"flag",
-			"mask",
-			"hash",
-			"replace, with: <gone>",
-			"redact",
-			"ask",
-			"block",
-			"block, message: No.",
-			"redact, mode: shadow",
-			"redact, trust: untrusted",
-		},
-	)
-	tools := rapid.SampledFrom(
-		[]string{
-			`deny: ["shell(rm *)"]`,
-			`ask: ["shell(*)"], allow: [send]`,
-			`allow: ["shell(ls *)"], other: ask`,
-			`deny: [send], allow: ["shell(rm *)"]`,
-		},
-	)
-	texts := rapid.SampledFrom(
-		[]string{
-			"a heron",
-			"4111 1111 1111 1111",
-			"ann@example.com at https://b.example/x1",
-			"password: hunter2hunter2Z!, blue heron a1",
-			"é",
-			"the blue https://a.example/y 4111-1111-1111-1111 ann@example.com",
-		},
-	)
-	scopes := rapid.SampledFrom(
-		[]policy.Scope{
-			{},
-			{Tool: "shell", Args: map[string]any{"command": "ls; rm x"}},
-			{Tool: "shell", Args: map[string]any{"command": "ls"}},
-			{Tool: "send", Taint: []string{"web"}},
-		},
-	)
+	about := rapid.SampledFrom([]string{
+		"detect: {pii: default}",
+		"detect: {pii: [CREDIT_CARD]}",
+		"detect: {secrets: default}",
+		"detect: {words: [heron, blue]}",
+		"detect: {regexp: '[a-z]+\\d'}",
+		"detect: {urls: {allow: [a.example]}}",
+		"when: 'text contains \"e\"'",
+		"when: 'tool.name == \"shell\"'",
+		"detect: {length: {bytes: 40}}",
+	})
+	does := rapid.SampledFrom([]string{
+		"flag",
+		"mask",
+		"hash",
+		"replace, with: <gone>",
+		"redact",
+		"ask",
+		"block",
+		"block, message: No.",
+		"redact, mode: shadow",
+		"redact, trust: untrusted",
+	})
+	tools := rapid.SampledFrom([]string{
+		`deny: ["shell(rm *)"]`,
+		`ask: ["shell(*)"], allow: [send]`,
+		`allow: ["shell(ls *)"], other: ask`,
+		`deny: [send], allow: ["shell(rm *)"]`,
+	})
+	texts := rapid.SampledFrom([]string{
+		"a heron",
+		"4111 1111 1111 1111",
+		"ann@example.com at https://b.example/x1",
+		"password: hunter2hunter2Z!, blue heron a1",
+		"é",
+		"the blue https://a.example/y 4111-1111-1111-1111 ann@example.com",
+	})
+	scopes := rapid.SampledFrom([]policy.Scope{
+		{},
+		{Tool: "shell", Args: map[string]any{"command": "ls; rm x"}},
+		{Tool: "shell", Args: map[string]any{"command": "ls"}},
+		{Tool: "send", Taint: []string{"web"}},
+	})
 	rapid.Check(t, func(t *rapid.T) {
 		var rules []string
 		for i := range rapid.IntRange(2, 6).Draw(t, "rules") {
 			if rapid.IntRange(0, 3).Draw(t, "kind") == 0 {
-				rules = append(
-					rules,
-					fmt.Sprintf(
-						"{id: r%d, stages: [tool_args], tools: {%s}}",
-						i,
-						tools.Draw(t, "tools"),
-					),
-				)
+				rules = append(rules, fmt.Sprintf("{id: r%d, stages: [tool_args], tools: {%s}}", i,
+					tools.Draw(t, "tools")))
 				continue
 			}
 			action := does.Draw(t, "does")
@@ -88,29 +72,15 @@ func TestOrderOfRulesDoesNotMatter(t *testing.T) {
 			if strings.HasPrefix(action, "ask") { // only calls are asked about
 				stages = "tool_args"
 			}
-			rules = append(
-				rules,
-				fmt.Sprintf(
-					"{id: r%d, stages: [%s], %s, action: %s}",
-					i,
-					stages,
-					about.Draw(t, "about"),
-					action,
-				),
-			)
+			rules = append(rules, fmt.Sprintf("{id: r%d, stages: [%s], %s, action: %s}", i, stages,
+				about.Draw(t, "about"), action))
 		}
 		stage := rapid.SampledFrom([]policy.Stage{policy.Output, policy.ToolArgs}).Draw(t, "stage")
 		scope, text := scopes.Draw(t, "scope"), texts.Draw(t, "text")
 		verdict := func(rules []string) policy.Verdict {
-			p, err := policy.Parse(
-				"p.yaml",
-				[]byte(
-					"{command_tools: {shell: {line: command}}, rules: ["+strings.Join(
-						rules,
-						", ",
-					)+"]}",
-				),
-			)
+			p, err := policy.Parse("p.yaml", []byte(
+				"{command_tools: {shell: {line: command}}, rules: ["+strings.Join(rules, ", ")+"]}",
+			))
 			if err != nil { // one covers another, say
 				t.Skip(err)
 			}
@@ -126,10 +96,8 @@ func TestOrderOfRulesDoesNotMatter(t *testing.T) {
 }
 
 func strictness(a policy.Action) int {
-	return slices.Index(
-		strings.Fields("allow flag mask vault hash replace redact ask block"),
-		string(a),
-	)
+	return slices.Index(strings.Fields("allow flag mask vault hash replace redact ask block"),
+		string(a))
 }
 
 // keyless returns a text without what depends on a key.

@@ -54,12 +54,8 @@ func TestRules(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, c.want, rules[c.rule].Silent(c.stage, c.scope))
 			asked := p.Only(rules[c.rule].ID).Judge(c.stage, c.scope, "hush").Findings
-			require.Equal(
-				t,
-				c.want == "",
-				len(asked) > 0,
-				"what is silent finds nothing, what is not does",
-			)
+			require.Equal(t, c.want == "", len(asked) > 0,
+				"what is silent finds nothing, what is not does")
 		})
 	}
 }
@@ -70,12 +66,8 @@ func TestInShadow(t *testing.T) {
 	require.Equal(t, policy.Allow, v.Action)
 	require.Equal(t, "hush now", v.Text)
 	require.Equal(t, policy.Redact, v.Findings[0].Would)
-	require.Equal(
-		t,
-		"[WORD] now",
-		p.Judge(policy.Input, policy.Scope{}, "hush now").Text,
-		"the policy itself is as it was",
-	)
+	require.Equal(t, "[WORD] now", p.Judge(policy.Input, policy.Scope{}, "hush now").Text,
+		"the policy itself is as it was")
 }
 
 func TestOnly(t *testing.T) {
@@ -101,10 +93,7 @@ rules:
 		}
 		return ids
 	}
-	require.ElementsMatch(
-		t,
-		[]string{"uk UK_PASSPORT", "it IT_PASSPORT"},
-		rules("passport AB1234567"),
-	)
+	require.ElementsMatch(t, []string{"uk UK_PASSPORT", "it IT_PASSPORT"},
+		rules("passport AB1234567"))
 	require.ElementsMatch(t, []string{"dates DATE_TIME"}, rules("born 1985-05-08"))
 }

@@ -323,11 +323,8 @@ func TestSchemaIsParse(t *testing.T) {
 				top = append(top, key+": "+made[key])
 			}
 		}
-		text := fmt.Sprintf(
-			"%s\nrules: [{%s}]\n",
-			strings.Join(top, "\n"),
-			strings.Join(rule, ", "),
-		)
+		text := fmt.Sprintf("%s\nrules: [{%s}]\n", strings.Join(top, "\n"),
+			strings.Join(rule, ", "))
 		_, err := policy.Parse("p.yaml", []byte(text))
 		switch misfit := fit([]byte(text)); {
 		case err == nil:

@@ -34,28 +34,13 @@ func TestScopes(t *testing.T) {
 				t,
 				"{tenant_key: 'user:tenant', rules: [{id: r, stages: [tool_args], scope: "+rule+", action: flag}]}",
 			)
-			require.Equal(
-				t,
-				policy.Flag,
-				p.Judge(policy.ToolArgs, whole, "x").Action,
-				"%s: %s",
-				name,
-				rule,
-			)
-			require.Equal(
-				t,
-				policy.Allow,
-				p.Judge(policy.ToolArgs, other, "x").Action,
-				"%s: %s",
-				name,
-				rule,
-			)
+			require.Equal(t, policy.Flag, p.Judge(policy.ToolArgs, whole, "x").Action, "%s: %s",
+				name, rule)
+			require.Equal(t, policy.Allow, p.Judge(policy.ToolArgs, other, "x").Action, "%s: %s",
+				name, rule)
 			require.Empty(t, p.Rules()[0].Silent(policy.ToolArgs, whole))
-			require.Regexp(
-				t,
-				"^it is about another "+name+`: (a\?|\*, !b|a\*)$`,
-				p.Rules()[0].Silent(policy.ToolArgs, other),
-			)
+			require.Regexp(t, "^it is about another "+name+`: (a\?|\*, !b|a\*)$`,
+				p.Rules()[0].Silent(policy.ToolArgs, other))
 		}
 	}
 }
@@ -70,18 +55,10 @@ func TestLengths(t *testing.T) {
 		"{bytes: 40, tokens: 10}":  40,
 	} {
 		p := parse(t, "rules: [{id: r, detect: {length: "+length+"}, action: flag}]")
-		require.Equal(
-			t,
-			policy.Allow,
-			p.Judge(policy.Input, policy.Scope{}, strings.Repeat("a", want)).Action,
-			length,
-		)
-		require.Equal(
-			t,
-			policy.Flag,
-			p.Judge(policy.Input, policy.Scope{}, strings.Repeat("a", want+1)).Action,
-			length,
-		)
+		require.Equal(t, policy.Allow,
+			p.Judge(policy.Input, policy.Scope{}, strings.Repeat("a", want)).Action, length)
+		require.Equal(t, policy.Flag,
+			p.Judge(policy.Input, policy.Scope{}, strings.Repeat("a", want+1)).Action, length)
 	}
 }
 

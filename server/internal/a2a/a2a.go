@@ -146,13 +146,10 @@ func (x *routes) rpc(w http.ResponseWriter, r *http.Request) {
 	version := r.Header.Get(wire.VersionHeader)
 	if version != wire.Version && !strings.HasPrefix(version, wire.Version+".") {
 		version = cmp.Or(version, "0.3")
-		x.refuse(
-			c,
-			wireError(
-				wire.CodeVersionNotKnown,
-				"version "+version+" is not served: send the header "+wire.VersionHeader+": "+wire.Version,
-			),
-		)
+		x.refuse(c, wireError(
+			wire.CodeVersionNotKnown,
+			"version "+version+" is not served: send the header "+wire.VersionHeader+": "+wire.Version,
+		))
 		return
 	}
 	answer := map[string]method{

@@ -187,10 +187,8 @@ func (s *service) updates(method, params string, begun ...chan<- struct{}) []str
 		case e.Result.Task != nil:
 			list = append(list, "task "+e.Result.Task.state())
 		case e.Result.StatusUpdate != nil:
-			list = append(
-				list,
-				strings.TrimPrefix(e.Result.StatusUpdate.Status.State, "TASK_STATE_"),
-			)
+			list = append(list,
+				strings.TrimPrefix(e.Result.StatusUpdate.Status.State, "TASK_STATE_"))
 		case e.Result.ArtifactUpdate != nil:
 			how := "text "
 			if e.Result.ArtifactUpdate.Append {
@@ -208,23 +206,15 @@ func (s *service) updates(method, params string, begun ...chan<- struct{}) []str
 
 func TestA2AStream(t *testing.T) {
 	s := serve(t, servertest.Act, nil, servertest.Policy())
-	list := s.updates(
-		"SendStreamingMessage",
-		servertest.A2AMessage("m1", "card", `,"contextId":"ada"`),
-	)
+	list := s.updates("SendStreamingMessage",
+		servertest.A2AMessage("m1", "card", `,"contextId":"ada"`))
 	require.Equal(t, []string{"task SUBMITTED", "WORKING"}, list[:2])
 	require.Equal(t, []string{"text Card [X].", "COMPLETED"}, list[len(list)-2:])
-	require.Contains(
-		t,
-		strings.Join(list, "\n"),
-		"4111",
-		"it was streamed before the plugin changed it",
-	)
+	require.Contains(t, strings.Join(list, "\n"), "4111",
+		"it was streamed before the plugin changed it")
 
-	list = s.updates(
-		"SendStreamingMessage",
-		servertest.A2AMessage("m2", "Hello", `,"contextId":"ada"`),
-	)
+	list = s.updates("SendStreamingMessage",
+		servertest.A2AMessage("m2", "Hello", `,"contextId":"ada"`))
 	require.Equal(t, "COMPLETED", list[len(list)-1])
 	require.Equal(
 		t,
@@ -236,12 +226,8 @@ func TestA2AStream(t *testing.T) {
 	list = s.updates("SendStreamingMessage", servertest.A2AMessage("m3", "forbidden", ""))
 	require.Equal(t, []string{"task SUBMITTED", "WORKING", "REJECTED"}, list)
 	list = s.updates("SendStreamingMessage", servertest.A2AMessage("m4", "break", ""))
-	require.Contains(
-		t,
-		[]string{"text .", "more .", "text half a."},
-		list[len(list)-2],
-		"what was streamed is ended: as the log has it",
-	)
+	require.Contains(t, []string{"text .", "more .", "text half a."}, list[len(list)-2],
+		"what was streamed is ended: as the log has it")
 	require.Equal(t, "FAILED", list[len(list)-1])
 	list = s.updates("SendStreamingMessage", servertest.A2AMessage("m5", "book", ""))
 	require.Equal(t, []string{"task SUBMITTED", "WORKING", "INPUT_REQUIRED"}, list)
@@ -291,28 +277,21 @@ func TestA2AAnswers(t *testing.T) {
 
 func TestA2AReturnsAtOnceIsSubscribedToAndCancelled(t *testing.T) {
 	s := serve(t, servertest.Act, nil)
-	params := strings.TrimSuffix(
-		servertest.A2AMessage("m1", "wait", ""),
-		"}",
-	) + `,"configuration":{"returnImmediately":true}}`
+	params := strings.TrimSuffix(servertest.A2AMessage("m1", "wait", ""),
+		"}") + `,"configuration":{"returnImmediately":true}}`
 	first := s.task("SendMessage", params)
 	require.Contains(t, []string{"SUBMITTED", "WORKING"}, first.state())
 	require.Equal(t, "WORKING", s.task("GetTask", `{"id":"`+first.ID+`"}`).state())
-	_, code, _ := s.rpc(
-		"SendMessage",
-		servertest.A2AMessage("m2", "more", `,"taskId":"`+first.ID+`"`),
-	)
+	_, code, _ := s.rpc("SendMessage",
+		servertest.A2AMessage("m2", "more", `,"taskId":"`+first.ID+`"`))
 	require.Equal(t, -32004, code, "it works")
 
 	// Two follow it; one leaves, and the task goes on.
 	ctx, leave := context.WithCancel(t.Context())
 	body := `{"jsonrpc":"2.0","id":1,"method":"SubscribeToTask","params":{"id":"` + first.ID + `"}}`
 	resp := s.Open(ctx, "POST", "/a2a/desk", body, "A2A-Version", "1.0")
-	servertest.Frames(
-		t,
-		resp.Body,
-		func(f servertest.Frame) bool { return strings.Contains(f.Data, "I wait") },
-	)
+	servertest.Frames(t, resp.Body,
+		func(f servertest.Frame) bool { return strings.Contains(f.Data, "I wait") })
 	leave()
 	resp.Body.Close()
 	list := make(chan []string)
@@ -441,41 +420,26 @@ func TestA2ARefuses(t *testing.T) {
 	require.Equal(t, 401, status)
 
 	// A task of somebody else's is not there.
-	mine := s.task(
-		"SendMessage",
-		servertest.A2AMessage("m1", "Hello", `,"contextId":"c"`),
-		"X-User",
-		"ann",
-	)
+	mine := s.task("SendMessage", servertest.A2AMessage("m1", "Hello", `,"contextId":"c"`),
+		"X-User", "ann")
 	for _, method := range []string{"GetTask", "CancelTask", "SubscribeToTask"} {
 		_, code, _ := s.rpc(method, `{"id":"`+mine.ID+`"}`, "X-User", "bob")
 		require.Equal(t, -32001, code, method)
 	}
-	_, code, _ := s.rpc(
-		"SendMessage",
-		servertest.A2AMessage("m2", "Hello", `,"taskId":"`+mine.ID+`"`),
-		"X-User",
-		"bob",
-	)
+	_, code, _ := s.rpc("SendMessage",
+		servertest.A2AMessage("m2", "Hello", `,"taskId":"`+mine.ID+`"`), "X-User", "bob")
 	require.Equal(t, -32001, code)
 	result, _, _ := s.rpc("ListTasks", `{}`, "X-User", "bob")
 	require.Contains(t, string(result), `"tasks":[]`)
 
 	// An id that was used for another message, and a context that is not the task's.
-	_, code, message := s.rpc(
-		"SendMessage",
-		servertest.A2AMessage("m1", "Something else", `,"contextId":"c"`),
-		"X-User",
-		"ann",
-	)
+	_, code, message := s.rpc("SendMessage",
+		servertest.A2AMessage("m1", "Something else", `,"contextId":"c"`), "X-User", "ann")
 	require.Equal(t, -32602, code, message)
 	held := s.task("SendMessage", servertest.A2AMessage("m3", "book", ""), "X-User", "ann")
-	_, code, _ = s.rpc(
-		"SendMessage",
-		servertest.A2AMessage("m4", "yes", `,"taskId":"`+held.ID+`","contextId":"other"`),
-		"X-User",
-		"ann",
-	)
+	_, code, _ = s.rpc("SendMessage",
+		servertest.A2AMessage("m4", "yes", `,"taskId":"`+held.ID+`","contextId":"other"`), "X-User",
+		"ann")
 	require.Equal(t, -32602, code)
 }
 
@@ -500,11 +464,8 @@ func TestA2ACard(t *testing.T) {
 	})
 	_, body := s.Do("GET", "/.well-known/agent-card.json", "")
 	require.Contains(t, body, `"url":"https://agents.example.com/here/a2a/desk"`)
-	require.Contains(
-		t,
-		body,
-		`"securitySchemes":{"bearer":{"httpAuthSecurityScheme":{"scheme":"Bearer"}}}`,
-	)
+	require.Contains(t, body,
+		`"securitySchemes":{"bearer":{"httpAuthSecurityScheme":{"scheme":"Bearer"}}}`)
 	require.Contains(t, body, `"securityRequirements":[{"schemes":{"bearer":{"list":[]}}}]`)
 	code, _ := s.Do("GET", "/a2a/nope/.well-known/agent-card.json", "")
 	require.Equal(t, 404, code)
@@ -519,10 +480,8 @@ func (s *service) replica(change func(*server.Options)) *service {
 func TestA2ATaskIsKnownToEveryReplica(t *testing.T) {
 	s := serve(t, servertest.Act, nil)
 	other := s.replica(nil)
-	params := strings.TrimSuffix(
-		servertest.A2AMessage("m1", "weather and wait", ""),
-		"}",
-	) + `,"configuration":{"returnImmediately":true}}`
+	params := strings.TrimSuffix(servertest.A2AMessage("m1", "weather and wait", ""),
+		"}") + `,"configuration":{"returnImmediately":true}}`
 	id := s.task("SendMessage", params).ID
 	require.Eventually(t, func() bool {
 		return other.task("GetTask", `{"id":"`+id+`"}`).says() == "19 degrees."
@@ -541,10 +500,8 @@ func TestA2ATaskIsKnownToEveryReplica(t *testing.T) {
 
 	// A call that waits is answered elsewhere.
 	held := s.task("SendMessage", servertest.A2AMessage("m2", "book", ""))
-	booked := other.task(
-		"SendMessage",
-		servertest.A2AMessage("m3", "yes", `,"taskId":"`+held.ID+`"`),
-	)
+	booked := other.task("SendMessage",
+		servertest.A2AMessage("m3", "yes", `,"taskId":"`+held.ID+`"`))
 	require.Equal(t, "Booked.", booked.says())
 	require.Equal(t, "COMPLETED", s.task("GetTask", `{"id":"`+held.ID+`"}`).state())
 }
@@ -591,10 +548,8 @@ func TestA2AStreamOfAnotherReplicasTaskEndsWithItsToken(t *testing.T) {
 			return server.Caller{User: "user"}, nil
 		}
 	})
-	params := strings.TrimSuffix(
-		servertest.A2AMessage("m1", "weather and wait", ""),
-		"}",
-	) + `,"configuration":{"returnImmediately":true}}`
+	params := strings.TrimSuffix(servertest.A2AMessage("m1", "weather and wait", ""),
+		"}") + `,"configuration":{"returnImmediately":true}}`
 	id := s.task("SendMessage", params).ID
 	require.Eventually(t, func() bool {
 		return other.task("GetTask", `{"id":"`+id+`"}`).says() == "19 degrees."

@@ -176,13 +176,11 @@ func addAnswer(e *session.Event, waiting []sessions.WaitingCall, parts []wire.Pa
 		yes, decided := sessions.YesOrNo(text)
 		switch {
 		case w.Confirm && !decided:
-			return bad(
-				fmt.Sprintf(
-					`call %q waits for a yes or no: answer "yes" or "no", or with data {"id": %q, "confirmed": true}`,
-					w.ID,
-					w.ID,
-				),
-			)
+			return bad(fmt.Sprintf(
+				`call %q waits for a yes or no: answer "yes" or "no", or with data {"id": %q, "confirmed": true}`,
+				w.ID,
+				w.ID,
+			))
 		case w.Confirm:
 			e.Actions.Confirm(w.ID, session.Confirmation{Confirmed: yes})
 		default:

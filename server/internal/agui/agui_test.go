@@ -182,10 +182,8 @@ func TestAGUITakesOnlyWhatIsNew(t *testing.T) {
 
 	// The whole history comes again, with the answer and a new message.
 	body := func(run string, messages ...string) string {
-		return `{"threadId":"ada","runId":"` + run + `","messages":[` + strings.Join(
-			messages,
-			",",
-		) + `]}`
+		return `{"threadId":"ada","runId":"` + run + `","messages":[` + strings.Join(messages,
+			",") + `]}`
 	}
 	one := aguiMessage("u1", "user", "one")
 	answer := aguiMessage(log[1].ID, "assistant", "You said: one")
@@ -199,15 +197,8 @@ func TestAGUITakesOnlyWhatIsNew(t *testing.T) {
 	require.Len(t, s.Log("ada"), 4)
 
 	// Whoever has the answer already gets no text twice.
-	list = s.agui(
-		body(
-			"run-3",
-			one,
-			answer,
-			aguiMessage("u2", "user", "two"),
-			aguiMessage(s.Log("ada")[3].ID, "assistant", "You said: two"),
-		),
-	)
+	list = s.agui(body("run-3", one, answer, aguiMessage("u2", "user", "two"),
+		aguiMessage(s.Log("ada")[3].ID, "assistant", "You said: two")))
 	require.Equal(t, "RUN_STARTED STATE_SNAPSHOT MESSAGES_SNAPSHOT RUN_FINISHED", typesOf(list))
 	require.Len(t, s.Log("ada"), 4)
 
@@ -217,17 +208,10 @@ func TestAGUITakesOnlyWhatIsNew(t *testing.T) {
 
 	// Messages that another agent has answered before are no news: only the last ones are.
 	two := []string{aguiMessage("x1", "user", "old"), aguiMessage("x2", "assistant", "old answer")}
-	s.agui(
-		body(
-			"run-5",
-			append(
-				two,
-				one,
-				answer,
-				aguiMessage("u3", "user", "three"),
-				aguiMessage("u4", "user", "four"),
-			)...),
-	)
+	s.agui(body(
+		"run-5",
+		append(two, one, answer, aguiMessage("u3", "user", "three"),
+			aguiMessage("u4", "user", "four"))...))
 	require.Equal(t, "threefour", s.Log("ada")[4].Text())
 	require.Equal(t, "u4", s.Log("ada")[4].ID)
 }
@@ -297,24 +281,12 @@ func TestAGUIAnswersToCalls(t *testing.T) {
 	s := serve(t, servertest.Act, nil)
 	s.agui(servertest.AGUIRequest("run-1", "ask"))
 	tool := `{"id":"t1","role":"tool","toolCallId":"q1","content":"{\"people\":2}"}`
-	list := s.agui(
-		strings.Replace(
-			servertest.AGUIRequest("run-2", "ask"),
-			`}],"tools"`,
-			`},`+tool+`],"tools"`,
-			1,
-		),
-	)
+	list := s.agui(strings.Replace(servertest.AGUIRequest("run-2", "ask"), `}],"tools"`,
+		`},`+tool+`],"tools"`, 1))
 	require.Contains(t, strings.Join(list, "\n"), `You answered {\"people\":2}`)
 	require.NotContains(t, typesOf(list), "TOOL_CALL_RESULT", "the client has it")
-	list = s.agui(
-		strings.Replace(
-			servertest.AGUIRequest("run-3", "ask"),
-			`}],"tools"`,
-			`},`+strings.Replace(tool, "t1", "t2", 1)+`],"tools"`,
-			1,
-		),
-	)
+	list = s.agui(strings.Replace(servertest.AGUIRequest("run-3", "ask"), `}],"tools"`,
+		`},`+strings.Replace(tool, "t1", "t2", 1)+`],"tools"`, 1))
 	require.Contains(t, list[1], `"code":"not_waiting"`)
 }
 
@@ -332,43 +304,28 @@ func TestAGUIStateAndCommands(t *testing.T) {
 	)
 
 	// One that has it is not.
-	same := strings.Replace(
-		servertest.AGUIRequest("run-3", "weather", "forget", "hi"),
-		`"state":{}`,
-		`"state":{"user:count":2,"a~b":1}`,
-		1,
-	)
+	same := strings.Replace(servertest.AGUIRequest("run-3", "weather", "forget", "hi"),
+		`"state":{}`, `"state":{"user:count":2,"a~b":1}`, 1)
 	require.NotContains(t, typesOf(s.agui(same)), "STATE_SNAPSHOT")
 
 	// A rewind shows the session as it is then.
-	back := strings.Replace(
-		servertest.AGUIRequest("run-4"),
-		`"forwardedProps":{}`,
-		`"forwardedProps":{"command":{"name":"rewind","args":{"to":2}}}`,
-		1,
-	)
+	back := strings.Replace(servertest.AGUIRequest("run-4"), `"forwardedProps":{}`,
+		`"forwardedProps":{"command":{"name":"rewind","args":{"to":2}}}`, 1)
 	list = s.agui(back)
 	all := strings.Join(list, "\n")
 	require.Contains(t, all, `"type":"MESSAGES_SNAPSHOT"`, all)
 	require.NotContains(t, all, "19 degrees")
 
 	// A client sets state only where it says so.
-	set := strings.Replace(
-		servertest.AGUIRequest("run-5", "set"),
-		`"forwardedProps":{}`,
-		`"forwardedProps":{"stateDelta":{"k":"v"}}`,
-		1,
-	)
+	set := strings.Replace(servertest.AGUIRequest("run-5", "set"), `"forwardedProps":{}`,
+		`"forwardedProps":{"stateDelta":{"k":"v"}}`, 1)
 	set = strings.Replace(set, `"u1"`, `"u9"`, 1)
 	require.Contains(t, strings.Join(s.agui(set), "\n"), `{"op":"add","path":"/k","value":"v"}`)
 
 	// A compaction is an activity.
 	list = s.agui(strings.Replace(servertest.AGUIRequest("run-6", "compact"), `"u1"`, `"u10"`, 1))
-	require.Contains(
-		t,
-		strings.Join(list, "\n"),
-		`"activityType":"compaction","content":{"summary":"They greeted.","through":`,
-	)
+	require.Contains(t, strings.Join(list, "\n"),
+		`"activityType":"compaction","content":{"summary":"They greeted.","through":`)
 }
 
 func TestAGUIRefuses(t *testing.T) {
@@ -401,11 +358,8 @@ func TestAGUIRunEndsWhenItsClientLeaves(t *testing.T) {
 	s := serve(t, servertest.Act, nil)
 	ctx, leave := context.WithCancel(t.Context())
 	resp := s.Open(ctx, "POST", "/agui/desk", servertest.AGUIRequest("run-1", "wait"))
-	servertest.Frames(
-		t,
-		resp.Body,
-		func(f servertest.Frame) bool { return strings.Contains(f.Data, "I wait") },
-	)
+	servertest.Frames(t, resp.Body,
+		func(f servertest.Frame) bool { return strings.Contains(f.Data, "I wait") })
 	leave()
 	resp.Body.Close()
 	require.Eventually(t, func() bool {
@@ -414,12 +368,8 @@ func TestAGUIRunEndsWhenItsClientLeaves(t *testing.T) {
 	}, time.Minute, 10*time.Millisecond)
 
 	// Cancelled by somebody else, the stream says so.
-	resp = s.Open(
-		t.Context(),
-		"POST",
-		"/agui/desk",
-		strings.Replace(servertest.AGUIRequest("run-2", "wait"), `"u1"`, `"u2"`, 1),
-	)
+	resp = s.Open(t.Context(), "POST", "/agui/desk",
+		strings.Replace(servertest.AGUIRequest("run-2", "wait"), `"u1"`, `"u2"`, 1))
 	defer resp.Body.Close()
 	list := servertest.Frames(t, resp.Body, func(f servertest.Frame) bool {
 		if strings.Contains(f.Data, "I wait") {

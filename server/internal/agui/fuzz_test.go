@@ -13,23 +13,16 @@ import (
 // Whatever a client sends is an input, nothing, or an error for it.
 func FuzzRequest(f *testing.F) {
 	f.Add(
-		[]byte(`{"threadId":"a","runId":"r","messages":[{"id":"u","role":"user","content":"hi"}]}`),
-	)
-	f.Add(
-		[]byte(
-			`{"threadId":"a","runId":"r","messages":[{"id":"u","role":"user","content":[{"type":"image","source":{"type":"data","value":"aGk=","mimeType":"image/png"}}]}]}`,
-		),
-	)
-	f.Add(
-		[]byte(
-			`{"threadId":"a","runId":"r","messages":[{"id":"t","role":"tool","toolCallId":"c","content":"{}"}]}`,
-		),
-	)
-	f.Add(
-		[]byte(
-			`{"threadId":"a","runId":"r","resume":[{"interruptId":"c","status":"resolved","payload":{"approved":true,"why":1}}],"forwardedProps":{"command":{"name":"x"}}}`,
-		),
-	)
+		[]byte(`{"threadId":"a","runId":"r","messages":[{"id":"u","role":"user","content":"hi"}]}`))
+	f.Add([]byte(
+		`{"threadId":"a","runId":"r","messages":[{"id":"u","role":"user","content":[{"type":"image","source":{"type":"data","value":"aGk=","mimeType":"image/png"}}]}]}`,
+	))
+	f.Add([]byte(
+		`{"threadId":"a","runId":"r","messages":[{"id":"t","role":"tool","toolCallId":"c","content":"{}"}]}`,
+	))
+	f.Add([]byte(
+		`{"threadId":"a","runId":"r","resume":[{"interruptId":"c","status":"resolved","payload":{"approved":true,"why":1}}],"forwardedProps":{"command":{"name":"x"}}}`,
+	))
 	call := &session.Event{
 		ID:     "e",
 		Author: "bot",

@@ -34,15 +34,12 @@ func messagesOf(live []*session.Event) []frame {
 		}
 		for i, a := range e.FunctionResponses() {
 			id := callID(e, i, a.ID)
-			list = append(
-				list,
-				frame{
-					"id":         resultID(e, id),
-					"role":       "tool",
-					"toolCallId": id,
-					"content":    jsonText(a.Response),
-				},
-			)
+			list = append(list, frame{
+				"id":         resultID(e, id),
+				"role":       "tool",
+				"toolCallId": id,
+				"content":    jsonText(a.Response),
+			})
 		}
 	}
 	return list

@@ -106,10 +106,8 @@ func (q *request) input(live []*session.Event, props props) (*session.Event, err
 			e.Content.Parts = append(e.Content.Parts, parts...)
 			continue
 		}
-		i := slices.IndexFunc(
-			waiting,
-			func(c sessions.WaitingCall) bool { return c.ID == m.ToolCallID && !c.Confirm },
-		)
+		i := slices.IndexFunc(waiting,
+			func(c sessions.WaitingCall) bool { return c.ID == m.ToolCallID && !c.Confirm })
 		if i < 0 {
 			return nil, notWaiting(m.ToolCallID)
 		}
@@ -257,10 +255,8 @@ func partsOf(content jsontext.Value) ([]*genai.Part, error) {
 			if err != nil {
 				return nil, web.Bad("the source of a part is not base64")
 			}
-			parts = append(
-				parts,
-				&genai.Part{InlineData: &genai.Blob{MIMEType: p.Source.MIMEType, Data: data}},
-			)
+			parts = append(parts,
+				&genai.Part{InlineData: &genai.Blob{MIMEType: p.Source.MIMEType, Data: data}})
 		case p.Source.Type == "url", p.Source.Type == "file":
 			parts = append(
 				parts,

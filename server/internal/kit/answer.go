@@ -63,8 +63,7 @@ func decisionOf(response any) (session.Confirmation, error) {
 		}
 	}
 	return session.Confirmation{}, web.Bad(
-		`a confirmation is {"confirmed": true} or {"confirmed": false}, or yes or no`,
-	)
+		`a confirmation is {"confirmed": true} or {"confirmed": false}, or yes or no`)
 }
 
 // unwrapped returns what a response says. Older pages put what the user has typed into a lone key "response";

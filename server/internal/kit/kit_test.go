@@ -218,13 +218,8 @@ func (s *service) replay(r recorded, ids map[string]string) {
 		path += "?" + r.Request.Query
 	}
 	what := r.Request.Method + " " + path + " " + ours(string(r.Request.Body))
-	status, body := s.Do(
-		r.Request.Method,
-		path,
-		ours(string(r.Request.Body)),
-		"Content-Type",
-		"application/json",
-	)
+	status, body := s.Do(r.Request.Method, path, ours(string(r.Request.Body)), "Content-Type",
+		"application/json")
 	require.Equal(s, r.Response.Status, status, "%s: %s", what, body)
 	switch {
 	case r.Response.Text != nil:
@@ -232,12 +227,9 @@ func (s *service) replay(r recorded, ids map[string]string) {
 	case r.Response.SSE != nil:
 		var got []map[string]any
 		for _, f := range servertest.Frames(s.T, strings.NewReader(body), nil) {
-			require.Empty(
-				s,
-				f.Name+f.ID,
+			require.Empty(s, f.Name+f.ID,
 				"%s: the kit's JavaScript client skips frames that begin otherwise than with data",
-				what,
-			)
+				what)
 			got = append(got, decoded[map[string]any](s.T, f.Data))
 		}
 		s.sameEvents(what, r.Response.SSE, got, ids)
@@ -274,25 +266,13 @@ func (s *service) sameEvents(what string, was, is []map[string]any, ids map[stri
 	}
 	require.Equal(s, wasTold.failed, isTold.failed, "%s: %v", what, is)
 	require.Equal(s, wasTold.code, isTold.code, what)
-	require.True(
-		s,
-		isTold.text || !wasTold.text || len(wasTold.waits) > 0,
-		"%s: no text: %v",
-		what,
-		is,
-	)
+	require.True(s, isTold.text || !wasTold.text || len(wasTold.waits) > 0, "%s: no text: %v", what,
+		is)
 	for name, id := range wasTold.calls {
 		require.Contains(s, isTold.calls, name, what)
 		ids[id] = isTold.calls[name]
-		require.Equal(
-			s,
-			wasTold.waits[id],
-			isTold.waits[isTold.calls[name]],
-			"%s: whether %s waits: %v",
-			what,
-			name,
-			is,
-		)
+		require.Equal(s, wasTold.waits[id], isTold.waits[isTold.calls[name]],
+			"%s: whether %s waits: %v", what, name, is)
 		ids[wasTold.events[id]] = isTold.events[isTold.calls[name]]
 	}
 	require.Equal(s, wasTold.artifacts, isTold.artifacts, what)
@@ -362,15 +342,8 @@ var free = map[string]bool{
 func (s *service) sameShape(what string, was, is any) {
 	s.Helper()
 	if was != nil {
-		require.Equal(
-			s,
-			fmt.Sprintf("%T", was),
-			fmt.Sprintf("%T", is),
-			"%s: %v in place of %v",
-			what,
-			is,
-			was,
-		)
+		require.Equal(s, fmt.Sprintf("%T", was), fmt.Sprintf("%T", is), "%s: %v in place of %v",
+			what, is, was)
 	}
 	switch was := was.(type) {
 	case map[string]any:

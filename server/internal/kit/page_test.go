@@ -41,14 +41,8 @@ func fetchPackage(t *testing.T) string {
 		lacks("install npm (Debian: apt-get install npm)", err)
 	}
 	dir := t.TempDir()
-	pack := exec.CommandContext(
-		t.Context(),
-		npm,
-		"pack",
-		"--silent",
-		"--fetch-retries=5",
-		kitPackage,
-	)
+	pack := exec.CommandContext(t.Context(), npm, "pack", "--silent", "--fetch-retries=5",
+		kitPackage)
 	pack.Dir = dir
 	if out, err := pack.CombinedOutput(); err != nil {
 		lacks("npm pack "+kitPackage+" needs the npm registry: "+string(out), err)

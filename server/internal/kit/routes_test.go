@@ -83,12 +83,8 @@ func TestKitTakesBothSpellingsAndNull(t *testing.T) {
 	} {
 		status, answer := s.Do("POST", kitSessions+path, body)
 		require.Equal(t, 200, status, answer)
-		require.Equal(
-			t,
-			map[string]any{"a_key": 1.0, "aKey": 2.0},
-			decoded[map[string]any](t, answer)["state"],
-			path,
-		)
+		require.Equal(t, map[string]any{"a_key": 1.0, "aKey": 2.0},
+			decoded[map[string]any](t, answer)["state"], path)
 	}
 	status, answer := s.Do(
 		"POST",
@@ -99,11 +95,9 @@ func TestKitTakesBothSpellingsAndNull(t *testing.T) {
 	)
 	require.Equal(t, 200, status, answer)
 	input := s.kitEvents("both")[0]["content"].(map[string]any)["parts"].([]any)
-	require.Equal(
-		t,
+	require.Equal(t,
 		map[string]any{"inlineData": map[string]any{"mimeType": "text/plain", "data": "aGk="}},
-		input[1],
-	)
+		input[1])
 
 	// A state delta comes with the message.
 	status, answer = s.Do("POST", "/run", `{"appName":"desk","userId":"user","sessionId":"both",
@@ -199,11 +193,8 @@ func TestKitConfirmations(t *testing.T) {
 			require.Equal(t, 409, status, body)
 			status, body = s.Do("POST", "/run_sse", answer)
 			require.Equal(t, 200, status, body)
-			require.Contains(
-				t,
-				body,
-				`data: {"error":"the call does not wait for this yes or no any more"}`,
-			)
+			require.Contains(t, body,
+				`data: {"error":"the call does not wait for this yes or no any more"}`)
 		})
 	}
 }
@@ -287,22 +278,16 @@ func TestKitRewindAndState(t *testing.T) {
 	events := s.kitEvents(id)
 	require.Len(t, events, 3)
 	require.Equal(t, "user", events[2]["author"])
-	require.Equal(
-		t,
-		map[string]any{"mood": "fine"},
-		events[2]["actions"].(map[string]any)["stateDelta"],
-	)
+	require.Equal(t, map[string]any{"mood": "fine"},
+		events[2]["actions"].(map[string]any)["stateDelta"])
 	status, _ = s.Do("PATCH", kitSessions+"/"+id, `{"stateDelta":null}`)
 	require.Equal(t, 200, status)
 	require.Len(t, s.kitEvents(id), 3)
 
 	// The list has the state, which the page takes the name of the session from.
 	_, body = s.Do("GET", kitSessions, "")
-	require.Equal(
-		t,
-		"fine",
-		decoded[[]map[string]any](t, body)[0]["state"].(map[string]any)["mood"],
-	)
+	require.Equal(t, "fine",
+		decoded[[]map[string]any](t, body)[0]["state"].(map[string]any)["mood"])
 }
 
 // A run that fails before its first event says so where the page shows it.
@@ -311,8 +296,7 @@ func TestKitRunThatFailsAtOnce(t *testing.T) {
 		return func(yield func(*session.Event, error) bool) { yield(nil, errors.New("a secret")) }
 	}, func(o *server.Options) { o.Kit = true })
 	request := `{"appName":"desk","userId":"user","sessionId":"` + s.kitSession() + `","newMessage":` + kitText(
-		"Hi",
-	) + `}`
+		"Hi") + `}`
 	status, body := s.Do("POST", "/run_sse", request)
 	require.Equal(t, 200, status)
 	require.Contains(t, body, `data: {"error":"agent helper failed"}`)
@@ -343,8 +327,7 @@ func TestKitRunEndsWithItsClient(t *testing.T) {
 			"POST",
 			"/run_sse"+query,
 			`{"appName":"desk","userId":"user","sessionId":"`+id+`","newMessage":`+kitText(
-				"Hi",
-			)+`}`,
+				"Hi")+`}`,
 		)
 		servertest.Frames(t, resp.Body, func(servertest.Frame) bool { return true })
 		leave()
@@ -461,11 +444,8 @@ func TestKitRoutesForDevelopersAreAnOption(t *testing.T) {
 // A live session is refused with a reason that the page shows.
 func TestKitLive(t *testing.T) {
 	s := serveKit(t, nil)
-	c, _, err := websocket.Dial(
-		t.Context(),
-		s.URL+"/run_live?app_name=desk&user_id=user&session_id=x",
-		nil,
-	)
+	c, _, err := websocket.Dial(t.Context(),
+		s.URL+"/run_live?app_name=desk&user_id=user&session_id=x", nil)
 	require.NoError(t, err)
 	_, _, err = c.Read(t.Context())
 	require.Equal(t, websocket.StatusInternalError, websocket.CloseStatus(err))

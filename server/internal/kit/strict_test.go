@@ -71,12 +71,8 @@ func strictEvent(t *testing.T, e map[string]any) {
 	for _, id := range waiting {
 		require.True(t, calls[id.(string)], "the pages look for the waiting call %v in %v", id, e)
 	}
-	require.True(
-		t,
-		text || e["errorCode"] == nil,
-		"older pages do not show a failure without text: %v",
-		e,
-	)
+	require.True(t, text || e["errorCode"] == nil,
+		"older pages do not show a failure without text: %v", e)
 	if usage, ok := e["usageMetadata"].(map[string]any); ok {
 		only(t, usage, knownUsage)
 	}

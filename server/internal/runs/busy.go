@@ -84,15 +84,8 @@ func (r *Runs) makeRoom(ctx context.Context, q Request, named bool) (again bool,
 			return false, fmt.Errorf("roll back invocation %q: %w", other, err)
 		case e.ErrorCode != "":
 			// It has appended nothing, or it was rewound already.
-			r.log.Debug(
-				"nothing was rolled back",
-				"session",
-				q.Key,
-				"invocation",
-				other,
-				"error",
-				e.ErrorMessage,
-			)
+			r.log.Debug("nothing was rolled back", "session", q.Key, "invocation", other, "error",
+				e.ErrorMessage)
 		}
 	}
 	return false, nil

@@ -72,15 +72,8 @@ func (r *Runs) CancelLater(sessions session.Service, key session.Key, invocation
 	r.cancels[of] = struct{}{}
 	r.active.Go(func() {
 		if _, err := r.Cancel(r.life, sessions, key, invocation); err != nil {
-			r.log.Warn(
-				"an invocation was not cancelled",
-				"session",
-				key,
-				"invocation",
-				invocation,
-				"error",
-				err,
-			)
+			r.log.Warn("an invocation was not cancelled", "session", key, "invocation", invocation,
+				"error", err)
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()

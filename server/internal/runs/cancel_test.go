@@ -18,11 +18,8 @@ func TestManyCancelsWaitOnce(t *testing.T) {
 	key := session.Key{App: "a", User: "u", ID: "s"}
 	_, err := svc.Create(t.Context(), key, nil)
 	require.NoError(t, err)
-	lease, err := svc.Lease(
-		t.Context(),
-		key,
-		"i-1",
-	) // of another process: it takes its time to obey
+	lease, err := svc.Lease(t.Context(), key,
+		"i-1") // of another process: it takes its time to obey
 	require.NoError(t, err)
 	rs := New(apps.Limits{}, slog.New(slog.DiscardHandler))
 	before := runtime.NumGoroutine()

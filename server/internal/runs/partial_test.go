@@ -86,11 +86,8 @@ func TestPartialEventsAreJoinedAtACostThatGrowsWithTheirText(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	require.NoError(t, err)
 	require.Len(t, e.Text(), 10*pieces)
-	require.Less(
-		t,
-		after.TotalAlloc-before.TotalAlloc,
-		uint64(20<<20),
-	) // it was 2 GB, with the run held up
+	require.Less(t, after.TotalAlloc-before.TotalAlloc,
+		uint64(20<<20)) // it was 2 GB, with the run held up
 }
 
 func TestPartialEventsThatAreJoinedKeepTheirParts(t *testing.T) {

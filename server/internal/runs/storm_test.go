@@ -71,13 +71,10 @@ func TestWhatFollowersSeeInAStorm(t *testing.T) {
 				},
 			)
 			r, err := runner.New(
-				runner.Options{Agent: a, Sessions: svc, Plugins: []*plugin.Plugin{rewind.New(svc)}},
-			)
+				runner.Options{Agent: a, Sessions: svc, Plugins: []*plugin.Plugin{rewind.New(svc)}})
 			require.NoError(t, err)
-			rs := New(
-				apps.Limits{Waiting: 50, UserRuns: 50, Run: 10 * time.Minute},
-				slog.New(slog.DiscardHandler),
-			)
+			rs := New(apps.Limits{Waiting: 50, UserRuns: 50, Run: 10 * time.Minute},
+				slog.New(slog.DiscardHandler))
 			ctx, cancel := context.WithCancel(t.Context())
 			var wg, fw sync.WaitGroup
 			counts := map[string]int{}
@@ -90,11 +87,8 @@ func TestWhatFollowersSeeInAStorm(t *testing.T) {
 			count := func(s string) { mu.Lock(); counts[s]++; mu.Unlock() }
 			key := func() session.Key { return session.Key{App: "a", User: "u", ID: fmt.Sprint("s", rand.N(3))} }
 			for i := range 3 {
-				_, err := svc.Create(
-					ctx,
-					session.Key{App: "a", User: "u", ID: fmt.Sprint("s", i)},
-					nil,
-				)
+				_, err := svc.Create(ctx, session.Key{App: "a", User: "u", ID: fmt.Sprint("s", i)},
+					nil)
 				require.NoError(t, err)
 			}
 			check := func(what string, next func(ctx context.Context, idle time.Duration) (*session.Event, error), after int64, dense bool) {

@@ -63,10 +63,8 @@ func Act(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error]
 			}
 		case "weather":
 			yield(Call("w1", "get_weather", map[string]any{"city": "Paris"}), nil)
-			answer := session.Respond(
-				&genai.FunctionCall{ID: "w1", Name: "get_weather"},
-				map[string]any{"celsius": 19},
-			)
+			answer := session.Respond(&genai.FunctionCall{ID: "w1", Name: "get_weather"},
+				map[string]any{"celsius": 19})
 			answer.Actions.StateDelta = map[string]any{
 				"last/city": "Paris",
 				"a~b":       1,

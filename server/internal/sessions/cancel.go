@@ -74,10 +74,8 @@ func waitingWorkflows(
 		asking[c.Event] = asking[c.Event] || c.Waits()
 	}
 	for _, run := range session.NewWorkflowRuns(live).Workflows() {
-		part := slices.ContainsFunc(
-			run.Events,
-			func(e *session.Event) bool { return e.InvocationID == invocation },
-		)
+		part := slices.ContainsFunc(run.Events,
+			func(e *session.Event) bool { return e.InvocationID == invocation })
 		if part && run.Open() &&
 			slices.ContainsFunc(run.Events, func(e *session.Event) bool { return asking[e] }) {
 			paths = append(paths, run.Path)

@@ -103,10 +103,8 @@ func (s Service) DeleteUser(
 	ctx context.Context, app *apps.App, user string, dryRun bool,
 ) (*retention.Report, error) {
 	if !dryRun {
-		s.Runs.CancelAll(
-			ctx,
-			func(other session.Key) bool { return other.App == app.Name && other.User == user },
-		)
+		s.Runs.CancelAll(ctx,
+			func(other session.Key) bool { return other.App == app.Name && other.User == user })
 	}
 	return app.Stores(dryRun).User(ctx, app.Name, user)
 }

@@ -47,12 +47,8 @@ func TestWhatIsDeletedIsNotMadeAgainByWhatWaited(t *testing.T) {
 		goOn := make(chan struct{})
 		s := serve(t, servertest.Waiting(goOn), func(o *server.Options) { o.Kit = true })
 		for _, id := range []string{"one", "two", "three"} {
-			resp := s.Open(
-				t.Context(),
-				"POST",
-				"/chat",
-				`{"session":"ada","message":"Hello","id":"`+id+`"}`,
-			)
+			resp := s.Open(t.Context(), "POST", "/chat",
+				`{"session":"ada","message":"Hello","id":"`+id+`"}`)
 			defer resp.Body.Close()
 			require.Equal(t, 200, resp.StatusCode)
 		}

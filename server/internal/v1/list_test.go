@@ -46,11 +46,8 @@ func TestSessionsAreListedAndFound(t *testing.T) {
 		case "c":
 			message = "Erstattung für Łódź"
 		}
-		status, body := s.Do(
-			"POST",
-			"/v1/apps/desk/sessions/"+id+"/run",
-			`{"message":"`+message+`"}`,
-		)
+		status, body := s.Do("POST", "/v1/apps/desk/sessions/"+id+"/run",
+			`{"message":"`+message+`"}`)
 		require.Equal(t, 200, status, body)
 	}
 	status, _ := s.Do("POST", "/v1/apps/desk/sessions/a/run", `{"message":"Again"}`)

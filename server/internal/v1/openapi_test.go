@@ -68,15 +68,8 @@ func (h *held) RoundTrip(r *http.Request) (*http.Response, error) {
 		return resp, nil
 	}
 	form, ok := answer.Content[kind]
-	assert.True(
-		h.t,
-		ok,
-		"%s %s: %d with %q, which the document does not have",
-		r.Method,
-		path,
-		resp.StatusCode,
-		kind,
-	)
+	assert.True(h.t, ok, "%s %s: %d with %q, which the document does not have", r.Method, path,
+		resp.StatusCode, kind)
 	if kind != "application/json" || !ok {
 		h.note(success, r.Method+" "+path)
 		return resp, nil
@@ -224,26 +217,13 @@ func TestTheDocumentSaysWhatTheRoutesDo(t *testing.T) {
 		{"POST", "/chat", `{"message":"Hello"}`, 400},
 	} {
 		status, body := s.Do(step.method, step.path, step.body)
-		require.Equal(
-			t,
-			step.status,
-			status,
-			"%s %s %s: %s",
-			step.method,
-			step.path,
-			step.body,
-			body,
-		)
+		require.Equal(t, step.status, status, "%s %s %s: %s", step.method, step.path, step.body,
+			body)
 	}
 	for path, ops := range h.doc.Paths {
 		for method := range ops {
-			require.True(
-				t,
-				h.seen[strings.ToUpper(method)+" "+path],
-				"%s %s was not answered with a status of the document",
-				method,
-				path,
-			)
+			require.True(t, h.seen[strings.ToUpper(method)+" "+path],
+				"%s %s was not answered with a status of the document", method, path)
 		}
 	}
 }

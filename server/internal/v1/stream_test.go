@@ -72,16 +72,8 @@ func TestARunGoesOnWhenItsClientLeavesAndIsJoinedByItsInput(t *testing.T) {
 	resp.Body.Close()
 
 	// It comes back with the same input, and is shown what it has missed: no event twice.
-	back := s.Open(
-		t.Context(),
-		"POST",
-		path,
-		input,
-		"Accept",
-		"text/event-stream",
-		"Last-Event-ID",
-		"1",
-	)
+	back := s.Open(t.Context(), "POST", path, input, "Accept", "text/event-stream", "Last-Event-ID",
+		"1")
 	defer back.Body.Close()
 	got := servertest.Frames(t, back.Body, func(f servertest.Frame) bool {
 		if f.Name == "partial" {
@@ -201,10 +193,8 @@ func TestWhatABusySessionDoesWithAnotherInput(t *testing.T) {
 			if busy.how == "reject" {
 				require.Contains(t, body, `"invocation":"i-1"`)
 			}
-			sess, err := s.Sessions.Get(
-				t.Context(),
-				session.Key{App: "desk", User: "user", ID: "ada"},
-			)
+			sess, err := s.Sessions.Get(t.Context(),
+				session.Key{App: "desk", User: "user", ID: "ada"})
 			require.NoError(t, err)
 			require.Equal(t, busy.events, sess.Position)
 		})

@@ -40,11 +40,8 @@ func (l *late) Close() {}
 func TestACallerIsAskedAboutInEachHeartbeat(t *testing.T) {
 	const heartbeat = time.Minute
 	core := web.New(nil, apps.Limits{Heartbeat: heartbeat}, slog.New(slog.DiscardHandler))
-	r := web.WithCaller(
-		httptest.NewRequest("GET", "/", nil),
-		apps.Caller{},
-		func() bool { return true },
-	)
+	r := web.WithCaller(httptest.NewRequest("GET", "/", nil), apps.Caller{},
+		func() bool { return true })
 	source := &late{after: 20 * time.Millisecond}
 	err := core.Stream(httptest.NewRecorder(), r, func(context.Context, *sse.Stream) web.Frames {
 		return web.Frames{

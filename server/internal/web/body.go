@@ -85,14 +85,8 @@ func Unmarshal(data []byte, to any, options ...json.Options) error {
 	var syntactic *jsontext.SyntacticError
 	switch {
 	case errors.As(err, &semantic):
-		return Bad(
-			fmt.Sprintf(
-				"the body at %s (byte %d): %s",
-				semantic.JSONPointer,
-				semantic.ByteOffset,
-				Wrong(semantic),
-			),
-		)
+		return Bad(fmt.Sprintf("the body at %s (byte %d): %s", semantic.JSONPointer,
+			semantic.ByteOffset, Wrong(semantic)))
 	case errors.As(err, &syntactic):
 		return Bad(fmt.Sprintf("the body is not JSON: byte %d: %v", syntactic.ByteOffset, syntactic.Err))
 	case err != nil:

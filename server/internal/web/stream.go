@@ -13,11 +13,8 @@ import (
 )
 
 // errClosing ends a stream when the server is shut down.
-var errClosing = NewProblem(
-	http.StatusServiceUnavailable,
-	"closing",
-	"the server is shutting down",
-).RetryIn(2)
+var errClosing = NewProblem(http.StatusServiceUnavailable, "closing",
+	"the server is shutting down").RetryIn(2)
 
 // retry is how long a client is told to wait before it comes back.
 const retry = 2 * time.Second
@@ -77,11 +74,8 @@ func (c *Core) openStream(
 	}
 	c.mu.Unlock()
 	if full {
-		return nil, nil, nil, NewProblem(
-			http.StatusTooManyRequests,
-			"too_many_streams",
-			"too many streams are open already",
-		).RetryIn(5)
+		return nil, nil, nil, NewProblem(http.StatusTooManyRequests, "too_many_streams",
+			"too many streams are open already").RetryIn(5)
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	stop := context.AfterFunc(c.life, func() { cancel(errClosing) })

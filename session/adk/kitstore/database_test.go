@@ -49,11 +49,8 @@ INSERT INTO events VALUES ('5','a','u','gone','i','bot',X'7b7d',NULL,NULL,'2026-
 	late := list[1]
 	require.Equal(t, time.Date(2026, 3, 2, 8, 0, 0, 500_000_000, time.UTC), late.Created)
 	require.Equal(t, time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC), late.Updated)
-	require.Equal(
-		t,
-		map[string]any{"given_key": map[string]any{"in_it": 1.0}, "app:given": true},
-		late.State,
-	)
+	require.Equal(t, map[string]any{"given_key": map[string]any{"in_it": 1.0}, "app:given": true},
+		late.State)
 	require.Len(t, late.Events, 3)
 	require.Equal(t, "ho", late.Events[0].Text())
 	require.Equal(t, map[string]any{"k": 1.0, "app:x": 2.0}, late.Events[0].Actions.StateDelta)
@@ -72,11 +69,9 @@ func TestDatabasesRefused(t *testing.T) {
 		return err
 	}
 	require.ErrorIs(t, open(`CREATE TABLE t (x)`), kitstore.ErrUnknown)
-	require.ErrorIs(
-		t,
+	require.ErrorIs(t,
 		open(`CREATE TABLE sessions (sid, app, usr, id); CREATE TABLE events (pos, data)`),
-		kitstore.ErrOwn,
-	)
+		kitstore.ErrOwn)
 	err := open(goTables + `CREATE TABLE adk_internal_metadata (key text, value text);
 		INSERT INTO adk_internal_metadata VALUES ('schema_version', '7')`)
 	require.ErrorContains(t, err, `says "7" for schema_version`)
@@ -192,9 +187,6 @@ func TestWebPageWithoutTimes(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"app:x": 1.0, "given": 3.0}, s.State)
 	require.EqualValues(t, 1772442001, s.Events[0].Timestamp.Unix())
-	require.Equal(
-		t,
-		[]string{"1 events have no time; they got that of the session's last update"},
-		s.Left,
-	)
+	require.Equal(t, []string{"1 events have no time; they got that of the session's last update"},
+		s.Left)
 }

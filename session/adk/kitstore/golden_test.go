@@ -191,14 +191,8 @@ func TestDatabasesOfOtherKits(t *testing.T) {
 				require.Equal(t, want[key].State, found[key].State, "state of %s", key)
 				require.Len(t, found[key].Events, len(want[key].Events), "events of %s", key)
 				for i, e := range want[key].Events {
-					require.Equal(
-						t,
-						plain(t, e),
-						plain(t, found[key].Events[i]),
-						"event %d of %s",
-						i+1,
-						key,
-					)
+					require.Equal(t, plain(t, e), plain(t, found[key].Events[i]), "event %d of %s",
+						i+1, key)
 				}
 			}
 		})
@@ -236,13 +230,8 @@ func TestImportOfOtherKits(t *testing.T) {
 			for s, err := range db.Sessions(t.Context()) {
 				require.NoError(t, err)
 				adk.Convert(s.Recording)
-				require.NoError(
-					t,
-					session.Import(t.Context(), into, s.Recording),
-					"%s of %s",
-					s.Key,
-					name,
-				)
+				require.NoError(t, session.Import(t.Context(), into, s.Recording), "%s of %s",
+					s.Key, name)
 				said += strings.Join(s.Left, "\n")
 				got, err := into.Get(t.Context(), s.Key)
 				require.NoError(t, err)
@@ -275,11 +264,8 @@ func TestImportOfOtherKits(t *testing.T) {
 // Pickles that would run something, are cut short, too deep, too large or no pickles at all lose their
 // actions. Their events come over, and what was left out is said.
 func TestHostilePickles(t *testing.T) {
-	db, err := kitstore.OpenSQLite(
-		t.Context(),
-		sqliteOf(t, sharedFile(t, "python-v0-hostile.sqlite.sql")),
-		time.UTC,
-	)
+	db, err := kitstore.OpenSQLite(t.Context(),
+		sqliteOf(t, sharedFile(t, "python-v0-hostile.sqlite.sql")), time.UTC)
 	begin := time.Now()
 	found, _ := all(t, db, err)
 	require.Less(t, time.Since(begin), time.Minute)

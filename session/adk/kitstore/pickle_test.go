@@ -9,11 +9,7 @@ import (
 
 // named is a pickle's step that names a class.
 func named(module, name string) string {
-	return "\x8c" + string(
-		rune(len(module)),
-	) + module + "\x8c" + string(
-		rune(len(name)),
-	) + name + "\x93"
+	return "\x8c" + string(rune(len(module))) + module + "\x8c" + string(rune(len(name))) + name + "\x93"
 }
 
 // text is a pickle's step with a short text.
@@ -44,8 +40,7 @@ func TestPickleIsData(t *testing.T) {
 // What would call something is left out, by name. It is never called.
 func TestPickleExecutesNothing(t *testing.T) {
 	value, left, err := readPickle(
-		actions("}(" + text("k") + named("posix", "system") + text("echo") + "\x85R" + "u"),
-	)
+		actions("}(" + text("k") + named("posix", "system") + text("echo") + "\x85R" + "u"))
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"state_delta": map[string]any{}}, value)
 	require.Len(t, left, 1)

@@ -95,9 +95,7 @@ func openOdd(t *testing.T, dir, settings string, change func(*remote.Config)) (*
 		Settings:     json.RawMessage(settings),
 		StartTimeout: time.Minute,
 		Timeout:      time.Minute,
-		Log: slog.New(
-			slog.NewTextHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug}),
-		),
+		Log:          slog.New(slog.NewTextHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if change != nil {
 		change(&c)
@@ -162,16 +160,12 @@ func TestNodeAnswers(t *testing.T) {
 		out, err := o.tell(t.Context(), inv, "denied")
 		require.NoError(t, err)
 		require.True(t, out.Withhold && out.Stop)
-		require.Equal(
-			t,
-			[]string{"why not", session.Denied, "why not", "no"},
-			[]string{
-				out.Reason,
-				out.Emit[0].ErrorCode,
-				out.Emit[0].ErrorMessage,
-				out.Emit[0].Text(),
-			},
-		)
+		require.Equal(t, []string{"why not", session.Denied, "why not", "no"}, []string{
+			out.Reason,
+			out.Emit[0].ErrorCode,
+			out.Emit[0].ErrorMessage,
+			out.Emit[0].Text(),
+		})
 		out, err = o.tell(t.Context(), inv, "shout naïve 🙂")
 		require.NoError(t, err)
 		require.Equal(t, "SHOUT NAÏVE 🙂", out.Replace.Text())
@@ -210,12 +204,9 @@ func TestNodeCancels(t *testing.T) {
 		require.NoError(t, <-waiting)
 		cancel()
 		require.ErrorIs(t, <-hanging, context.Canceled)
-		require.Eventually(
-			t,
+		require.Eventually(t,
 			func() bool { return strings.Contains(o.log.text(), "hang was cancelled") },
-			time.Minute,
-			time.Millisecond,
-		)
+			time.Minute, time.Millisecond)
 		require.NoError(t, o.Close(t.Context()))
 	})
 }
@@ -305,11 +296,8 @@ func TestNodeKeepsTheSession(t *testing.T) {
 			require.Equal(t, "m!", req.Model)
 			require.Equal(t, int32(7), req.Config.MaxOutputTokens)
 			require.Equal(t, contents[:len(contents)-1], req.Contents[:len(contents)-1])
-			require.Equal(
-				t,
-				string(rune('0'+len(contents)))+" contents",
-				req.Contents[len(contents)-1].Parts[0].Text,
-			)
+			require.Equal(t, string(rune('0'+len(contents)))+" contents",
+				req.Contents[len(contents)-1].Parts[0].Text)
 		}
 		out, err := o.Plugin().
 			AfterRun(t.Context(), inv, plugin.End{Kind: plugin.EndFailed, Err: context.Canceled, Plugin: "p", Reason: "r"})

@@ -49,17 +49,12 @@ func TestNodeWire(t *testing.T) {
 		m := messages[kind].ProtoReflect().New()
 		draw(r, m, 0)
 		want := proto.Clone(m.Interface())
-		m.SetUnknown(
-			protowire.AppendBytes(
-				protowire.AppendTag(nil, 16383, protowire.BytesType),
-				[]byte("unknown"),
-			),
-		)
+		m.SetUnknown(protowire.AppendBytes(protowire.AppendTag(nil, 16383, protowire.BytesType),
+			[]byte("unknown")))
 		data, err := proto.Marshal(m.Interface())
 		require.NoError(r, err)
 		_, err = in.Write(
-			append(binary.BigEndian.AppendUint32([]byte{byte(kind)}, uint32(len(data))), data...),
-		)
+			append(binary.BigEndian.AppendUint32([]byte{byte(kind)}, uint32(len(data))), data...))
 		require.NoError(r, err)
 		var length [4]byte
 		_, err = io.ReadFull(out, length[:])
@@ -124,8 +119,7 @@ func drawValue(
 		return protoreflect.ValueOfBool(rapid.Bool().Draw(r, "bool"))
 	case protoreflect.EnumKind:
 		return protoreflect.ValueOfEnum(
-			protoreflect.EnumNumber(rapid.IntRange(0, 4).Draw(r, "enum")),
-		)
+			protoreflect.EnumNumber(rapid.IntRange(0, 4).Draw(r, "enum")))
 	case protoreflect.Int32Kind:
 		return protoreflect.ValueOfInt32(rapid.Int32Range(0, 1<<31-1).Draw(r, "int32"))
 	case protoreflect.Uint32Kind:

@@ -33,11 +33,8 @@ func TestReplayStoreReadsOnce(t *testing.T) {
 		require.NoError(t, err)
 		var before []*session.Event
 		for i, e := range rec.Events {
-			_, err := svc.Append(
-				ctx,
-				session.AppendTarget{Key: rec.Key, After: int64(i)},
-				e.Clone(),
-			)
+			_, err := svc.Append(ctx, session.AppendTarget{Key: rec.Key, After: int64(i)},
+				e.Clone())
 			require.NoError(t, err)
 			now := live(svc, rec.Key, sel)
 			require.Equal(t, live(svc.Service, rec.Key, sel), now)
@@ -52,11 +49,8 @@ func TestReplayStoreReadsOnce(t *testing.T) {
 			}
 			before = now
 		}
-		require.Equal(
-			t,
-			live(svc.Service, rec.Key, session.Selection{Last: 2}),
-			live(svc, rec.Key, session.Selection{Last: 2}),
-		)
+		require.Equal(t, live(svc.Service, rec.Key, session.Selection{Last: 2}),
+			live(svc, rec.Key, session.Selection{Last: 2}))
 	}
 	require.Positive(t, shared)
 	require.GreaterOrEqual(t, marks, 2)
@@ -83,11 +77,8 @@ func TestReplayStoreForgets(t *testing.T) {
 		_, err := svc.Create(ctx, key, nil)
 		require.NoError(t, err)
 		for n := range 4 {
-			_, err := svc.Append(
-				ctx,
-				session.AppendTarget{Key: key, After: int64(n)},
-				session.Message("hi"),
-			)
+			_, err := svc.Append(ctx, session.AppendTarget{Key: key, After: int64(n)},
+				session.Message("hi"))
 			require.NoError(t, err)
 			read := 0
 			for _, err := range svc.Read(ctx, key, session.Selection{Live: true}) {

@@ -51,8 +51,7 @@ func recorded(t *testing.T, pol *policy.Policy) (file string, noted map[string]i
 	ctx := t.Context()
 	var said bytes.Buffer
 	guard, err := guardrail.New(
-		guardrail.Config{Policy: pol, Log: slog.New(slog.NewJSONHandler(&said, nil))},
-	)
+		guardrail.Config{Policy: pol, Log: slog.New(slog.NewJSONHandler(&said, nil))})
 	require.NoError(t, err)
 	call := func(name string, args map[string]any) *genai.Part {
 		return &genai.Part{
@@ -64,10 +63,7 @@ func recorded(t *testing.T, pol *policy.Policy) (file string, noted map[string]i
 			Run: func(context.Context, *tool.Call) (map[string]any, error) { return result, nil }}
 	}
 	bot, err := llm.New(llm.Config{Name: "bot", Model: &turns{[]*genai.Part{
-		call(
-			"send",
-			map[string]any{"to": "bob"},
-		), call("fetch", nil), call("send", map[string]any{
+		call("send", map[string]any{"to": "bob"}), call("fetch", nil), call("send", map[string]any{
 			"to": "eve",
 		}), {Text: "all done"}, {Text: "bye"},
 	}}, Tools: []*tool.Tool{
@@ -77,8 +73,7 @@ func recorded(t *testing.T, pol *policy.Policy) (file string, noted map[string]i
 	require.NoError(t, err)
 	svc := memory.New()
 	r, err := runner.New(
-		runner.Options{Agent: bot, Sessions: svc, Plugins: []*plugin.Plugin{guard}},
-	)
+		runner.Options{Agent: bot, Sessions: svc, Plugins: []*plugin.Plugin{guard}})
 	require.NoError(t, err)
 	key := session.Key{App: "shop", User: "ann", ID: "s"}
 	noted = map[string]int{}
@@ -160,11 +155,8 @@ rules:
 	p := &cli.Program{Stdin: &bytes.Buffer{}, Stdout: &stdout, Stderr: &stderr}
 	require.Zero(
 		t,
-		p.Run(
-			t.Context(),
-			root(p),
-			[]string{"policy", "replay", file, "--policy", written, "--json"},
-		),
+		p.Run(t.Context(), root(p),
+			[]string{"policy", "replay", file, "--policy", written, "--json"}),
 		stderr.String(),
 	)
 	var report replayReport

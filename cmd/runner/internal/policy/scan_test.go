@@ -60,12 +60,8 @@ func TestScanLongLine(t *testing.T) {
 	text := strings.Repeat("nothing to see here ", 1<<18) + "ann@corp.example"
 	long, err := json.Marshal(map[string]string{"id": "long", "text": text})
 	require.NoError(t, err)
-	out, said, code := scanTexts(
-		io.MultiReader(
-			bytes.NewReader(long),
-			strings.NewReader("\n"+`{"id":2,"text":"x"}`+"\n"+`{"id":3,"te`),
-		),
-	)
+	out, said, code := scanTexts(io.MultiReader(bytes.NewReader(long),
+		strings.NewReader("\n"+`{"id":2,"text":"x"}`+"\n"+`{"id":3,"te`)))
 	require.Equal(t, exit.Usage.Number, code)
 	require.Equal(
 		t,
@@ -74,11 +70,8 @@ func TestScanLongLine(t *testing.T) {
 	)
 	answers := strings.SplitAfter(out, "\n")
 	require.Len(t, answers, 3)
-	require.Contains(
-		t,
-		answers[0],
-		`"action":"block","findings":[{"type":"LENGTH"`,
-	) // the default's limits.max_bytes
+	require.Contains(t, answers[0],
+		`"action":"block","findings":[{"type":"LENGTH"`) // the default's limits.max_bytes
 	require.Contains(t, answers[1], `"id":2`)
 	require.Empty(t, answers[2])
 }
@@ -121,8 +114,7 @@ func TestScanReadsWhatProgramsWrite(t *testing.T) {
 		`\u0000`:       {`\u0000`, 2},
 	} {
 		out, said, code := scanTexts(
-			strings.NewReader(`{"id":"a","text":"` + text + ` ann@corp.example"}`),
-		)
+			strings.NewReader(`{"id":"a","text":"` + text + ` ann@corp.example"}`))
 		require.Zero(t, code, said)
 		require.Contains(t, out, `"text":"`+want.text+` [EMAIL_ADDRESS]"`)
 		require.Contains(t, out, fmt.Sprintf(`"start":%d,`, want.start))
@@ -156,30 +148,27 @@ func TestScanReadsWhatProgramsWrite(t *testing.T) {
 
 // What is written is what the policy says, whatever the text is.
 func TestScanIsJudge(t *testing.T) {
-	pieces := rapid.SampledFrom(
-		[]string{
-			"ann@corp.example",
-			"4111 1111 1111 1111",
-			"\u200b",
-			"née ",
-			"\n",
-			"\"",
-			"\\",
-			"\x00",
-			"𝒽",
-			" ",
-			"tel. +49 30 901820",
-			"x",
-		},
-	)
+	pieces := rapid.SampledFrom([]string{
+		"ann@corp.example",
+		"4111 1111 1111 1111",
+		"\u200b",
+		"née ",
+		"\n",
+		"\"",
+		"\\",
+		"\x00",
+		"𝒽",
+		" ",
+		"tel. +49 30 901820",
+		"x",
+	})
 	rapid.Check(t, func(t *rapid.T) {
 		var in bytes.Buffer
 		var texts []string
 		for range rapid.IntRange(1, 5).Draw(t, "lines") {
 			text := strings.Join(rapid.SliceOfN(pieces, 0, 8).Draw(t, "text"), "")
 			line, err := json.Marshal(
-				map[string]any{"id": len(texts), "text": text, "stage": "output"},
-			)
+				map[string]any{"id": len(texts), "text": text, "stage": "output"})
 			require.NoError(t, err)
 			texts = append(texts, text)
 			in.Write(append(line, '\n'))
@@ -196,11 +185,8 @@ func TestScanIsJudge(t *testing.T) {
 			require.Equal(t, v.Text, got.Text)
 			require.Len(t, got.Findings, len(v.Findings))
 			for k, f := range v.Findings {
-				require.Equal(
-					t,
-					scanFinding{f.Type, f.Start, f.End, f.Rule, f.Score},
-					got.Findings[k],
-				)
+				require.Equal(t, scanFinding{f.Type, f.Start, f.End, f.Rule, f.Score},
+					got.Findings[k])
 			}
 		}
 	})

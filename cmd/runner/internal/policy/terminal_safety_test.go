@@ -27,18 +27,16 @@ func TestExplainIsHarmless(t *testing.T) {
 	anything := rapid.OneOf(
 		rapid.String(),
 		rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
-		rapid.SampledFrom(
-			[]string{
-				"ann@corp.example",
-				"\x1b[31m",
-				"\u009b2J",
-				"\u202e",
-				"a\u200bnn@corp.example",
-				"YW5uQGNvcnAuZXhhbXBsZQ==",
-				"\xff",
-				"\r",
-			},
-		),
+		rapid.SampledFrom([]string{
+			"ann@corp.example",
+			"\x1b[31m",
+			"\u009b2J",
+			"\u202e",
+			"a\u200bnn@corp.example",
+			"YW5uQGNvcnAuZXhhbXBsZQ==",
+			"\xff",
+			"\r",
+		}),
 	)
 	rapid.Check(t, func(t *rapid.T) {
 		text := anything.Draw(t, "a") + anything.Draw(t, "b")
@@ -51,13 +49,8 @@ func TestExplainIsHarmless(t *testing.T) {
 		require.Zero(t, p.Run(context.Background(), root(p), args), stderr.String())
 		require.True(t, utf8.Valid(stdout.Bytes()))
 		for _, r := range stdout.String() {
-			require.True(
-				t,
-				r == '\n' || r == '\t' || unicode.IsPrint(r),
-				"%q in %q",
-				r,
-				stdout.String(),
-			)
+			require.True(t, r == '\n' || r == '\t' || unicode.IsPrint(r), "%q in %q", r,
+				stdout.String())
 		}
 	})
 }
@@ -70,22 +63,16 @@ func TestExplainInvalidUTF8(t *testing.T) {
 		p := &cli.Program{Stdin: &bytes.Buffer{}, Stdout: &stdout, Stderr: &stderr}
 		require.Zero(
 			t,
-			p.Run(
-				context.Background(),
-				root(p),
-				append([]string{"policy", "explain", "\xff\xfe ann@corp.example \xff"}, args...),
-			),
+			p.Run(context.Background(), root(p),
+				append([]string{"policy", "explain", "\xff\xfe ann@corp.example \xff"}, args...)),
 			stderr.String(),
 		)
 		return stdout.String()
 	}
 	said := explain()
 	require.Regexp(t, `(?m)^pii .* 3-19 .*"ann@corp.example"$`, said)
-	require.Contains(
-		t,
-		said,
-		"before  \\xff\\xfe ann@corp.example \\xff\nafter   \\xff\\xfe [EMAIL_ADDRESS] \\xff\n",
-	)
+	require.Contains(t, said,
+		"before  \\xff\\xfe ann@corp.example \\xff\nafter   \\xff\\xfe [EMAIL_ADDRESS] \\xff\n")
 
 	var x policyExplanation
 	require.NoError(t, json.Unmarshal([]byte(explain("--json")), &x))

@@ -20,11 +20,8 @@ func TestSurvey(t *testing.T) {
 	position, frontier := int64(0), int64(0)
 	put := func(e *session.Event) {
 		t.Helper()
-		position, err = sessions.Append(
-			t.Context(),
-			session.AppendTarget{Key: key, After: position},
-			e,
-		)
+		position, err = sessions.Append(t.Context(),
+			session.AppendTarget{Key: key, After: position}, e)
 		require.NoError(t, err)
 		if e.Marker() {
 			frontier = position
@@ -37,25 +34,21 @@ func TestSurvey(t *testing.T) {
 	}
 	summary := func(through int64, keep ...int64) {
 		t.Helper()
-		put(
-			&session.Event{
-				Actions: session.Actions{
-					Compaction: &session.Compaction{
-						Through:  through,
-						Keep:     keep,
-						Frontier: frontier,
-						Content:  session.Message("12345678").Content,
-					},
+		put(&session.Event{
+			Actions: session.Actions{
+				Compaction: &session.Compaction{
+					Through:  through,
+					Keep:     keep,
+					Frontier: frontier,
+					Content:  session.Message("12345678").Content,
 				},
 			},
-		)
+		})
 	}
-	say(5)        // 1 to 5
-	summary(4, 2) // 6
-	say(4)        // 7 to 10
-	summary(
-		9,
-	) // 11: 1 to 5 and 7 to 9
+	say(5)                                                                         // 1 to 5
+	summary(4, 2)                                                                  // 6
+	say(4)                                                                         // 7 to 10
+	summary(9)                                                                     // 11: 1 to 5 and 7 to 9
 	summary(10)                                                                    // 12, void
 	say(1)                                                                         // 13, void
 	put(&session.Event{Actions: session.Actions{Rewind: &session.Rewind{To: 11}}}) // 14
@@ -64,22 +57,14 @@ func TestSurvey(t *testing.T) {
 	require.NoError(t, err)
 	sum, err := surveyOf(t.Context(), sessions, s)
 	require.NoError(t, err)
-	require.Equal(
-		t,
+	require.Equal(t,
 		"16 events: 4 live, 8 behind a summary, 2 void\nabout 32 tokens, 110 without summaries",
-		sum.String(),
-	)
+		sum.String())
 	require.Len(t, sum.stands, 2)
-	require.Equal(
-		t,
-		"(in place of 3 events, 1–4: about 30 tokens, now about 2)",
-		sum.stands[6].String(),
-	)
-	require.Equal(
-		t,
-		"(in place of 8 events, 1–9: about 80 tokens, now about 2)",
-		sum.stands[11].String(),
-	)
+	require.Equal(t, "(in place of 3 events, 1–4: about 30 tokens, now about 2)",
+		sum.stands[6].String())
+	require.Equal(t, "(in place of 8 events, 1–9: about 80 tokens, now about 2)",
+		sum.stands[11].String())
 }
 
 func TestCounts(t *testing.T) {

@@ -47,15 +47,12 @@ func chatter(n int, seed uint64) []*session.Event {
 func flights(n int) []*session.Event {
 	var list []any
 	for i := range n {
-		list = append(
-			list,
-			map[string]any{
-				"flight_number": fmt.Sprintf("HX%03d", i),
-				"date":          "2024-05-20",
-				"prices":        map[string]any{"economy": 100 + i, "business": 300 + i},
-				"departs":       "06:00:00",
-			},
-		)
+		list = append(list, map[string]any{
+			"flight_number": fmt.Sprintf("HX%03d", i),
+			"date":          "2024-05-20",
+			"prices":        map[string]any{"economy": 100 + i, "business": 300 + i},
+			"departs":       "06:00:00",
+		})
 	}
 	call := &genai.FunctionCall{
 		ID:   "1",

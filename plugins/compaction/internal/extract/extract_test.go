@@ -61,11 +61,8 @@ func TestRender(t *testing.T) {
 		},
 	)
 	require.Equal(t, "Let me look.\nfind {\"q\":\"a<b\"}", extract.Render(e))
-	require.Equal(
-		t,
-		`find {"result":"none"}`,
-		extract.Render(respond("find", map[string]any{"result": "none"})),
-	)
+	require.Equal(t, `find {"result":"none"}`,
+		extract.Render(respond("find", map[string]any{"result": "none"})))
 	require.Equal(t, "stop {}", extract.Render(call("stop", nil)))
 	require.Equal(t, "", extract.Render(&session.Event{}))
 	require.Equal(t, "", extract.Render(nil))
@@ -119,11 +116,9 @@ func TestFiles(t *testing.T) {
 	)
 	more := added(e)
 	for i := range 30 {
-		more.Add(
-			[]*session.Event{
-				say("agent", fmt.Sprintf("Tulip number %d stands beside the pond.", i)),
-			},
-		)
+		more.Add([]*session.Event{
+			say("agent", fmt.Sprintf("Tulip number %d stands beside the pond.", i)),
+		})
 	}
 	require.Contains(t, more.Text(60, quarter), "https://files.example/v1/x7k2m9")
 }
@@ -131,31 +126,18 @@ func TestFiles(t *testing.T) {
 // What a text says of its time is not said twice.
 func TestDateInFront(t *testing.T) {
 	text := added(
-		say(session.User, "[3:00 pm on 20 May, 2024] I bought a canoe."),
-	).Text(1000, quarter)
+		say(session.User, "[3:00 pm on 20 May, 2024] I bought a canoe.")).Text(1000, quarter)
 	require.Equal(t, "[20 May 2024]\nuser: I bought a canoe.", text)
-	require.Contains(
-		t,
+	require.Contains(t,
 		added(say(session.User, "[3 apples, 20 pears] I bought fruit.")).Text(1000, quarter),
-		"apples",
-	)
+		"apples")
 }
 
 func TestInstructionsWeigh(t *testing.T) {
 	var events []*session.Event
 	for i := range 60 {
-		events = append(
-			events,
-			say(
-				session.User,
-				fmt.Sprintf(
-					"My neighbour repaired roof%d yesterday with tool%d of Ann%d.",
-					i,
-					i,
-					i,
-				),
-			),
-		)
+		events = append(events, say(session.User, fmt.Sprintf(
+			"My neighbour repaired roof%d yesterday with tool%d of Ann%d.", i, i, i)))
 	}
 	events = append(events, say("agent", "The zebra crossing needs paint."))
 	require.NotContains(t, added(events...).Text(24, quarter), "zebra")
@@ -189,10 +171,8 @@ func TestLedger(t *testing.T) {
 
 // What was used goes last, what was only found goes first.
 func TestLedgerEviction(t *testing.T) {
-	events := append(
-		flights(50),
-		call("book", map[string]any{"flight": "HX017", "payment": "card_99812"}),
-	)
+	events := append(flights(50),
+		call("book", map[string]any{"flight": "HX017", "payment": "card_99812"}))
 	for range 30 {
 		events = append(events, say("agent", "One moment."))
 	}
@@ -206,14 +186,9 @@ func TestLedgerEviction(t *testing.T) {
 
 // What somebody has taken out of the text does not come back.
 func TestRedacted(t *testing.T) {
-	s := added(
-		say(
-			session.User,
-			"My reservation is QX7788, and I live in Oslo.",
-		),
+	s := added(say(session.User, "My reservation is QX7788, and I live in Oslo."),
 		respond("user", map[string]any{"id": "mia_3668", "card": "CARD-55512", "name": "Mia Li"}),
-		say("agent", "I met Aragorn at the harbour of Bergen."),
-	)
+		say("agent", "I met Aragorn at the harbour of Bergen."))
 	text := s.Text(1000, quarter)
 	j, err := json.Marshal(s)
 	require.NoError(t, err)
@@ -250,10 +225,8 @@ func TestSplit(t *testing.T) {
 // What another wrote, a model or a program before this one, counts too.
 func TestResumeForeign(t *testing.T) {
 	for _, data := range []string{"", "null", "[]", `{"texts":-5,"events":-1,"lines":"!","values":"AAA","terms":"c3oB"}`} {
-		s := extract.Resume(
-			[]byte(data),
-			"The user wants a canoe: a red one; in [May].\n\nGoal\n\nValues:\nodd, row: , x\nHX017",
-		)
+		s := extract.Resume([]byte(data),
+			"The user wants a canoe: a red one; in [May].\n\nGoal\n\nValues:\nodd, row: , x\nHX017")
 		s.Add([]*session.Event{say("agent", "There is one in Bergen.")})
 		text := s.Text(1000, quarter)
 		for _, kept := range []string{"a red one", "Goal", "HX017", "Bergen"} {
@@ -265,10 +238,8 @@ func TestResumeForeign(t *testing.T) {
 func TestTextsWithoutBlanks(t *testing.T) {
 	chinese := strings.Repeat("我昨天在上海见到了李明，他给我看了他的新房子。", 40)
 	for _, budget := range []int{5, 50, 500} {
-		text := added(
-			say(session.User, chinese),
-			say("agent", strings.Repeat("x", 100_000)),
-		).Text(budget, quarter)
+		text := added(say(session.User, chinese),
+			say("agent", strings.Repeat("x", 100_000))).Text(budget, quarter)
 		require.LessOrEqual(t, quarter(text), budget)
 		require.True(t, utf8.ValidString(text))
 	}
@@ -394,12 +365,8 @@ func TestLaws(t *testing.T) {
 			var err error
 			data, err = json.Marshal(states[0])
 			require.NoError(t, err)
-			require.Equal(
-				t,
-				text,
-				extract.Resume(data, text).Text(budget, count),
-				"what was kept is kept again",
-			)
+			require.Equal(t, text, extract.Resume(data, text).Text(budget, count),
+				"what was kept is kept again")
 		}
 	})
 }
@@ -417,10 +384,8 @@ func TestAFloodOfSentences(t *testing.T) {
 		"pasted":    say(session.User, b.String()),
 		"in a list": say("agent", strings.ReplaceAll(b.String(), ". ", ".\n")),
 	} {
-		text := added(
-			say(session.User, "Please book the Hotel Adler in Bonn for me."),
-			e,
-		).Text(2000, quarter)
+		text := added(say(session.User, "Please book the Hotel Adler in Bonn for me."),
+			e).Text(2000, quarter)
 		require.LessOrEqual(t, quarter(text), 2000, name)
 		require.Contains(t, text, "Adler", name)
 	}
@@ -472,30 +437,21 @@ func FuzzText(f *testing.F) {
 	f.Add("I adopted a beagle. [x] \"y\"", "2024-05-20", 20)
 	f.Add("我们été\xff?!", `{"a":[1,"QX7788"]}`, 5)
 	f.Fuzz(func(t *testing.T, text, value string, budget int) {
-		s := added(
-			say(session.User, text),
-			respond(value, map[string]any{value: text, "r": value}),
-			say("agent", value),
-		)
+		s := added(say(session.User, text), respond(value, map[string]any{value: text, "r": value}),
+			say("agent", value))
 		out := s.Text(budget, quarter)
 		require.True(t, utf8.ValidString(out))
 		if out != "" {
 			require.LessOrEqual(t, quarter(out), budget)
 		}
-		require.Equal(
-			t,
-			out,
-			reload(t, s, out).Text(budget, quarter),
-			"what was kept is kept again",
-		)
+		require.Equal(t, out, reload(t, s, out).Text(budget, quarter),
+			"what was kept is kept again")
 	})
 }
 
 func FuzzResume(f *testing.F) {
-	s := added(
-		say(session.User, "I met Anna in Oslo, code QX7788."),
-		respond("a", map[string]any{"id": "X9Z", "n": 1.0}),
-	)
+	s := added(say(session.User, "I met Anna in Oslo, code QX7788."),
+		respond("a", map[string]any{"id": "X9Z", "n": 1.0}))
 	text := s.Text(100, quarter)
 	data, err := json.Marshal(s)
 	require.NoError(f, err)
@@ -503,12 +459,10 @@ func FuzzResume(f *testing.F) {
 	f.Add([]byte("{}"), "a: b; c\n[1 Jan]\n\nValues:\nx: y, .z 1")
 	f.Fuzz(func(t *testing.T, data []byte, text string) {
 		s := extract.Resume(data, text)
-		s.Add(
-			[]*session.Event{
-				say("agent", "Anna paints."),
-				respond("a", map[string]any{"id": "X9Z"}),
-			},
-		)
+		s.Add([]*session.Event{
+			say("agent", "Anna paints."),
+			respond("a", map[string]any{"id": "X9Z"}),
+		})
 		require.LessOrEqual(t, quarter(s.Text(50, quarter)), 50)
 	})
 }

@@ -102,14 +102,8 @@ func TestScoreLast(t *testing.T) {
 				require.LessOrEqual(t, quarter(text), budget)
 				views = append(views, map[string]string{"session": rec.Key.ID, "text": text})
 			}
-			table := score(
-				t,
-				dir,
-				"score_compaction.py",
-				views,
-				"--qa",
-				filepath.Join(dir, "locomo-dev-qa.jsonl"),
-			)
+			table := score(t, dir, "score_compaction.py", views, "--qa",
+				filepath.Join(dir, "locomo-dev-qa.jsonl"))
 			t.Logf("budget %d, compacted every %d events\n%s", budget, every, table)
 			all := strings.Fields(table[strings.LastIndex(table, "all "):])
 			for i, floor := range floors[budget] {
@@ -185,26 +179,16 @@ func TestScoreCalls(t *testing.T) {
 		for _, rec := range recordings(t, filepath.Join(dir, "airline.jsonl")) {
 			calls(t, rec.Events, budget, func(e *session.Event, text string) {
 				if probed[e.ID] {
-					views = append(
-						views,
-						map[string]string{"session": rec.Key.ID, "event": e.ID, "text": text},
-					)
+					views = append(views,
+						map[string]string{"session": rec.Key.ID, "event": e.ID, "text": text})
 				}
 			})
 		}
-		table := score(
-			t,
-			dir,
-			"score_carry.py",
-			views,
-			"--probes",
-			filepath.Join(dir, "airline-probes.jsonl"),
-		)
+		table := score(t, dir, "score_carry.py", views, "--probes",
+			filepath.Join(dir, "airline-probes.jsonl"))
 		t.Logf("budget %d\n%s", budget, table)
 		reached, err := strconv.ParseFloat(
-			strings.Fields(table[strings.LastIndex(table, "all "):])[2],
-			64,
-		)
+			strings.Fields(table[strings.LastIndex(table, "all "):])[2], 64)
 		require.NoError(t, err)
 		if budget >= 512 {
 			require.GreaterOrEqual(t, reached, 95.0)

@@ -41,27 +41,8 @@ func TestSentencesAreKeptWhole(t *testing.T) {
 		for i := range rapid.IntRange(2, 14).Draw(t, "texts") {
 			author := pick(session.User, "agent")
 			opening := pick("", "Thanks, Rosa!", "Great that you came.", "How is Edda?")
-			fact := pick(
-				"Well, ",
-				"And ",
-				"Unless the bank agrees, ",
-				"",
-			) + pick(
-				"I",
-				"My aunt",
-				"It's the plumber who",
-				"Dr. Holm",
-			) +
-				pick(
-					" just",
-					" not just",
-					" really doesn't",
-					" never actually",
-					"",
-				) + fmt.Sprintf(
-				" painted the boat%c",
-				'a'+i,
-			) +
+			fact := pick("Well, ", "And ", "Unless the bank agrees, ", "") + pick("I", "My aunt", "It's the plumber who", "Dr. Holm") +
+				pick(" just", " not just", " really doesn't", " never actually", "") + fmt.Sprintf(" painted the boat%c", 'a'+i) +
 				pick(
 					", and I told her so",
 					", but they can't really swim",
@@ -69,16 +50,7 @@ func TestSentencesAreKeptWhole(t *testing.T) {
 					" - so lovely",
 					"",
 				) +
-				pick(
-					" in Oslo",
-					" yesterday",
-					" at 9 p.m. sharp",
-				) + pick(
-				".",
-				"!",
-				"?",
-				` "twice."`,
-			)
+				pick(" in Oslo", " yesterday", " at 9 p.m. sharp") + pick(".", "!", "?", ` "twice."`)
 			text := strings.TrimSpace(opening + " " + fact)
 			all = append(all, author[:1]+": "+opening, author[:1]+": "+fact)
 			s.Add([]*session.Event{say(author, text)})
@@ -108,18 +80,8 @@ func TestWhereSentencesEnd(t *testing.T) {
 		{"no point at the end."},
 	} {
 		text := strings.Join(sentences, " ")
-		s := added(
-			say(
-				session.User,
-				strings.TrimSuffix(
-					text,
-					" end.",
-				)+strings.Repeat(
-					" end",
-					strings.Count(text, " end."),
-				),
-			),
-		)
+		s := added(say(session.User,
+			strings.TrimSuffix(text, " end.")+strings.Repeat(" end", strings.Count(text, " end."))))
 		_, prose, _ := strings.Cut(s.Text(1000, quarter), "\n")
 		require.Equal(t, sentences, extract.Statements(strings.TrimPrefix(prose, "user: ")), text)
 	}
@@ -139,10 +101,8 @@ func TestAnswersOutliveWhatNobodyAskedFor(t *testing.T) {
 			} else {
 				events = append(events, say("agent", "That is how it goes."))
 			}
-			events = append(
-				events,
-				say(session.User, "My canoe was repaired by people in "+name+"."),
-			)
+			events = append(events,
+				say(session.User, "My canoe was repaired by people in "+name+"."))
 		}
 		require.Contains(t, added(events...).Text(32, quarter), facts[asked])
 	})
@@ -154,17 +114,9 @@ func TestFactsOutliveGeneralities(t *testing.T) {
 	for _, fact := range []string{
 		"I'm also learning Danish, I think.", "I never ate peanuts.", "If it rains, I sell our barn in Molde.", "Ich esse nie Fleisch.",
 	} {
-		s := added(
-			say("agent", silence),
-			say(session.User, fact),
-			say("agent", silence),
-			say(
-				"agent",
-				"Impressive that you can do such a wonderful thing.",
-			),
-			say("agent", "Farmers harvest barley and potatoes."),
-			say("agent", silence),
-		)
+		s := added(say("agent", silence), say(session.User, fact), say("agent", silence),
+			say("agent", "Impressive that you can do such a wonderful thing."),
+			say("agent", "Farmers harvest barley and potatoes."), say("agent", silence))
 		require.Equal(t, "[20 May 2024]\nuser: "+fact, s.Text(quarter(fact)+8, quarter))
 	}
 }
@@ -185,10 +137,8 @@ func TestTextsAreKeptWhole(t *testing.T) {
 	text := s.Text(34, quarter)
 	whole := 0
 	for _, words := range [][]string{{"ferries", "floods", "resin"}, {"quince", "larch", "compost"}} {
-		missing := slices.ContainsFunc(
-			words,
-			func(w string) bool { return !strings.Contains(text, w) },
-		)
+		missing := slices.ContainsFunc(words,
+			func(w string) bool { return !strings.Contains(text, w) })
 		if !missing {
 			whole++
 		}

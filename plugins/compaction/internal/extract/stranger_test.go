@@ -26,13 +26,8 @@ func TestListsLeaveRoomForWhatIsSaid(t *testing.T) {
 			i*7919,
 		)
 		fmt.Fprintf(&table, " C%05d | Lund & Holm | %d\n", i*37, i)
-		fmt.Fprintf(
-			&code,
-			"func run%d(ctx context.Context) error { return s.step%d(ctx, %d) }\n",
-			i,
-			i,
-			i,
-		)
+		fmt.Fprintf(&code, "func run%d(ctx context.Context) error { return s.step%d(ctx, %d) }\n",
+			i, i, i)
 	}
 	facts := []string{
 		"My sister Elin can't eat hazelnuts.", "We moved the rehearsal to Thursday.", "I park behind the bakery on Lindgren Street.",
@@ -44,12 +39,9 @@ func TestListsLeaveRoomForWhatIsSaid(t *testing.T) {
 		s.Add([]*session.Event{
 			say(session.User, fact),
 			call("bash", map[string]any{"command": "logs"}),
-			respond(
-				"bash",
-				map[string]any{
-					"result": []string{log.String(), table.String(), code.String()}[i%3],
-				},
-			),
+			respond("bash", map[string]any{
+				"result": []string{log.String(), table.String(), code.String()}[i%3],
+			}),
 		})
 	}
 	text := s.Text(170, quarter)
@@ -122,12 +114,10 @@ func TestLongRunsAreShort(t *testing.T) {
 
 // Marks of footnotes and numbers without the words beside them are not values.
 func TestPastedProseLeavesNoLooseNumbers(t *testing.T) {
-	s := added(
-		say(
-			session.User,
-			"The GDPR.[2] It was adopted in 2016,[3][4] by 28 states; 173 recitals, the 4th in the 1990s, 100% of 30-60. See [citation needed]. My order is QX-4471 for $250.50.",
-		),
-	)
+	s := added(say(
+		session.User,
+		"The GDPR.[2] It was adopted in 2016,[3][4] by 28 states; 173 recitals, the 4th in the 1990s, 100% of 30-60. See [citation needed]. My order is QX-4471 for $250.50.",
+	))
 	text := s.Text(22, quarter)
 	for _, loose := range []string{"GDPR.[", "[2", "28,", "173", "4th", "1990s", "100%", "30-60"} {
 		_, values, _ := strings.Cut(text, "Values:")
@@ -163,13 +153,11 @@ func TestWhatIsSaidOutlivesWhatIsPasted(t *testing.T) {
 		}
 		pasted := "Have a look at this. " + article.String()
 		if i%2 == 0 {
-			s.Add(
-				[]*session.Event{
-					say(session.User, pasted),
-					say("agent", "I see."),
-					say(session.User, fact),
-				},
-			)
+			s.Add([]*session.Event{
+				say(session.User, pasted),
+				say("agent", "I see."),
+				say(session.User, fact),
+			})
 		} else {
 			s.Add([]*session.Event{say(session.User, pasted+"By the way, "+fact), say("agent", "I see.")})
 		}

@@ -98,10 +98,8 @@ func listed(parts map[Part]bool, stays func(seq int64) bool) (list positions) {
 			list = append(list, [2]int64{p.Seq, int64(p.Index)})
 		}
 	}
-	slices.SortFunc(
-		list,
-		func(a, b [2]int64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) },
-	)
+	slices.SortFunc(list,
+		func(a, b [2]int64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
 	return list
 }
 

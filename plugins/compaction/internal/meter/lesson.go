@@ -48,13 +48,9 @@ func (m *Meter) learn(prompt, window int, message string) float64 {
 	slices.Sort(figures)
 	n := len(figures)
 	if m.lessons == 0 && n >= 2 && figures[n-1] > figures[n-2] {
-		told := float64(figures[n-1]) / float64(prompt) // the provider's tokens for each of ours
-		allowed := float64(
-			window,
-		) / float64(
-			figures[n-2],
-		) // the window in the units of what the provider allows
-		if told > 0.25 && told < 4 { // otherwise the numbers are about something else
+		told := float64(figures[n-1]) / float64(prompt)    // the provider's tokens for each of ours
+		allowed := float64(window) / float64(figures[n-2]) // the window in the units of what the provider allows
+		if told > 0.25 && told < 4 {                       // otherwise the numbers are about something else
 			more = told * math.Max(1, allowed)
 		}
 	}

@@ -127,9 +127,7 @@ func (c Cleared) Apply(req *model.Request, live []*session.Event) {
 	if waiting > 0 && len(contents) > 0 {
 		last := *contents[len(contents)-1]
 		text := fmt.Sprintf(
-			"For context: %d of your earlier calls wait for an answer, and are not shown.",
-			waiting,
-		)
+			"For context: %d of your earlier calls wait for an answer, and are not shown.", waiting)
 		last.Parts = append(slices.Clone(last.Parts), &genai.Part{Text: text})
 		contents[len(contents)-1] = &last
 	}

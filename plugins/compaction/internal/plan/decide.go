@@ -246,28 +246,16 @@ func (d *decision) declineIfFutile() {
 	case len(d.p.Covered) == 0:
 		d.p.Decline(DeclineNothing, "all events stay (%d tokens); there is nothing to summarize", d.p.Before)
 	case limit == 0 && d.p.Before <= d.p.MinGain:
-		d.p.Decline(
-			DeclineGain,
-			"too short (%d tokens); a summary must save %d (min_gain)",
-			d.p.Before,
-			d.p.MinGain,
-		)
+		d.p.Decline(DeclineGain, "too short (%d tokens); a summary must save %d (min_gain)",
+			d.p.Before, d.p.MinGain)
 	case limit > 0 && d.p.Kept > d.room:
-		d.p.Decline(
-			DeclineGain,
-			"the events that stay have %d tokens, and there is room for %d",
-			d.p.Kept,
-			d.room,
-		)
+		d.p.Decline(DeclineGain, "the events that stay have %d tokens, and there is room for %d",
+			d.p.Kept, d.room)
 	case limit > 0 && !d.s.TextOnly && d.p.Summary < d.s.Summary/4 && heading > d.p.Summary:
 		// Shortening the summary this much would lose nearly everything.
-		d.p.Decline(
-			DeclineGain,
+		d.p.Decline(DeclineGain,
 			"the events that stay have %d tokens; that leaves %d for the summary, which has %d now",
-			d.p.Kept,
-			d.p.Summary,
-			heading,
-		)
+			d.p.Kept, d.p.Summary, heading)
 	case limit == 0 && d.p.Summary < minSummary:
 		d.p.Decline(DeclineGain, "%d of %d tokens stay; a summary of the others cannot save %d (min_gain)",
 			d.p.Kept, d.p.Before, d.p.MinGain)

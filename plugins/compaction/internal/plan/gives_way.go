@@ -161,10 +161,8 @@ func (d *decision) makeRoom() {
 	}
 	d.clearLargest(room, d.arguments)
 	for _, g := range d.groups {
-		own := slices.ContainsFunc(
-			g.Events,
-			func(e *session.Event) bool { return e.InvocationID == d.inv.ID },
-		)
+		own := slices.ContainsFunc(g.Events,
+			func(e *session.Event) bool { return e.InvocationID == d.inv.ID })
 		if d.p.Kept > room && g.stays == stayOpen && g.Open &&
 			!own { // an agent's words as it answers a call are not hidden
 			d.hide(g)

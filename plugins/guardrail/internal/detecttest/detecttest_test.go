@@ -84,10 +84,8 @@ func TestEachLawIsShownToBeBroken(t *testing.T) {
 }
 
 func TestHoldBack(t *testing.T) {
-	p50, p99 := detecttest.HoldBack(
-		runs{},
-		[]string{strings.Repeat("abcdefgh ", 10) + "xx" + strings.Repeat(" abc", 10)},
-	)
+	p50, p99 := detecttest.HoldBack(runs{},
+		[]string{strings.Repeat("abcdefgh ", 10) + "xx" + strings.Repeat(" abc", 10)})
 	require.Equal(t, 0, p50)
 	require.Equal(t, 1, p99) // two of 132 beginnings end in x
 	p50, p99 = detecttest.HoldBack(runs{}, []string{strings.Repeat("x", 100)})

@@ -35,8 +35,7 @@ func Development(t testing.TB, name string) []Row {
 	if path == "" {
 		t.Skipf(
 			"no development data: %s is neither in $PLUGHOOK_DATA nor in ../shared/data beside it",
-			name,
-		)
+			name)
 	}
 	f, err := os.Open(path)
 	if err != nil {

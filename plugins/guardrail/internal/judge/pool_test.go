@@ -19,11 +19,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // newJudge returns a pool, and the judge of a rule in it that answers by a function.
 func newJudge(ask func(context.Context, *Question) (Answer, error)) (*Pool, *Judge) {
-	p := NewPool(
-		Metrics{Duration: noop.Float64Histogram{}, Tokens: noop.Int64Counter{}},
-		time.Now,
-		nil,
-	)
+	p := NewPool(Metrics{Duration: noop.Float64Histogram{}, Tokens: noop.Int64Counter{}}, time.Now,
+		nil)
 	spec := judging.Judge{Rule: "topic", Timeout: time.Minute, OnError: "block"}
 	one := func(ctx context.Context, _ []*Judge, q *Question) []result {
 		a, err := ask(ctx, q)
@@ -50,11 +47,8 @@ func TestCloseThatIsLateLeavesNothingOfItsOwn(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		late, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		require.EqualError(
-			t,
-			p.Close(late),
-			"guardrail: the judges of these rules have not come back in time: topic",
-		)
+		require.EqualError(t, p.Close(late),
+			"guardrail: the judges of these rules have not come back in time: topic")
 		require.Equal(t, 1, p.busy)
 		close(let)
 		require.NoError(t, p.Close(context.Background()))

@@ -13,10 +13,6 @@ func TestPageIsFresh(t *testing.T) {
 	require.NoError(t, err)
 	written, err := os.ReadFile("../../../../docs/guardrail-reference.md")
 	require.NoError(t, err)
-	require.Equal(
-		t,
-		text,
-		string(written),
-		"docs/guardrail-reference.md is stale: run go generate ./plugins/guardrail/policy",
-	)
+	require.Equal(t, text, string(written),
+		"docs/guardrail-reference.md is stale: run go generate ./plugins/guardrail/policy")
 }

@@ -37,14 +37,9 @@ func TestEventGoesThroughEveryField(t *testing.T) {
 			return nil, false
 		}}
 		w.Event(e, policy.Input)
-		require.True(
-			t,
-			slices.Contains(seen, "a word"),
-			"an event's %s is of kind %q: the walk has not seen what is in it, but %q",
-			f.Name,
-			f.Kind,
-			seen,
-		)
+		require.True(t, slices.Contains(seen, "a word"),
+			"an event's %s is of kind %q: the walk has not seen what is in it, but %q", f.Name,
+			f.Kind, seen)
 	}
 }
 

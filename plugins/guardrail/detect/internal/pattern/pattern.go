@@ -80,13 +80,9 @@ func (r *Parser) Parse(source string) Pattern {
 		least, errLow := strconv.Atoi(low)
 		most, errHigh := strconv.Atoi(high)
 		if !closed || errLow != nil || errHigh != nil || most < least {
-			panic(
-				fmt.Sprintf(
-					"form %q: %q is not closed, or has a count that is not like {3} or {3,9}",
-					source,
-					rest,
-				),
-			)
+			panic(fmt.Sprintf(
+				"form %q: %q is not closed, or has a count that is not like {3} or {3,9}", source,
+				rest))
 		}
 		if r.sets[body] == nil {
 			r.sets[body] = MustSet(body)

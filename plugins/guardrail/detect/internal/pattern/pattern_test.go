@@ -25,14 +25,8 @@ func TestMatch(t *testing.T) {
 		{"[a-z]xyz", "axy", pattern.Match{Open: true}},
 		{"[a-z-]{3}", "a-b-", pattern.Match{}},
 	} {
-		require.Equal(
-			t,
-			c.want,
-			pattern.MustParse(c.form).Match(c.text, 0),
-			"%s at %s",
-			c.form,
-			c.text,
-		)
+		require.Equal(t, c.want, pattern.MustParse(c.form).Match(c.text, 0), "%s at %s", c.form,
+			c.text)
 	}
 	require.True(t, pattern.MustParse("<uuid>").MatchAll("3f2504e0-4f89-41d3-9a0c-0305e82c3301"))
 	require.False(t, pattern.MustParse("<uuid>").MatchAll("3f2504e0-4f89-41d3-9a0c-0305e82c3301."))

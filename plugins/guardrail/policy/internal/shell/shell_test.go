@@ -151,11 +151,8 @@ func TestRead(t *testing.T) {
 	require.Len(t, line.commands, 2)
 	require.Equal(t, []string{">", "out file"}, line.commands[0].words)
 	require.Equal(t, "git", line.commands[1].name)
-	require.Equal(
-		t,
-		[]string{"/usr/bin/git", "-C", "my dir", "push", oneWord},
-		line.commands[1].words,
-	)
+	require.Equal(t, []string{"/usr/bin/git", "-C", "my dir", "push", oneWord},
+		line.commands[1].words)
 
 	_, err = read(strings.Repeat("x", 65<<10))
 	require.ErrorContains(t, err, "at most 65536")

@@ -402,9 +402,7 @@ var disguises = []struct {
 	{"Cyrillic in HTML", func(s string) string {
 		return every(
 			func(r rune) string { return fmt.Sprintf("&#%d;", r) },
-		)(
-			swap("a", "а", "o", "о", "A", "А")(s),
-		)
+		)(swap("a", "а", "o", "о", "A", "А")(s))
 	}}, {"\\u in base64", func(s string) string { return b64(bytes(`\u%04x`)(s)) }},
 	// Not undone:
 	{
@@ -500,11 +498,7 @@ func TestEvasion(t *testing.T) {
 	}
 	t.Logf(
 		"%d of %d disguised payloads of %d disguises are seen; %d kinds of disguise are not undone",
-		found,
-		total,
-		len(disguises)-len(missed),
-		len(missed),
-	)
+		found, total, len(disguises)-len(missed), len(missed))
 }
 
 // Whatever stands between the letters of a phrase, always the same, and whatever between its words,

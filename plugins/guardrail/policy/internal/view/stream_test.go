@@ -199,14 +199,8 @@ func TestDevelopmentTexts(t *testing.T) {
 			}
 		}
 		p50, p99 := detecttest.HoldBack(opening{}, texts)
-		t.Logf(
-			"%s: %d of %d texts have a view; held back p50 %d, p99 %d bytes",
-			name,
-			viewed,
-			len(texts),
-			p50,
-			p99,
-		)
+		t.Logf("%s: %d of %d texts have a view; held back p50 %d, p99 %d bytes", name, viewed,
+			len(texts), p50, p99)
 		detecttest.Check(t, &seeing{Detector: words{}}, texts)
 		all = append(all, texts...)
 	}

@@ -85,47 +85,45 @@ func TestOriginal(t *testing.T) {
 // texts draws what is often disguised.
 var texts = rapid.Custom(func(t *rapid.T) string {
 	parts := rapid.SliceOfN(rapid.OneOf(
-		rapid.SampledFrom(
-			[]string{
-				"aGVsbG8gd29ybGQ=",
-				"aGVsbG8gd29ybGQ",
-				"YUdWc2JHOGdkMjl5YkdRPQ==",
-				"68656c6c6f20776f726c64",
-				"%41",
-				"%C3%A9",
-				"%e2%80",
-				"&#65;",
-				"&amp",
-				"&notit;",
-				`\u0041`,
-				`\ud83d\ude00`,
-				`\x41`,
-				"i g n o r e",
-				"68 65 6c 6c 6f 20 77 6f 72",
-				"\u200b",
-				"é",
-				"e\u0301",
-				"раѕ",
-				"４",
-				"\U000e0041",
-				"\U000e0150",
-				"\x1b[3",
-				"1m",
-				"\x1b",
-				"\xe2\x80",
-				"\xff",
-				"\n",
-				"\r\n",
-				"a",
-				"/",
-				"-",
-				"=",
-				" ",
-				"QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2xtbm9wcXJzdHV2",
-				"ﷺ",
-				"aABlAGwAbABvACAAdwBvAHIAbABkAA",
-			},
-		),
+		rapid.SampledFrom([]string{
+			"aGVsbG8gd29ybGQ=",
+			"aGVsbG8gd29ybGQ",
+			"YUdWc2JHOGdkMjl5YkdRPQ==",
+			"68656c6c6f20776f726c64",
+			"%41",
+			"%C3%A9",
+			"%e2%80",
+			"&#65;",
+			"&amp",
+			"&notit;",
+			`\u0041`,
+			`\ud83d\ude00`,
+			`\x41`,
+			"i g n o r e",
+			"68 65 6c 6c 6f 20 77 6f 72",
+			"\u200b",
+			"é",
+			"e\u0301",
+			"раѕ",
+			"４",
+			"\U000e0041",
+			"\U000e0150",
+			"\x1b[3",
+			"1m",
+			"\x1b",
+			"\xe2\x80",
+			"\xff",
+			"\n",
+			"\r\n",
+			"a",
+			"/",
+			"-",
+			"=",
+			" ",
+			"QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2xtbm9wcXJzdHV2",
+			"ﷺ",
+			"aABlAGwAbABvACAAdwBvAHIAbABkAA",
+		}),
 		rapid.StringN(0, 4, -1),
 		rapid.StringMatching(`[a-zA-Z0-9+/=%&#;x\\ ]{0,6}`),
 		rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 4), func(b []byte) string { return string(b) }),
@@ -154,31 +152,14 @@ func held(t require.TestingT, text string) {
 		lastStart, lastEnd := 0, 0
 		for at := range len(v.Text) {
 			start, end := v.Original(at, at+1)
-			require.True(
-				t,
-				0 <= start && start < end && end <= len(text),
-				"%s view: %d to %d of %d bytes",
-				v.Name,
-				start,
-				end,
-				len(text),
-			)
-			require.True(
-				t,
-				lastStart <= start && lastEnd <= end,
-				"%s view: the map is not monotone at %d",
-				v.Name,
-				at,
-			)
+			require.True(t, 0 <= start && start < end && end <= len(text),
+				"%s view: %d to %d of %d bytes", v.Name, start, end, len(text))
+			require.True(t, lastStart <= start && lastEnd <= end,
+				"%s view: the map is not monotone at %d", v.Name, at)
 			lastStart, lastEnd = start, end
 			if valid {
-				require.True(
-					t,
-					utf8.ValidString(text[start:end]),
-					"%s view: %q is cut from characters",
-					v.Name,
-					text[start:end],
-				)
+				require.True(t, utf8.ValidString(text[start:end]),
+					"%s view: %q is cut from characters", v.Name, text[start:end])
 			}
 		}
 		if v.Name == view.NormalisedView {
@@ -189,11 +170,8 @@ func held(t require.TestingT, text string) {
 			for at := range v.Text {
 				for _, end := range []int{at + len(string([]rune(v.Text[at:])[0])), len(v.Text)} {
 					start, stop := v.Original(at, min(end, len(v.Text)))
-					require.Contains(
-						t,
-						view.Fold(text[start:stop]),
-						v.Text[at:min(end, len(v.Text))],
-					)
+					require.Contains(t, view.Fold(text[start:stop]),
+						v.Text[at:min(end, len(v.Text))])
 				}
 			}
 		}
@@ -201,20 +179,15 @@ func held(t require.TestingT, text string) {
 	settled := 0
 	for n := range len(text) + 1 {
 		now := open(text[:n])
-		require.True(
-			t,
-			settled <= now && now <= n,
-			"the settled place decreased, or is beyond the end",
-		)
+		require.True(t, settled <= now && now <= n,
+			"the settled place decreased, or is beyond the end")
 		settled = now
 	}
 }
 
 func TestWhatIsPlainCostsNothing(t *testing.T) {
 	text := strings.Repeat(
-		"Plain words, in ASCII; 12.50 USD (50 % of 25), https://plughook.example/a/b?c=d&e=f\n",
-		20,
-	)
+		"Plain words, in ASCII; 12.50 USD (50 % of 25), https://plughook.example/a/b?c=d&e=f\n", 20)
 	var views view.Views
 	require.Zero(t, testing.AllocsPerRun(10, func() {
 		if len(views.Of(text)) > 0 {
@@ -256,15 +229,10 @@ func TestChangesOfViews(t *testing.T) {
 	}
 	skipped := 0
 	rapid.Check(t, func(t *rapid.T) {
-		text := texts.Draw(
-			t,
-			"text",
-		) + rapid.SampledFrom([]string{"", "\u202edlrow\u202c", "\U000e0061"}).
+		text := texts.Draw(t,
+			"text") + rapid.SampledFrom([]string{"", "\u202edlrow\u202c", "\U000e0061"}).
 			Draw(t, "hidden") +
-			texts.Draw(
-				t,
-				"more",
-			)
+			texts.Draw(t, "more")
 		text = strings.ToValidUTF8(text, "?")
 		views := append([]view.View{view.Raw(text)}, new(view.Views).Of(text)...)
 		for i, v := range views[1:] {
@@ -281,15 +249,8 @@ func TestChangesOfViews(t *testing.T) {
 					for n < len(old) && !(n+start-at <= len(old) && slices.Equal(old[n:n+start-at], all[at:start])) {
 						n++
 					}
-					require.Less(
-						t,
-						n,
-						len(old),
-						"%s: %q is not in %q",
-						v.Name,
-						v.Text[at:start],
-						before.Text,
-					)
+					require.Less(t, n, len(old), "%s: %q is not in %q", v.Name, v.Text[at:start],
+						before.Text)
 					old = old[n+start-at:]
 					skipped += start - at
 					at = start
@@ -344,11 +305,8 @@ func TestViewsAreOfOneText(t *testing.T) {
 		require.Equal(t, shown(new(view.Views).Of(text)), shown(views.Of(text)))
 		require.Equal(t, shown(new(view.Views).Of(text)), shown(views.Of(text)))
 	})
-	require.Contains(
-		t,
-		fmt.Sprintf("%s", []any{views.Of("t\u00e9xt aGVsbG8gd29ybGQ="), views}),
-		"hello world",
-	)
+	require.Contains(t, fmt.Sprintf("%s", []any{views.Of("t\u00e9xt aGVsbG8gd29ybGQ="), views}),
+		"hello world")
 	views.Forget()
 	left := fmt.Sprintf("%s", []any{views})
 	require.NotContains(t, left, "hello")
