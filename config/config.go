@@ -115,23 +115,23 @@ type complaint func(path, format string, args ...any)
 
 // names are the names that are taken already, and the positions in the file at which they were given.
 type names struct {
-	source *yamlfile.File
-	what   string // that has the names
-	at     map[string]string
+	source    *yamlfile.File
+	what      string // that has the names
+	positions map[string]string
 }
 
 func (c *file) names(what string) *names {
-	return &names{source: c.source, what: what, at: map[string]string{}}
+	return &names{source: c.source, what: what, positions: map[string]string{}}
 }
 
 // take notes that a name is used at a path, and complains if it was used before.
 func (n *names) take(bad complaint, path, name string) {
-	if first, taken := n.at[name]; taken {
+	if first, taken := n.positions[name]; taken {
 		bad(path, "another %s, at %s, is named %q too; give one of them another name with name:", n.what,
 			first, name)
 		return
 	}
-	n.at[name] = n.source.At(path)
+	n.positions[name] = n.source.At(path)
 }
 
 // keysAt returns which of some keys the file has in what stands at a path.

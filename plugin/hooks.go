@@ -38,9 +38,9 @@ type HookKind struct {
 	// Replace, Withhold and Stop say whether the hook may set these fields of its Outcome. Every hook may emit.
 	Replace, Withhold, Stop bool
 
-	has  func(*Plugin) bool
-	call func(context.Context, *Plugin, *session.Invocation, Args) (Outcome, error)
-	set  func(*Plugin, HookFunc)
+	has    func(*Plugin) bool
+	invoke func(context.Context, *Plugin, *session.Invocation, Args) (Outcome, error)
+	set    func(*Plugin, HookFunc)
 }
 
 // Hooks are all hooks, in the order in which a run first calls them. It is not changed.
@@ -50,7 +50,7 @@ var Hooks = []HookKind{
 		Withhold: true,
 		Stop:     true,
 		has:      func(p *Plugin) bool { return p.BeforeRun != nil },
-		call: func(ctx context.Context, p *Plugin, inv *session.Invocation, _ Args) (Outcome, error) {
+		invoke: func(ctx context.Context, p *Plugin, inv *session.Invocation, _ Args) (Outcome, error) {
 			return p.BeforeRun(ctx, inv)
 		},
 		set: func(p *Plugin, f HookFunc) {
@@ -64,7 +64,7 @@ var Hooks = []HookKind{
 		Withhold: true,
 		Stop:     true,
 		has:      func(p *Plugin) bool { return p.BeforeModel != nil },
-		call: func(ctx context.Context, p *Plugin, inv *session.Invocation, args Args) (Outcome, error) {
+		invoke: func(ctx context.Context, p *Plugin, inv *session.Invocation, args Args) (Outcome, error) {
 			return p.BeforeModel(ctx, inv, args.Request)
 		},
 		set: func(p *Plugin, f HookFunc) {
@@ -79,7 +79,7 @@ var Hooks = []HookKind{
 		Withhold: true,
 		Stop:     true,
 		has:      func(p *Plugin) bool { return p.OnEvent != nil },
-		call: func(ctx context.Context, p *Plugin, inv *session.Invocation, args Args) (Outcome, error) {
+		invoke: func(ctx context.Context, p *Plugin, inv *session.Invocation, args Args) (Outcome, error) {
 			return p.OnEvent(ctx, inv, args.Event)
 		},
 		set: func(p *Plugin, f HookFunc) {
@@ -91,7 +91,7 @@ var Hooks = []HookKind{
 	{
 		Name: AfterRun, // the run has ended: nothing is left to withhold or to stop
 		has:  func(p *Plugin) bool { return p.AfterRun != nil },
-		call: func(ctx context.Context, p *Plugin, inv *session.Invocation, args Args) (Outcome, error) {
+		invoke: func(ctx context.Context, p *Plugin, inv *session.Invocation, args Args) (Outcome, error) {
 			return p.AfterRun(ctx, inv, args.End)
 		},
 		set: func(p *Plugin, f HookFunc) {
@@ -138,7 +138,7 @@ func (p *Plugin) Call(ctx context.Context, inv *session.Invocation, args Args) (
 	if k == nil || !k.has(p) {
 		return Outcome{}, fmt.Errorf("plugin %s has no hook %q", p.Name, args.Hook)
 	}
-	return k.call(ctx, p, inv, args)
+	return k.invoke(ctx, p, inv, args)
 }
 
 // SetHooks makes f the hooks that are named; it changes p. Names that are no hook are ignored.
@@ -160,7 +160,7 @@ func (p *Plugin) Wrap(around func(ctx context.Context, inv *session.Invocation, 
 			continue
 		}
 		call := func(ctx context.Context, inv *session.Invocation, args Args) (Outcome, error) {
-			return k.call(ctx, &inner, inv, args)
+			return k.invoke(ctx, &inner, inv, args)
 		}
 		k.set(&w, func(ctx context.Context, inv *session.Invocation, args Args) (Outcome, error) {
 			return around(ctx, inv, args, call)

@@ -42,7 +42,7 @@ type observation struct {
 	name   string // of the observer
 	bytes  int64  // about what the event at hand takes
 	always bool   // it is not dropped, however far the observer is behind
-	call   func(missed int)
+	notify func(missed int)
 }
 
 // observation prepares a call of observer number i. The caller passes copies in args: they are the
@@ -71,7 +71,7 @@ func (x *run) observation(ctx context.Context, i int, args plugin.Args) observat
 		key:    queueKey{plugin: i, session: x.key},
 		name:   p.Name,
 		always: args.Hook == plugin.AfterRun,
-		call:   call,
+		notify: call,
 	}
 	if args.Event != nil {
 		next.bytes = lent.Size(args.Event)
@@ -128,6 +128,6 @@ func (q *observerQueues) drain(key queueKey, queue *observerQueue, done func()) 
 		queue.bytes -= next.bytes
 		queue.missed = 0
 		q.mu.Unlock()
-		next.call(missed)
+		next.notify(missed)
 	}
 }

@@ -95,7 +95,7 @@ func (a *llmAgent) loop(ctx context.Context, host *agent.Host,
 		case p.skip || p.kind == progressFailed || p.kind == progressPending:
 			return nil
 		case p.kind == progressAnswer:
-			lp.save(p.answer)
+			lp.save(p.final)
 			return nil
 		case !lp.ask():
 			return nil
@@ -161,7 +161,7 @@ func (lp *loop) own(e *session.Event) bool {
 // progress is what the log says about how the loop goes on.
 type progress struct {
 	kind     progressKind
-	answer   *session.Event // the model's answer
+	final    *session.Event // the model's answer
 	skip     bool           // the responses of functions are the answer
 	transfer string         // the agent to hand over to
 }
@@ -199,7 +199,7 @@ func (lp *loop) progress() (p progress) {
 		case len(e.FunctionCalls()) > 0:
 			p = progress{kind: progressPending}
 		default:
-			p = progress{kind: progressAnswer, answer: e}
+			p = progress{kind: progressAnswer, final: e}
 		}
 	}
 	// A compaction in this loop may have covered the answer. Then the loop is done.

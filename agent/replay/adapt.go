@@ -25,7 +25,7 @@ func (a *Agent) adapt(p *recording, e *session.Event, now *session.Invocation) *
 		cut.Keep = nil
 		cut.Frontier = now.Frontier
 		for _, k := range e.Actions.Compaction.Keep {
-			if seq := p.at[k]; seq != 0 {
+			if seq := p.positions[k]; seq != 0 {
 				cut.Keep = append(cut.Keep, seq)
 			}
 		}
@@ -39,7 +39,7 @@ func (a *Agent) adapt(p *recording, e *session.Event, now *session.Invocation) *
 // was recorded at or before it.
 func (p *recording) upTo(recorded int64) int64 {
 	for ; recorded > 0; recorded-- {
-		if seq := p.at[recorded]; seq != 0 {
+		if seq := p.positions[recorded]; seq != 0 {
 			return seq
 		}
 	}
@@ -99,7 +99,7 @@ func (p *recording) called(r *genai.FunctionResponse) bool {
 	for _, s := range p.segments {
 		for _, c := range session.Calls(s.events) {
 			if c.ID == r.ID && c.Name == r.Name {
-				return p.at[p.seqs[c.Event.ID]] == 0
+				return p.positions[p.seqs[c.Event.ID]] == 0
 			}
 		}
 	}

@@ -38,11 +38,11 @@ type Agent struct {
 
 // recording is a recording that is being played. Agent.mu guards all of its fields but segments.
 type recording struct {
-	script   bool
-	segments []segment
-	seqs     map[string]int64 // the recorded position of each event, by ID
-	next     int              // the segment whose input Inputs has yielded last, -1 if it is not used
-	at       map[int64]int64  // where recorded positions are in the log
+	script    bool
+	segments  []segment
+	seqs      map[string]int64 // the recorded position of each event, by ID
+	next      int              // the segment whose input Inputs has yielded last, -1 if it is not used
+	positions map[int64]int64  // where recorded positions are in the log
 }
 
 // segment is a recorded invocation, or a part of one that was interrupted by another.
@@ -81,7 +81,7 @@ func NewScript(name string, rec *session.Recording) (*Agent, error) {
 // split finds the invocations: one begins with each event of the user, and where the invocation
 // changes.
 func split(rec *session.Recording) (*recording, error) {
-	p := &recording{seqs: map[string]int64{}, at: map[int64]int64{}, next: -1}
+	p := &recording{seqs: map[string]int64{}, positions: map[int64]int64{}, next: -1}
 	last := ""
 	for _, e := range rec.Events {
 		if e.ID == "" || p.seqs[e.ID] != 0 {
@@ -135,7 +135,7 @@ func (a *Agent) recording(key session.Key) *recording {
 	defer a.mu.Unlock()
 	p := a.plays[key]
 	if p == nil {
-		p = &recording{at: map[int64]int64{}, next: -1}
+		p = &recording{positions: map[int64]int64{}, next: -1}
 		if a.any != nil {
 			p.segments = fresh(a.any.segments)
 			p.script = true
@@ -229,6 +229,6 @@ func (a *Agent) place(p *recording, recorded *session.Event, seq int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if n := p.seqs[recorded.ID]; n != 0 {
-		p.at[n] = seq
+		p.positions[n] = seq
 	}
 }

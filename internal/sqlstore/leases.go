@@ -49,11 +49,11 @@ type Leases struct {
 	// Enter begins an operation of the store. Its context is done when the store is closed, too.
 	Enter func(context.Context) (_ context.Context, leave func(), err error)
 
-	queues store.KeyedLock // of those who wait in this process, by session
-	mu     sync.Mutex
-	held   map[*lease]struct{}
-	closed bool
-	work   sync.WaitGroup // renewals; added to under mu, while not closed
+	queues   store.KeyedLock // of those who wait in this process, by session
+	mu       sync.Mutex
+	held     map[*lease]struct{}
+	closed   bool
+	renewals sync.WaitGroup // renewals; added to under mu, while not closed
 }
 
 // lease is a lease that a caller of this process holds. A goroutine renews it.
@@ -146,7 +146,7 @@ func (l *Leases) hold(id LeaseID, key session.Key, holder string, until time.Tim
 		l.held = map[*lease]struct{}{}
 	}
 	l.held[h] = struct{}{}
-	l.work.Go(func() { l.renew(ctx, h, until) })
+	l.renewals.Go(func() { l.renew(ctx, h, until) })
 	return &session.Lease{Fence: id.Fence, Lost: h.lost, Cancelled: h.asked, Release: h.release}, nil
 }
 
@@ -297,7 +297,7 @@ func (l *Leases) Close() {
 		h.lose()
 		h.release()
 	}
-	l.work.Wait()
+	l.renewals.Wait()
 }
 
 // Abandon ends the renewals of every lease and gives none back, as the death of the process would. It is for

@@ -32,7 +32,7 @@ type rule struct {
 	Delay  duration `yaml:"delay"`
 	Usage  usage    `yaml:"usage"`
 
-	at string // line and column
+	position string // line and column
 }
 
 type scriptedCall struct {

@@ -63,7 +63,7 @@ func (s *script) answer(ctx context.Context, req *model.Request) (*scriptedAnswe
 		}
 		a, err := r.answer(ctx, q.data(groups), s.caller(req))
 		if err != nil {
-			return nil, invalid(fmt.Errorf("%s:%s: %w", s.name, r.at, err))
+			return nil, invalid(fmt.Errorf("%s:%s: %w", s.name, r.position, err))
 		}
 		a.estimate(req)
 		return a, nil

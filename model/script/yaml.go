@@ -29,7 +29,7 @@ func parse(name string, data []byte) ([]*rule, error) {
 	var errs []error
 	for _, item := range list.Values {
 		begins := yamlfile.Start(item).Position
-		r := &rule{at: fmt.Sprintf("%d:%d", begins.Line, begins.Column)}
+		r := &rule{position: fmt.Sprintf("%d:%d", begins.Line, begins.Column)}
 		if err := decode(item, r); err != nil {
 			errs = append(errs, yamlfile.Placed(name, err))
 		} else if err := r.check(); err != nil {

@@ -74,7 +74,7 @@ func Recall(sessions session.Service) *tool.Tool {
 			if q.From < 0 || q.To < 0 || q.Skip < 0 || q.To != 0 && q.To < q.From {
 				return nil, fmt.Errorf("there are no positions from %d to %d", q.From, q.To)
 			}
-			return (&recaller{sessions: sessions, call: call, query: q}).answer(ctx)
+			return (&recaller{sessions: sessions, toolCall: call, query: q}).answer(ctx)
 		},
 	)
 	if err != nil {
@@ -87,7 +87,7 @@ func Recall(sessions session.Service) *tool.Tool {
 // answer's.
 type recaller struct {
 	sessions session.Service
-	call     *tool.Call
+	toolCall *tool.Call
 	query    recallQuery
 	statuses session.EventStatuses
 	last     int64          // the last position of the log when the call began
@@ -95,7 +95,7 @@ type recaller struct {
 }
 
 func (r *recaller) answer(ctx context.Context) (*recalled, error) {
-	r.last = r.call.Invocation.Position
+	r.last = r.toolCall.Invocation.Position
 
 	// First, find out which events a summary stands for, and which are cleared.
 	notes := map[*session.Event]*meter.Note{}
@@ -193,7 +193,7 @@ func (r *recaller) covered(ctx context.Context, after int64, f func(*session.Eve
 		status := r.statuses.Of(e)
 		isCovered := status.Void == 0 && (status.Behind != 0 || status.Live && r.cleared[e.Seq]) &&
 			!e.Marker()
-		if !isCovered || !agent.Sees(r.call.Branch, e.Branch) {
+		if !isCovered || !agent.Sees(r.toolCall.Branch, e.Branch) {
 			return true
 		}
 		text := extract.Render(e)
@@ -203,7 +203,7 @@ func (r *recaller) covered(ctx context.Context, after int64, f func(*session.Eve
 
 // read calls f with the events of the log as it was when the call began, until f returns false.
 func (r *recaller) read(ctx context.Context, after int64, f func(*session.Event) bool) error {
-	for e, err := range r.sessions.Read(ctx, r.call.Invocation.Key, session.Selection{After: after}) {
+	for e, err := range r.sessions.Read(ctx, r.toolCall.Invocation.Key, session.Selection{After: after}) {
 		if err != nil {
 			return fmt.Errorf("cannot read the log: %w", err)
 		}

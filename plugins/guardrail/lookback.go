@@ -49,7 +49,7 @@ func (ev *evaluation) remember(l walk.Leaf) {
 		return
 	}
 	said := saidText{stage: l.Item.Stage, thought: l.Item.Thought, text: l.Text}
-	ev.said = append(ev.said, said)
+	ev.earlierTexts = append(ev.earlierTexts, said)
 	for of, before := range ev.before {
 		if of.stage == said.stage && of.thought == said.thought {
 			before.Add(said.text)
@@ -80,7 +80,7 @@ func (ev *evaluation) earlier(of windowOf) (texts []string) {
 	size := 0
 
 	// The texts of this event.
-	for _, said := range slices.Backward(ev.said) {
+	for _, said := range slices.Backward(ev.earlierTexts) {
 		if said.stage == of.stage && said.thought == of.thought {
 			texts = append(texts, said.text)
 			size += len(said.text)

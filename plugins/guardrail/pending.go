@@ -35,7 +35,7 @@ func (p *pendingJudges) ask(t *evaluatedText) {
 			p.missing++
 			var ctx context.Context
 			ctx, q.cancel = context.WithCancel(p.ctx)
-			p.work.Go(func() {
+			p.goroutines.Go(func() {
 				defer q.cancel()
 				began := time.Now()
 				answer, err := waiting.Answer(ctx)
@@ -127,7 +127,7 @@ func (p *pendingJudges) end() {
 	p.over = true
 	p.mu.Unlock()
 	p.cancel()
-	p.work.Wait()
+	p.goroutines.Wait()
 }
 
 // dropBlocked cancels the questions about items that other rules block. It reports whether the run

@@ -28,9 +28,9 @@ import (
 
 // stream is an event that comes in pieces.
 type stream struct {
-	mu            sync.Mutex
-	said, thought textStream
-	tools         []string // whose answers came in it
+	mu               sync.Mutex
+	visible, thought textStream
+	tools            []string // whose answers came in it
 }
 
 // textStream is a text that comes in pieces, with other things between them.
@@ -212,9 +212,9 @@ type evaluation struct {
 	left    []leftText      // what the other rules leave of its texts, if judges see it whole
 	texts   int             // texts of the event so far
 
-	// What was said before the text at hand, for rules that look back.
-	said   []saidText
-	before map[windowOf]*window.Before
+	// The texts before the one at hand, for rules that look back.
+	earlierTexts []saidText
+	before       map[windowOf]*window.Before
 
 	// Questions to the judges of rules, and of rules in shadow; nil if no rule has one.
 	judges, shadowJudges *pendingJudges
@@ -296,9 +296,9 @@ func inJSON(value any, otherwise string) string {
 // pendingJudges are the questions about one event that judges have not answered yet. They are asked
 // at once, while the walk over the event goes on.
 type pendingJudges struct {
-	ctx    context.Context
-	cancel context.CancelFunc
-	work   sync.WaitGroup
+	ctx        context.Context
+	cancel     context.CancelFunc
+	goroutines sync.WaitGroup
 	// decides reports whether the other answers add nothing to an answer; nil if they always do.
 	decides func(*evaluatedText, *question) bool
 

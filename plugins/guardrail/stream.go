@@ -90,7 +90,7 @@ func (g *guard) partial(ctx context.Context, inv *session.Invocation, r *runStat
 		s.add(p, r.policy.MaxBytes())
 		other = other || p != nil && p.Text == ""
 	}
-	if !other && !s.thought.due() && !s.said.due() {
+	if !other && !s.thought.due() && !s.visible.due() {
 		return plugin.Outcome{Withhold: true}
 	}
 	piece := &streamPiece{stream: s}
@@ -102,9 +102,9 @@ func (g *guard) partial(ctx context.Context, inv *session.Invocation, r *runStat
 
 	// Show what is settled. A stream that is blocked ends with a refusal.
 	piece.show(&s.thought, true)
-	piece.show(&s.said, false)
+	piece.show(&s.visible, false)
 	if piece.blocked != nil {
-		s.said.dark = true
+		s.visible.dark = true
 		s.thought.dark = true
 		g.report(ctx, piece.evaluation, e.ID)
 		return piece.refusal(piece.blocked)
@@ -132,13 +132,13 @@ func (g *guard) partial(ctx context.Context, inv *session.Invocation, r *runStat
 func (s *stream) add(p *genai.Part, maxBytes int) {
 	switch {
 	case p == nil || p.Text == "":
-		s.said.gap = true
+		s.visible.gap = true
 		s.thought.gap = true
 	case p.Thought:
 		s.thought.add(p.Text, maxBytes)
-		s.said.gap = true
+		s.visible.gap = true
 	default:
-		s.said.add(p.Text, maxBytes)
+		s.visible.add(p.Text, maxBytes)
 		s.thought.gap = true
 	}
 }

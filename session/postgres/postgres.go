@@ -44,10 +44,10 @@ type Store struct {
 
 	open context.Context // done, with the cause session.ErrClosed, once the store is closed
 
-	close  func() error
-	mu     sync.Mutex
-	closed bool           // no goroutine is started any more
-	work   sync.WaitGroup // goroutines; added to under mu, while not closed
+	close      func() error
+	mu         sync.Mutex
+	closed     bool           // no goroutine is started any more
+	goroutines sync.WaitGroup // goroutines; added to under mu, while not closed
 }
 
 var _ session.Service = (*Store)(nil)
@@ -102,7 +102,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		cancel(session.ErrClosed)
 		s.watchers.Close()
 		s.leases.Close()
-		s.work.Wait()
+		s.goroutines.Wait()
 		s.pool.Close()
 		return nil
 	})
@@ -148,7 +148,7 @@ func (s *Store) spawn(f func()) bool {
 	if s.closed {
 		return false
 	}
-	s.work.Go(f)
+	s.goroutines.Go(f)
 	return true
 }
 

@@ -17,7 +17,7 @@ func (s *Store) Append(ctx context.Context, at session.AppendTarget, events ...*
 	if err != nil {
 		return 0, err
 	}
-	a := appending{at: at, records: records, ttl: s.ttl}
+	a := appending{target: at, records: records, ttl: s.ttl}
 	size := 0
 	for _, r := range records {
 		size += len(r.Data)
@@ -45,7 +45,7 @@ func (s *Store) Append(ctx context.Context, at session.AppendTarget, events ...*
 
 // appending is an append in the making. It begins anew each time it runs.
 type appending struct {
-	at      session.AppendTarget
+	target  session.AppendTarget
 	records []*store.Record
 	ttl     time.Duration
 	known   map[int64]*session.Event // events of the session knownOf, by position
@@ -59,7 +59,7 @@ type appending struct {
 // run appends the records in a transaction that the writer has begun. On an error the writer undoes what
 // was done.
 func (a *appending) run(c *conn) error {
-	r, err := find(c, a.at.Key)
+	r, err := find(c, a.target.Key)
 	if err != nil {
 		return err
 	}
@@ -76,13 +76,13 @@ func (a *appending) run(c *conn) error {
 	end := store.LogEnd{
 		Position: a.position,
 		Fence:    a.lease.fence,
-		Held:     a.lease.until != 0 && (a.at.Fence == a.lease.fence || a.lease.held(a.ttl)),
+		Held:     a.lease.until != 0 && (a.target.Fence == a.lease.fence || a.lease.held(a.ttl)),
 	}
-	if err := store.CheckPosition(a.at, end); err != nil {
+	if err := store.CheckPosition(a.target, end); err != nil {
 		return err
 	}
 	if a.position+int64(fresh) > maxSeq {
-		return fmt.Errorf("sqlite: session %s: it has %d events, which is all that one session can have: %w", a.at.Key, a.position, session.ErrInvalid)
+		return fmt.Errorf("sqlite: session %s: it has %d events, which is all that one session can have: %w", a.target.Key, a.position, session.ErrInvalid)
 	}
 
 	// Add the others, one after the other: each is checked against what those before it did.
@@ -96,7 +96,7 @@ func (a *appending) run(c *conn) error {
 			return err
 		}
 		if err != nil {
-			return &session.EventError{Key: a.at.Key, ID: r.ID, Err: err}
+			return &session.EventError{Key: a.target.Key, ID: r.ID, Err: err}
 		}
 		a.position++
 	}
@@ -127,7 +127,7 @@ func (a *appending) look(c *conn) (fresh int, err error) {
 			return 0, err
 		}
 		if !r.Same(a.stored[i]) {
-			return 0, &session.EventError{Key: a.at.Key, ID: r.ID, Err: session.ErrIDReused}
+			return 0, &session.EventError{Key: a.target.Key, ID: r.ID, Err: session.ErrIDReused}
 		}
 	}
 	return fresh, nil

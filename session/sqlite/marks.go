@@ -85,7 +85,7 @@ func (a *appending) mark(c *conn, seq int64, spans store.Spans) error {
 // change makes a change of the event at position seq to the state.
 func (a *appending) change(c *conn, seq int64, ch store.Change) error {
 	// What the session's own key was before is kept: a rewind undoes the change.
-	owner := store.Owner(a.at.Key, ch.Key)
+	owner := store.Owner(a.target.Key, ch.Key)
 	if owner == "" {
 		if _, err := c.exec("INSERT INTO undo (sid, seq, key, old) VALUES (?1, ?2, ?3, (SELECT value FROM state WHERE sid = ?1 AND key = ?3))",
 			a.sid, seq, ch.Key); err != nil {
@@ -104,7 +104,7 @@ func (a *appending) change(c *conn, seq int64, ch store.Change) error {
 			return err
 		}
 	}
-	return put(c, a.sid, a.at.Key, ch.Key, value)
+	return put(c, a.sid, a.target.Key, ch.Key, value)
 }
 
 // put sets a key of the state, or deletes it if value is nil.

@@ -21,14 +21,14 @@ type Watchers[ID comparable] struct {
 	// none. It is set before the first call of Add.
 	Poll func(context.Context, *Poll[ID])
 
-	mu       sync.Mutex
-	sessions map[ID]*watched
-	added    bool // a session is watched that was not at the last poll
-	looking  bool // the goroutine runs
-	closed   bool
-	stop     context.CancelFunc // ends the goroutine; nil before the first one
-	life     context.Context
-	work     sync.WaitGroup
+	mu         sync.Mutex
+	sessions   map[ID]*watched
+	added      bool // a session is watched that was not at the last poll
+	looking    bool // the goroutine runs
+	closed     bool
+	stop       context.CancelFunc // ends the goroutine; nil before the first one
+	life       context.Context
+	goroutines sync.WaitGroup
 }
 
 // watched is a session that somebody watches.
@@ -87,7 +87,7 @@ func (w *Watchers[ID]) Add(
 			w.life, w.stop = context.WithCancel(context.Background())
 		}
 		w.looking = true
-		w.work.Go(w.pollAll)
+		w.goroutines.Go(w.pollAll)
 	}
 	return &session.Watch{
 		C:    positions,
@@ -168,7 +168,7 @@ func (w *Watchers[ID]) Close() {
 		w.stop()
 	}
 	w.mu.Unlock()
-	w.work.Wait()
+	w.goroutines.Wait()
 }
 
 // pollAll is the goroutine: it polls until nobody watches.

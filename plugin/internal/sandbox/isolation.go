@@ -26,7 +26,7 @@ type isolation struct {
 	mu      sync.Mutex
 	lowest  level // the highest level of a process that was started
 	highest level // the highest level that may be possible here
-	said    bool  // the log has been told what isolation lacks here
+	logged  bool  // the log has been told what isolation lacks here
 }
 
 // system is the isolation that this system lets this user have.
@@ -104,8 +104,8 @@ func (i *isolation) reached(l level, log *slog.Logger) {
 	defer i.mu.Unlock()
 	i.lowest = max(i.lowest, l)
 	i.highest = max(i.lowest, min(i.highest, l))
-	if lacks[l] != "" && !i.said {
-		i.said = true
+	if lacks[l] != "" && !i.logged {
+		i.logged = true
 		log.Warn("PLUGINS ARE NOT ISOLATED: " + lacks[l])
 	}
 }

@@ -36,7 +36,7 @@ type idForm struct {
 	groups   int  // how many groups it must be written in if no word says what it is
 	anywhere bool // it needs no word
 	whole    bool // it needs no word if the text has nothing else
-	said     bool // it needs one even then
+	named    bool // it needs one even then
 	// share returns which share of all values of the picture passes the check.
 	share func() float64
 	// values returns how many values pass it.
@@ -74,7 +74,7 @@ func (t *piiTables) readIDs() {
 
 // addForm adds a form of official numbers as the table has it, such as AA999999A~!.
 func (t *piiTables) addForm(form string, id idForm) {
-	form, id.said = strings.CutSuffix(form, "^")
+	form, id.named = strings.CutSuffix(form, "^")
 	form, id.whole = strings.CutSuffix(form, "?")
 	form, id.anywhere = strings.CutSuffix(form, "!")
 	form, id.spaced = strings.CutSuffix(form, "~")

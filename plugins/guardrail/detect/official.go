@@ -117,7 +117,7 @@ func (f *finder) official(w *written, known []idForm) {
 			!(w.lower && (!checked || w.k > 1))
 		switch {
 		case !anywhere:
-			if w.all && (f.only != nil || !id.said) {
+			if w.all && (f.only != nil || !id.named) {
 				f.consider(&lone, w, id)
 			}
 		case w.link || w.hangs():

@@ -158,9 +158,9 @@ type byteRange struct{ start, end int }
 
 // literalsFound are the places of literals in a view of a text, which may grow.
 type literalsFound struct {
-	state uint32
-	read  int                 // bytes of the view
-	at    map[int][]byteRange // by the number of a detector
+	state  uint32
+	read   int                 // bytes of the view
+	ranges map[int][]byteRange // by the number of a detector
 }
 
 // take takes what is new of the view.
@@ -173,13 +173,13 @@ func (f *literalsFound) take(l *literals, text string) {
 		if !l.words.Ends(f.state) {
 			continue
 		}
-		if f.at == nil {
-			f.at = map[int][]byteRange{}
+		if f.ranges == nil {
+			f.ranges = map[int][]byteRange{}
 		}
 		for _, word := range l.words.Found(f.state) {
 			at := byteRange{start: f.read + 1 - l.words.Size(word), end: f.read + 1}
 			for _, owner := range l.owners[word] {
-				f.at[owner] = append(f.at[owner], at)
+				f.ranges[owner] = append(f.ranges[owner], at)
 			}
 		}
 	}
@@ -188,13 +188,13 @@ func (f *literalsFound) take(l *literals, text string) {
 // from returns where the literals of a detector's expression stand from a byte on, in the order in
 // which they begin, and forgets those before it.
 func (f *literalsFound) from(detector, from int) []byteRange {
-	all, ok := f.at[detector]
+	all, ok := f.ranges[detector]
 	if !ok {
 		return nil
 	}
 	all = slices.DeleteFunc(all, func(at byteRange) bool { return at.start < from })
 	slices.SortFunc(all, func(a, b byteRange) int { return cmp.Compare(a.start, b.start) })
-	f.at[detector] = all
+	f.ranges[detector] = all
 	return all
 }
 
@@ -202,14 +202,14 @@ func (f *literalsFound) from(detector, from int) []byteRange {
 func (f *literalsFound) restart() {
 	f.state = 0
 	f.read = 0
-	clear(f.at)
+	clear(f.ranges)
 }
 
 func (f *literalsFound) clone() literalsFound {
 	c := *f
-	c.at = maps.Clone(f.at)
-	for detector, at := range c.at {
-		c.at[detector] = slices.Clone(at)
+	c.ranges = maps.Clone(f.ranges)
+	for detector, at := range c.ranges {
+		c.ranges[detector] = slices.Clone(at)
 	}
 	return c
 }

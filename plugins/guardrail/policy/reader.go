@@ -256,12 +256,12 @@ func hasLength(v reflect.Value) bool {
 }
 
 // namedTool is a glob of tools' names, and where it stands.
-type namedTool struct{ glob, at string }
+type namedTool struct{ glob, position string }
 
 // nameTools notes that globs of tools' names stand at a path.
 func (r *reader) nameTools(path string, globs ...string) {
 	for _, g := range globs {
-		r.policy.named = append(r.policy.named, namedTool{glob: g, at: r.Name() + ":" + r.At(path)})
+		r.policy.named = append(r.policy.named, namedTool{glob: g, position: r.Name() + ":" + r.At(path)})
 	}
 }
 
@@ -272,7 +272,7 @@ func (p *Policy) Advise(tools []string) []string {
 	all := slices.Concat(tools, provider.Tools())
 	for _, n := range p.named {
 		if !slices.ContainsFunc(all, func(tool string) bool { return glob.Match(n.glob, tool) }) {
-			advice = append(advice, fmt.Sprintf("%s: no tool has the name %q%s", n.at, n.glob,
+			advice = append(advice, fmt.Sprintf("%s: no tool has the name %q%s", n.position, n.glob,
 				yamlfile.Guess(n.glob, tools)))
 		}
 	}

@@ -156,12 +156,12 @@ type labelledText struct {
 	Stage   policy.Stage   `json:"stage"`
 	Results []string       `json:"results"`
 
-	file       string
-	lineNumber int
-	flagged    bool
-	score      float64
-	failure    error // why the rule could not judge it
-	answer     guardrail.JudgeAnswer
+	file        string
+	lineNumber  int
+	flagged     bool
+	score       float64
+	failure     error // why the rule could not judge it
+	judgeAnswer guardrail.JudgeAnswer
 }
 
 // labelled reads the texts of files. The first line that is wrong ends it.
@@ -275,13 +275,13 @@ func (p *commands) askAll(
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			t.answer, t.failure = judge.Ask(ctx, policy.Scope{}, t.Stage, t.Text, t.Results)
+			t.judgeAnswer, t.failure = judge.Ask(ctx, policy.Scope{}, t.Stage, t.Text, t.Results)
 			if _, none := errors.AsType[guardrail.NoAnswer](t.failure); t.failure != nil && !none {
 				return cmp.Or(context.Cause(ctx), exit.Usage.As(t.failure))
 			}
-			t.flagged = t.answer.Flagged
-			t.score = t.answer.Score
-			return kept.add(t.answer)
+			t.flagged = t.judgeAnswer.Flagged
+			t.score = t.judgeAnswer.Score
+			return kept.add(t.judgeAnswer)
 		})
 	}
 	return errors.Join(group.Wait(), kept.close())
@@ -366,11 +366,11 @@ func measure(texts []*labelledText, isFlagged func(*labelledText) bool) (m measu
 func (p *commands) writeCost(texts []*labelledText) {
 	asked, recorded, tokens := 0, 0, 0
 	for _, t := range texts {
-		tokens += t.answer.Tokens
+		tokens += t.judgeAnswer.Tokens
 		switch {
-		case t.answer.Asked:
+		case t.judgeAnswer.Asked:
 			asked++
-		case t.answer.Question != "":
+		case t.judgeAnswer.Question != "":
 			recorded++
 		}
 	}

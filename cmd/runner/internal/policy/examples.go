@@ -66,7 +66,7 @@ func (f *finding) quote() foundText {
 // recordedEvent is an event of a recording, and where it is among all of them.
 type recordedEvent struct {
 	*session.Event
-	session, place int
+	session, index int
 }
 
 // addExamples adds to each line the first events that it is about, at most so many; with texts, it quotes from
@@ -75,14 +75,14 @@ func (r *replayReport) addExamples(recs []*session.Recording, most int, texts bo
 	recorded := map[judgedEvent]recordedEvent{}
 	for i, rec := range recs {
 		for n, e := range rec.Events {
-			recorded[judgedEvent{session: rec.Key, id: e.ID}] = recordedEvent{Event: e, session: i, place: n}
+			recorded[judgedEvent{session: rec.Key, id: e.ID}] = recordedEvent{Event: e, session: i, index: n}
 		}
 	}
 	for _, l := range r.Rules {
 		first := slices.SortedFunc(maps.Keys(l.events), func(a, b judgedEvent) int {
 			x := recorded[a]
 			y := recorded[b]
-			return cmp.Or(cmp.Compare(x.session, y.session), cmp.Compare(x.place, y.place))
+			return cmp.Or(cmp.Compare(x.session, y.session), cmp.Compare(x.index, y.index))
 		})
 		for _, at := range first[:min(most, len(first))] {
 			e := recorded[at]
@@ -90,7 +90,7 @@ func (r *replayReport) addExamples(recs []*session.Recording, most int, texts bo
 				App:      at.session.App,
 				User:     at.session.User,
 				Session:  at.session.ID,
-				Position: cmp.Or(e.Seq, int64(e.place)+1),
+				Position: cmp.Or(e.Seq, int64(e.index)+1),
 				Event:    at.id,
 				Author:   e.Author,
 				Tools:    toolsOf(e.Event, l.Stage),

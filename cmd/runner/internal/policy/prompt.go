@@ -21,8 +21,8 @@ import (
 type promptReader struct {
 	guards []*plugin.Plugin // one for each rule: without the others
 
-	mu sync.Mutex
-	at judgedEvent // whose prompt is judged
+	mu    sync.Mutex
+	event judgedEvent // whose prompt is judged
 }
 
 // promptsOf makes the plugin, which takes part in a replay under a policy, judge prompts, too.
@@ -37,7 +37,7 @@ func (j *judgedEvents) promptsOf(p *plugin.Plugin, pol *policy.Policy, key []byt
 			Key:    key,
 			Log:    j.log(),
 			Found: func(_ *session.Invocation, _ *session.Event, stage policy.Stage, f policy.Finding, text string) {
-				j.add(r.at, stage, f, text)
+				j.add(r.event, stage, f, text)
 			},
 		})
 		if err != nil {
@@ -66,7 +66,7 @@ func (r *promptReader) judge(ctx context.Context, inv *session.Invocation, e *se
 	req := &model.Request{Agent: e.Author, Branch: e.Branch, Contents: conversation(inv, e.Branch)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.at = judgedEvent{inv.Key, e.ID}
+	r.event = judgedEvent{inv.Key, e.ID}
 	for _, guard := range r.guards {
 		if _, err := guard.BeforeModel(ctx, inv, req.Clone()); err != nil {
 			return err

@@ -64,13 +64,13 @@ func inLines(values map[string]any) map[string]any {
 
 // lockedTool is a tool in a lockfile, and where it begins there.
 type lockedTool struct {
-	data []byte
-	at   int64
+	data   []byte
+	offset int64
 }
 
 // UnmarshalJSONFrom implements the interface of package json for values that read themselves.
 func (t *lockedTool) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	t.at = d.InputOffset()
+	t.offset = d.InputOffset()
 	data, err := d.ReadValue()
 	t.data = bytes.Clone(data)
 	return err
@@ -79,7 +79,7 @@ func (t *lockedTool) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 // Read reads the lockfile of a policy that pins the tools of a list, which it names at a place. The data
 // is nil if the file is not there. Errors have the file's name, the line and the column.
 func Read(pinned glob.List, at, file string, data []byte) (*Lock, error) {
-	l := &Lock{pinned: pinned, at: at, file: file, tools: map[string]*approved{}}
+	l := &Lock{pinned: pinned, position: at, file: file, tools: map[string]*approved{}}
 	if data == nil {
 		return l, nil
 	}
@@ -118,7 +118,7 @@ func Read(pinned glob.List, at, file string, data []byte) (*Lock, error) {
 		}
 		pin, err := readPin(name, locked.data)
 		if err != nil {
-			return nil, bad(locked.at, fmt.Errorf("this is no declaration of the tool %s: %w", name, err))
+			return nil, bad(locked.offset, fmt.Errorf("this is no declaration of the tool %s: %w", name, err))
 		}
 		l.tools[name] = pin
 	}

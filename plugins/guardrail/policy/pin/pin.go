@@ -26,11 +26,11 @@ const Rule = "pin_tools"
 // A Lock has the declarations of tools that somebody has approved. They stand in a lockfile beside the
 // policy.
 type Lock struct {
-	pinned glob.List // tools whose declarations are pinned
-	at     string    // where the policy names them first: FILE:LINE:COLUMN
-	file   string
-	there  bool // the lockfile is
-	tools  map[string]*approved
+	pinned   glob.List // tools whose declarations are pinned
+	position string    // where the policy names them first: FILE:LINE:COLUMN
+	file     string
+	there    bool // the lockfile is
+	tools    map[string]*approved
 }
 
 // approved is a tool's declaration as it was approved.
@@ -245,11 +245,11 @@ var plainKey = regexp.MustCompile(`^[\w$-]+$`)
 // where it stands in the policy.
 func (l *Lock) Advice() (advice []string) {
 	if !l.there {
-		return []string{fmt.Sprintf("%s: there is no %s, so no model is offered a tool that pin_tools names; read the tools' declarations and write it with: runner policy pin", l.at, l.file)}
+		return []string{fmt.Sprintf("%s: there is no %s, so no model is offered a tool that pin_tools names; read the tools' declarations and write it with: runner policy pin", l.position, l.file)}
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.tools)) {
 		if !l.pins(name) {
-			advice = append(advice, fmt.Sprintf("%s: %s has a pin of the tool %s, which pin_tools does not name; take it out with: runner policy pin", l.at, l.file, name))
+			advice = append(advice, fmt.Sprintf("%s: %s has a pin of the tool %s, which pin_tools does not name; take it out with: runner policy pin", l.position, l.file, name))
 		}
 	}
 	return advice

@@ -1,11 +1,11 @@
 package view
 
-// A piece is a part of a view's text, from at to the beginning of the next piece. It was made from
+// A piece is a part of a view's text, from start to the beginning of the next piece. It was made from
 // the bytes between from and to of the view's source. If same is set, it equals them byte for byte;
 // otherwise it stands for them as a whole. Bytes of the source between two pieces were taken out.
 type piece struct {
-	at, from, to int
-	same         bool
+	start, from, to int
+	same            bool
 }
 
 // A draft is a view that is being made.
@@ -24,7 +24,7 @@ func (d *draft) keep(from, to int) {
 	if n := len(d.pieces); n > 0 && d.pieces[n-1].same && d.pieces[n-1].to == from {
 		d.pieces[n-1].to = to
 	} else {
-		d.pieces = append(d.pieces, piece{at: d.before + len(d.text), from: from, to: to, same: true})
+		d.pieces = append(d.pieces, piece{start: d.before + len(d.text), from: from, to: to, same: true})
 	}
 	d.text = append(d.text, d.source[from:to]...)
 }
@@ -34,6 +34,6 @@ func (d *draft) put(text string, from, to int) {
 	if text == "" {
 		return
 	}
-	d.pieces = append(d.pieces, piece{at: d.before + len(d.text), from: from, to: to})
+	d.pieces = append(d.pieces, piece{start: d.before + len(d.text), from: from, to: to})
 	d.text = append(d.text, text...)
 }

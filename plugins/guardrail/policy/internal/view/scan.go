@@ -57,7 +57,7 @@ func isWord(c byte) bool {
 
 // A scanner is where the scan of a text is. The zero value is at its beginning.
 type scanner struct {
-	at     int
+	offset int
 	last   verdict // the last encoded part
 	inWord bool    // it is in a word in which nothing is encoded
 }
@@ -69,7 +69,7 @@ type scanner struct {
 func (s *scanner) scan(text string, found func(start, end int, v verdict), firm bool) (open int, any bool) {
 	open = len(text)
 	last := s.last
-	i := s.at
+	i := s.offset
 	for s.inWord && i < len(text) {
 		if class[text[i]] != 'w' {
 			s.inWord = false
@@ -117,7 +117,7 @@ func (s *scanner) scan(text string, found func(start, end int, v verdict), firm 
 			open = min(open, start)
 			if firm {
 				s.inWord = false
-				s.at = i
+				s.offset = i
 				s.last = last
 				return open, any
 			}
@@ -141,7 +141,7 @@ func (s *scanner) scan(text string, found func(start, end int, v verdict), firm 
 		}
 		i = v.end
 	}
-	s.at = i
+	s.offset = i
 	s.last = last
 	if last.mayGoOn(len(text)) {
 		open = min(open, last.end)

@@ -99,9 +99,9 @@ func (v *View) At(original int) int {
 	}
 	p := &v.pieces[i]
 	if p.same {
-		return p.at + max(0, from-p.from)
+		return p.start + max(0, from-p.from)
 	}
-	return p.at
+	return p.start
 }
 
 // Changes calls yield with the start and the end of each part of the view's text that is not as in the
@@ -113,12 +113,12 @@ func (v *View) Changes(yield func(start, end int) bool) {
 		if !p.same {
 			continue
 		}
-		if (p.at != at || p.from != source) && !yield(at, p.at) {
+		if (p.start != at || p.from != source) && !yield(at, p.start) {
 			return
 		}
 		at = len(v.Text)
 		if n+1 < len(v.pieces) {
-			at = v.pieces[n+1].at
+			at = v.pieces[n+1].start
 		}
 		source = p.to
 	}
@@ -130,19 +130,19 @@ func (v *View) Changes(yield func(start, end int) bool) {
 // source maps a part of the view's text to what it was made from.
 func (v *View) source(start, end int) (int, int) {
 	from := v.size
-	i := sort.Search(len(v.pieces), func(i int) bool { return v.pieces[i].at > start }) - 1
+	i := sort.Search(len(v.pieces), func(i int) bool { return v.pieces[i].start > start }) - 1
 	if start < len(v.Text) {
 		from = v.pieces[i].from
 		if v.pieces[i].same {
-			from += start - v.pieces[i].at
+			from += start - v.pieces[i].start
 		}
 	}
 	if end == start {
 		return from, from
 	}
-	i = sort.Search(len(v.pieces), func(i int) bool { return v.pieces[i].at >= end }) - 1
+	i = sort.Search(len(v.pieces), func(i int) bool { return v.pieces[i].start >= end }) - 1
 	if v.pieces[i].same {
-		return from, v.pieces[i].from + end - v.pieces[i].at
+		return from, v.pieces[i].from + end - v.pieces[i].start
 	}
 	return from, v.pieces[i].to
 }
