@@ -150,7 +150,7 @@ func Parse(name string, data []byte) (*Policy, error) {
 		}
 	}
 	r.File = all[0].File
-	if len(p.rules) == 0 && p.pins == nil {
+	if len(p.rules) == 0 && r.pinned.Empty() {
 		r.bad("rules", "there are no rules, so the policy would let everything pass; if you want no guardrail, leave out the plugin")
 	}
 	if p.budget != (judging.Budget{}) && len(p.Models()) == 0 {
