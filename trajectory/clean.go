@@ -3,10 +3,10 @@ package trajectory
 import (
 	"bytes"
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/session"
 )
@@ -14,17 +14,18 @@ import (
 // Redacted is what stands in the place of a redacted value.
 const Redacted = "[REDACTED]"
 
-// SensitiveKeys returns the keys whose values are redacted by default.
-func SensitiveKeys() []string {
-	return []string{"api_key", "token", "secret", "password", "credential", "authorization", "bearer"}
-}
-
-// Redact returns a copy of a value of JSON in which the whole value of each key that is listed is Redacted,
-// whatever its type, in objects at any depth. Keys are compared as wholes, without regard to case, "_" and "-":
-// "api_key" lists "apiKey" and "API-KEY" too, and "token" does not list "token_count". Texts are not searched,
-// nor is JSON inside of a text. No keys redact nothing.
+// Redact returns a copy of a value of JSON without secrets.
 //
-// gepa-adk compares keys to the letter, which lets the same secret through under another kit's spelling;
+// The whole value of each key that is listed becomes Redacted, whatever its type, in objects at any depth. Keys are
+// compared by their words, without regard to case and to what is between words, and by their ending: "token" lists
+// "Token", "user:token", "github_token" and "githubToken", and neither "token_count" nor "max_tokens". Digits at the end
+// of a key do not count. Tokens that say where a list goes on ("page_token") are no secrets, unless they are listed.
+//
+// Texts are searched, too. One that is JSON is redacted as JSON. In any other, Redacted stands in the place of what a
+// listed name has behind it (name=value, "name": "value", Name: value, --name value), of users and passwords in URLs and
+// behind curl's -u, of bearer tokens, and of private keys in PEM. No keys redact nothing.
+//
+// gepa-adk compares keys to the letter and searches no texts, which lets the same secret through under another name;
 // Config.ExactKeys does so.
 //
 // The copy has maps, slices and texts as session.DecodeValue makes them; that of a jsontext.Value is a
@@ -66,29 +67,11 @@ func cleaned(v any, c cleaner) any {
 // A cleaner redacts values of JSON and cuts their texts. It keeps the order of members, and numbers to the
 // digit.
 type cleaner struct {
-	keys  map[string]bool // folded, unless exact
-	exact bool
-	limit int // in runes; negative: texts are not cut
-}
-
-// folded returns a set of keys in lower case, without "_" and "-", which do not count when keys are compared.
-func folded(keys []string) map[string]bool {
-	set := map[string]bool{}
-	for _, k := range keys {
-		set[fold(k)] = true
-	}
-	return set
-}
-
-var hyphens = strings.NewReplacer("_", "", "-", "")
-
-func fold(key string) string { return hyphens.Replace(strings.ToLower(key)) }
-
-func (c cleaner) sensitive(key string) bool {
-	if c.exact {
-		return c.keys[key]
-	}
-	return len(c.keys) > 0 && c.keys[fold(key)]
+	keys   map[string]bool // folded, unless exact
+	exact  bool
+	detect func(string) string // nil, or what each text goes through
+	limit  int                 // in runes; negative: texts are not cut
+	depth  int                 // how many texts of JSON the value is in
 }
 
 // clean returns the value redacted and cut. It fails if the value is not JSON.
@@ -109,7 +92,7 @@ func (c cleaner) copyValue(to *encoder, from *decoder) error {
 		case isKey:
 			return tok, c.sensitive(tok.String())
 		case tok.Kind() == '"':
-			return text(c.cut(tok.String())), false
+			return text(c.text(tok.String())), false
 		}
 		return tok, false
 	}, func(to *encoder, from *decoder) error {
@@ -192,4 +175,28 @@ func rewrite(content raw, rename func(string) string,
 		return text(rename(name)), userValues[name]
 	}, value)
 	return written(&out), err
+}
+
+// detected returns an event with what users and agents say in it as detect leaves it.
+func (c cleaner) detected(e *session.Event) *session.Event {
+	if c.detect == nil {
+		return e
+	}
+	e = e.Clone()
+	e.ErrorMessage = c.detect(e.ErrorMessage)
+	contents := []*genai.Content{e.Content}
+	if e.Actions.Compaction != nil {
+		contents = append(contents, e.Actions.Compaction.Content)
+	}
+	for _, content := range contents {
+		if content == nil {
+			continue
+		}
+		for _, p := range content.Parts {
+			if p != nil && p.Text != "" {
+				p.Text = c.detect(p.Text)
+			}
+		}
+	}
+	return e
 }

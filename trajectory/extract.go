@@ -66,7 +66,7 @@ func Read(s *session.Session, events iter.Seq2[*session.Event, error], c Config)
 		if e.Partial {
 			continue
 		}
-		en, err := x.reduce(e, clean)
+		en, err := x.reduce(clean.detected(e), clean)
 		if err != nil {
 			return nil, fmt.Errorf("event %q: %w", e.ID, err)
 		}

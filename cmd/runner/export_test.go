@@ -211,6 +211,8 @@ func TestExportFlags(t *testing.T) {
 		{"--format chat --agent clerk --each-agent", "exclude each other"},
 		{"--format chat --redact a --no-redact", "exclude each other"},
 		{"--format chat --max-string 0", "at least 1"},
+		{"--format chat --detect urls", "--detect takes secrets and pii"},
+		{"--detect pii", "--detect is not of a session file"},
 	} {
 		args := append([]string{"session", "export", "t1"}, strings.Fields(c.args)...)
 		code, out, stderr := run(args...)
@@ -220,4 +222,28 @@ func TestExportFlags(t *testing.T) {
 			require.Contains(t, stderr, c.want, c.args)
 		}
 	}
+}
+
+// The guardrail's detectors see what people say, and values; the keys of values are another matter.
+func TestExportDetects(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "s.jsonl")
+	require.NoError(t, os.WriteFile(file, []byte(strings.Join([]string{
+		`{"session":{"appName":"a","userId":"u","id":"s"}}`,
+		`{"id":"1","author":"user","content":{"role":"user","parts":[{"text":"I am ann@corp.example"}]}}`,
+		`{"id":"2","author":"bot","content":{"role":"model","parts":[{"text":"Hello"}]},` +
+			`"actions":{"stateDelta":{"user:token":"s3cret","k":"AKIAQ3EGRZX5LMNTPUVW"}}}`,
+	}, "\n")), 0o600))
+	store := "sqlite:" + filepath.Join(dir, "a.db")
+	run := func(args ...string) string {
+		code, out, stderr := clitest.RunLeakless(t, newRoot, nil, append(args, "--store", store)...)
+		require.Zero(t, code, stderr)
+		return out
+	}
+	run("session", "import", file)
+	require.Contains(t, run("session", "export", "s", "--format", "trajectory"), `"user:token":"[REDACTED]","k":"AKIAQ`)
+	require.Contains(t, run("session", "export", "s", "--format", "chat"), "ann@corp.example")
+	require.Contains(t, run("session", "export", "s", "--format", "chat", "--detect", "pii"), "I am [EMAIL_ADDRESS]")
+	out := run("session", "export", "s", "--format", "trajectory", "--detect", "secrets,pii")
+	require.NotContains(t, out, "AKIAQ")
 }

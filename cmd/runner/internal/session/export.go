@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"iter"
@@ -18,6 +19,7 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/cmd/runner/internal/terminal"
 	"github.com/plughook/plughook/config"
+	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/trajectory"
 )
@@ -47,6 +49,7 @@ type export struct {
 	eachAgent bool
 	redact    []string
 	noRedact  bool
+	detect    []string
 	maxString int
 	file      string
 
@@ -83,9 +86,12 @@ A session file of another view than the log can be imported as a session of its 
 numbered again, a summary is a message, and what the left out events did to the state is in the
 first line. What they did to the state that sessions share (app: and user: keys) is left out.
 
-But for session files, the values of sensitive keys (` + strings.Join(trajectory.SensitiveKeys(), ", ") + `) in
-arguments, results and state are redacted, and long texts there are cut. What people and agents say
-is written as it is.
+But for session files, the values of sensitive keys in arguments, results and state are redacted,
+and long texts there are cut. A key is sensitive if it ends with one of these words:
+` + strings.Join(trajectory.SensitiveKeys(), ", ") + `.
+Texts in values are searched for such keys, too: JSON, URLs, headers, command lines. What people
+and agents say is written as it is; with --detect, the guardrail's detectors take secrets
+or personal data out of that and of values.
 
 ` + queryHelp,
 		Example: `  runner session export --all --store sqlite:sessions.db > sessions.jsonl
@@ -110,7 +116,9 @@ is written as it is.
 	f.StringVar(&x.agent, "agent", "", "only what the agent of this name did")
 	f.BoolVar(&x.eachAgent, "each-agent", false, "write each agent on its own")
 	f.StringSliceVar(&x.redact, "redact", nil, "redact the values of these `keys`, in place of the usual")
-	f.BoolVar(&x.noRedact, "no-redact", false, "redact nothing")
+	f.BoolVar(&x.noRedact, "no-redact", false, "redact no keys")
+	f.StringSliceVar(&x.detect, "detect", nil,
+		"take out what the guardrail's detectors find, in all texts: `secrets`, pii (personal data), or both")
 	f.IntVar(&x.maxString, "max-string", trajectory.DefaultMaxString,
 		"cut texts in values to so many characters; -1 cuts none")
 	f.StringVar(&x.file, "file", "", "write to this `file`; it is replaced once all is written")
@@ -133,6 +141,8 @@ func (x *export) check(cmd *cobra.Command, args []string) error {
 		return errors.New("--agent and --each-agent exclude each other")
 	case given("redact") && x.noRedact:
 		return errors.New("--redact and --no-redact exclude each other")
+	case slices.ContainsFunc(x.detect, func(kind string) bool { return !slices.Contains(detectable, kind) }):
+		return fmt.Errorf("--detect takes %s", strings.Join(detectable, " and "))
 	case x.maxString < 1 && x.maxString != trajectory.NoLimit:
 		return errors.New("--max-string is at least 1, or -1 to cut no text")
 	}
@@ -141,7 +151,7 @@ func (x *export) check(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if x.format == asSession {
-		for _, flag := range []string{"agent", "each-agent", "redact", "no-redact", "max-string"} {
+		for _, flag := range []string{"agent", "each-agent", "redact", "no-redact", "detect", "max-string"} {
 			if given(flag) {
 				return exit.Usage.Errorf("--%s is not of a session file, which has events as they are; "+
 					"name another form with --format", flag)
@@ -304,6 +314,7 @@ func (x *export) writeForm(ctx context.Context, svc session.Service, key session
 		MaxString:     x.maxString,
 		NoRedaction:   x.noRedact,
 		SensitiveKeys: x.redact,
+		Detect:        x.detector(),
 	}
 	sel := session.Selection{Live: c.View == trajectory.Live}
 	whole, err := trajectory.Read(s, svc.Read(ctx, key, sel), c)
@@ -340,6 +351,30 @@ func (x *export) writeForm(ctx context.Context, svc session.Service, key session
 		x.omitted.Add(omitted)
 	}
 	return nil
+}
+
+// detectable are the rules of the default policy that --detect names.
+var detectable = []string{"secrets", "pii"}
+
+// detector returns what takes out of a text what --detect names, nil if that is nothing.
+func (x *export) detector() func(string) string {
+	if len(x.detect) == 0 {
+		return nil
+	}
+	var rules []*policy.Policy
+	for _, kind := range x.detect {
+		rules = append(rules, policy.Default().Only(kind))
+	}
+	return func(text string) string {
+		for _, rule := range rules {
+			verdict := rule.Judge(policy.Output, policy.Scope{}, text)
+			if verdict.Err != nil { // nobody knows what is in it
+				return trajectory.Redacted
+			}
+			text = verdict.Text
+		}
+		return text
+	}
 }
 
 // evalSetID returns what the kit finds the set by: the name of its file, that of the only session, or
