@@ -113,6 +113,10 @@ type NodeInfo struct {
 	OutputOf string `json:"outputOf,omitzero"`
 	// Final says of a failed attempt that it was the last one: nothing tries the run again by itself. Ours, not the kit's.
 	Final bool `json:"final,omitzero"`
+	// Inputs has the digests of the inputs of runs that a function has begun (workflow.Do), so that no other input
+	// gets their outputs: that of Path's own run, and behind each "/" that of the run around it. It is empty for
+	// runs that have another beginning, and for those of which an earlier event has it. Ours, not the kit's.
+	Inputs string `json:"inputs,omitzero"`
 
 	// Extra holds the keys that have no field here.
 	Extra map[string]jsontext.Value `json:",embed"`

@@ -2,6 +2,9 @@ package workflow
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -12,14 +15,24 @@ import (
 	"github.com/plughook/plughook/agent"
 )
 
+// ErrNameMissing says that a run has called Do for one node twice without a name. Calls without names can be
+// told apart by their order only, and that changes: when the function is changed while a run waits, and when it
+// ranges over a map.
+var ErrNameMissing = errors.New("workflow: a second call of a node needs a name")
+
+// ErrOtherInput says that Do was called for a child that has begun with another input: its output belongs to
+// that one.
+var ErrOtherInput = errors.New("workflow: the child has another input")
+
 // Do runs a node within the run of another, and returns its output. The child's run is named by its
-// node and name; with an empty name the runs of a node are numbered in the order of the calls, so
-// calls at the same time (Run.Together) need names. A name is not a number, and has no '/', '@' or '#'.
+// node and name. The name may be empty if the run calls the node once; another such call is
+// ErrNameMissing. A name is not a number, and has no '/', '@' or '#'; it says what the child is for, and does
+// not depend on the order of the calls.
 //
-// A child that has ended is not run again: Do returns what its end in the log says. Calls with the
-// same name at the same time share one run. A child that waits makes Do return ErrWaits. A child that
-// has failed, after its own Retry, makes Do return an *Error, which the caller may go on after. A
-// child that is an agent, or has one in it, must be one of Graph.Children.
+// A child that has ended is not run again: Do returns what its end in the log says. The log has a digest of the
+// child's input; a call with another input is ErrOtherInput. Calls with the same name and input share one run. A
+// child that waits makes Do return ErrWaits. A child that has failed, after its own Retry, makes Do return an
+// *Error, which the caller may go on after. A child that is an agent, or has one in it, must be one of Graph.Children.
 func Do[Out any](ctx context.Context, r *Run, n *Node, name string, in any) (out Out, err error) {
 	return do[Out](ctx, r, n, name, in, false)
 }
@@ -46,6 +59,7 @@ func do[Out any](ctx context.Context, r *Run, n *Node, name string, in any, dele
 
 // A child is a run that Do has begun.
 type child struct {
+	digest string        // of its input
 	done   chan struct{} // closed when the other fields are set
 	output any
 	err    error
@@ -62,7 +76,7 @@ func (r *Run) do(ctx context.Context, n *Node, name string, in any, delegate boo
 	}
 	s, c, first, err := r.child(n, name, input, delegate)
 	if err != nil {
-		return nil, fmt.Errorf("workflow: Delegate: %w", err)
+		return nil, err
 	}
 	if delegate {
 		defer func() {
@@ -129,7 +143,8 @@ func (r *Run) checkDo(n *Node, name string, delegate bool) error {
 }
 
 // child returns the child with that name, and the site where it is run. first says that this call of Do is
-// the one that runs it. It is an error to delegate to a second child.
+// the one that runs it. It is an error to call a node a second time without a name, to call a child with another
+// input than before, and to delegate to a second child.
 func (r *Run) child(n *Node, name string, input any, delegate bool) (t *task, c *child, first bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -137,14 +152,32 @@ func (r *Run) child(n *Node, name string, input any, delegate bool) (t *task, c 
 		r.children = map[string]*child{}
 		r.counts = map[string]int{}
 	}
-	if name == "" {
+	unnamed := name == ""
+	if unnamed {
 		r.counts[n.Name]++
 		name = fmt.Sprint(r.counts[n.Name])
 	}
 	t = r.task.below(n, name, input)
+
+	// Is it the same call as before, if there was one? A log from before there are digests has numbered children.
+	begun := r.task.invocation.read(t.path)
+	if unnamed && r.counts[n.Name] > 1 && (begun.first == nil || begun.digest != "") {
+		return nil, nil, false, fmt.Errorf("%w: %s calls the node %s again; give each call a name that says what it is for",
+			ErrNameMissing, r.Path, n.Name)
+	}
+	t.digest = digestOf(input)
+	c = r.children[t.path]
+	before := begun.digest
+	if c != nil {
+		before = c.digest
+	}
+	if before != "" && before != t.digest {
+		return nil, nil, false, fmt.Errorf("%w: %s has begun with the input %s, and is called with the input %s "+
+			"(digests); call it as before, or give this call a name of its own", ErrOtherInput, t.path, before, t.digest)
+	}
 	if delegate {
 		if r.delegate != "" && r.delegate != t.path {
-			return nil, nil, false, fmt.Errorf("the output of this run is already that of %s; a run has one", r.delegate)
+			return nil, nil, false, fmt.Errorf("workflow: Delegate: the output of this run is already that of %s; a run has one", r.delegate)
 		}
 		r.delegate = t.path
 		t.outputFor = append([]string{t.path}, r.task.outputFor...)
@@ -152,11 +185,10 @@ func (r *Run) child(n *Node, name string, input any, delegate bool) (t *task, c 
 			t.outputFor = append(t.outputFor, r.Path)
 		}
 	}
-	c = r.children[t.path]
 	if c != nil {
 		return t, c, false, nil
 	}
-	c = &child{done: make(chan struct{})}
+	c = &child{digest: t.digest, done: make(chan struct{})}
 	r.children[t.path] = c
 	return t, c, true, nil
 }
@@ -167,4 +199,29 @@ func plainInput(in any) (any, error) {
 		return c, nil
 	}
 	return plain(in)
+}
+
+// digestOf returns the digest of an input: the first 8 bytes of the SHA-256 of its JSON, whose keys are sorted.
+func digestOf(input any) string {
+	data, err := json.Marshal(input)
+	if err != nil { // it is a JSON value, or a content
+		data = []byte(err.Error())
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:8])
+}
+
+// newDigests returns the digests of the run's input and of those around it that the log does not have yet, as
+// NodeInfo.Inputs has them.
+func (t *task) newDigests() string {
+	digests := ""
+	separators := ""
+	for run := t; run != nil; run = run.around {
+		if run.digest != "" && t.invocation.read(run.path).digest == "" {
+			digests += separators + run.digest
+			separators = ""
+		}
+		separators += "/"
+	}
+	return digests
 }

@@ -72,6 +72,8 @@ func (t *task) unfinished(ctx context.Context, err error) (result, bool) {
 		return t.failed(NodeFailed, errors.New("it returned an output while a question is open; return the error of Ask or Do")), true
 	case errors.Is(err, errWithheld):
 		return t.withheld("the question"), true
+	case errors.Is(err, ErrNameMissing), errors.Is(err, ErrOtherInput): // and would be so again
+		return t.failedForGood(NodeFailed, err), true
 	case err != nil:
 		return t.failed(NodeFailed, err), true
 	}

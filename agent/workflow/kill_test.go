@@ -53,8 +53,8 @@ func openStore(ctx context.Context, where string) (session.Service, error) {
 	return sqlite.Open(ctx, where)
 }
 
-// twenty is a workflow of 20 nodes: a fan-out with a join, a graph in the graph, workers, a child,
-// a loop and a node that fails at first. Each takes up to longest.
+// twenty is a workflow of more than 20 nodes: a fan-out with a join, a graph in the graph, workers, a child,
+// children by the keys of a map, a loop and a node that fails at first. Each takes up to longest.
 func twenty(longest time.Duration, wrong func(string)) agent.Agent {
 	names := 0
 	step := func() *workflow.Node {
@@ -88,6 +88,21 @@ func twenty(longest time.Duration, wrong func(string)) agent.Agent {
 	does := workflow.Func("does", func(ctx context.Context, r *workflow.Run, in any) (any, error) {
 		return workflow.Delegate[any](ctx, r, child, "", in)
 	})
+	each := step()
+	ranges := workflow.Func("ranges", func(ctx context.Context, r *workflow.Run, in any) (int, error) {
+		sum := 0
+		for name, n := range map[string]int{"a": 1, "b": 2, "c": 3, "d": 4} {
+			out, err := workflow.Do[[]any](ctx, r, each, name, []int{n})
+			if err != nil {
+				return 0, err
+			}
+			if out[1] != float64(n) {
+				wrong(fmt.Sprint(r.Path, " got for ", name, " what another child has ended with: ", out))
+			}
+			sum += total(out)
+		}
+		return sum + total(in), nil
+	})
 	fails := workflow.Func("fails", func(_ context.Context, r *workflow.Run, in any) (any, error) {
 		if r.Attempt == 1 {
 			return nil, errors.New("at first")
@@ -108,7 +123,7 @@ func twenty(longest time.Duration, wrong func(string)) agent.Agent {
 		chain(start, step(), split, step(), step(), join),
 		chain(split, step(), join),
 		chain(split, in, join),
-		chain(join, does, workflow.Each(step(), 2), fails, step(), loop),
+		chain(join, does, ranges, workflow.Each(step(), 2), fails, step(), loop),
 		[]workflow.Edge{
 			{From: loop, To: loop, Route: "again"},
 			{From: loop, To: last, Route: workflow.Default},

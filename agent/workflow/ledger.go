@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -34,6 +35,7 @@ type entry struct {
 	failed   []int64            // the positions of its failed attempts
 	messages []*session.Event   // what it has told the user
 	made     []*session.Call    // in order
+	digest   string             // of its input, "" if the log has none
 }
 
 // interrupted reports whether the process of the call ended before the call was answered.
@@ -97,6 +99,14 @@ func (l *ledger) add(e *session.Event) {
 		l.entry(run).first = e
 		around := l.entry(above(run))
 		around.below = append(around.below, run)
+	}
+
+	// Which inputs do it and those around it have?
+	for run, digests := path, e.NodeInfo.Inputs; digests != "" && run != ""; run = above(run) {
+		digest, around, _ := strings.Cut(digests, "/")
+		in := l.entry(run)
+		in.digest = cmp.Or(in.digest, digest)
+		digests = around
 	}
 
 	// What does it say of its run?

@@ -279,12 +279,12 @@ func TestDo(t *testing.T) {
 		if err != nil {
 			return "", err
 		}
-		b, err := workflow.Do[int](ctx, r, child, "", a)
+		b, err := workflow.Do[int](ctx, r, child, "second", a)
 		if err != nil {
 			return "", err
 		}
 		same, err := workflow.Do[int](ctx, r, child, "own", 5)
-		again, _ := workflow.Do[int](ctx, r, child, "own", 6)
+		again, _ := workflow.Do[int](ctx, r, child, "own", 5)
 		if err != nil || same != again {
 			return "", fmt.Errorf("%d is not %d (%w)", same, again, err)
 		}
@@ -307,7 +307,7 @@ func TestDo(t *testing.T) {
 	g := newGraph(t, chain(start, p))
 	want := []string{
 		"p@1/child@1: 2",
-		"p@1/child@2: 4",
+		"p@1/child@second: 4",
 		"p@1/child@own: 10",
 		"p@1/child@bad: NODE_FAILED",
 		"p@1/asks@1: calls adk_request_input",

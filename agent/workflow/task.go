@@ -31,7 +31,9 @@ type task struct {
 	yield        func(*session.Event, error) bool
 	node         *Node
 	path         string
-	input        any // a JSON value, or the content that the workflow began with
+	around       *task  // that of the run around it, nil for the outermost
+	input        any    // a JSON value, or the content that the workflow began with
+	digest       string // of the input, if a later call must not have another one
 	triggeredBy  string
 	predecessors []string
 	state        *State   // what the node may set, nil if that is anything
@@ -47,6 +49,7 @@ func (t *task) below(n *Node, run string, input any) *task {
 		yield:      t.yield,
 		node:       n,
 		path:       t.path + "/" + n.Name + "@" + run,
+		around:     t,
 		input:      input,
 		state:      inherit(n.State, t.state),
 	}
@@ -76,7 +79,7 @@ func (t *task) event() *session.Event {
 	return &session.Event{
 		Author:   t.graph.Name(),
 		Branch:   t.host.Branch,
-		NodeInfo: &session.NodeInfo{Path: t.path},
+		NodeInfo: &session.NodeInfo{Path: t.path, Inputs: t.newDigests()},
 	}
 }
 
