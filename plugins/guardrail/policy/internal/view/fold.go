@@ -53,6 +53,10 @@ func (d *draft) fold(done int, secret bool, stop func(more, hides bool) bool) (l
 				if size > 0 {
 					n = size
 					becomes = said
+					if d.hidden.to == 0 {
+						d.hidden.from = i
+					}
+					d.hidden.to = i + n
 				}
 				more = cut
 			}

@@ -8,12 +8,16 @@ type piece struct {
 	same            bool
 }
 
+// A span is a part of a text, from a byte to a byte.
+type span struct{ from, to int }
+
 // A draft is a view that is being made.
 type draft struct {
 	source string
 	before int // how long the view's text is before the draft's
 	text   []byte
 	pieces []piece
+	hidden span // from the first to the last that is hidden and shown
 }
 
 // keep adds what is the same as in the source, from the byte from to the byte to.

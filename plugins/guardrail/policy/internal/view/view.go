@@ -65,6 +65,8 @@ type View struct {
 	Text string
 
 	parent *View   // what pieces count in; nil in the raw view, where everything stands for itself
+	like   *View   // the view that has the same text but for what is hidden; nil if there is none
+	hidden span    // where that stands in the original
 	pieces []piece // what Text is made of
 	size   int     // bytes of what pieces count in
 }
@@ -104,9 +106,28 @@ func (v *View) At(original int) int {
 	return p.start
 }
 
-// Changes calls yield with the start and the end of each part of the view's text that is not as in the
-// view that it was made from. Where something was taken out, the part is empty.
+// Changes calls yield with the start and the end of each part of the view's text that is not as in another
+// view: in the one that it was made from or, if it shows what is hidden and less is different there, in
+// the one without that. Where something was taken out, the part is empty.
 func (v *View) Changes(yield func(start, end int) bool) {
+	if v.like == nil {
+		v.made(yield)
+		return
+	}
+	from, to := v.shows()
+	made := 0
+	for start, end := range v.made {
+		made += end - start
+	}
+	if made < to-from {
+		v.made(yield)
+		return
+	}
+	yield(from, to)
+}
+
+// made is Changes for the view that v was made from.
+func (v *View) made(yield func(start, end int) bool) {
 	at := 0     // behind what is the same
 	source := 0 // and where that ends in the other view
 	for n, p := range v.pieces {
@@ -125,6 +146,30 @@ func (v *View) Changes(yield func(start, end int) bool) {
 	if at != len(v.Text) || source != v.size {
 		yield(at, len(v.Text))
 	}
+}
+
+// shows returns the part of the view's text that has all that is not in the view without what is hidden.
+// Before it and behind it both have the same characters.
+func (v *View) shows() (from, to int) {
+	text, old := v.Text, v.like.Text
+	for from < min(len(text), len(old)) && text[from] == old[from] {
+		from++
+	}
+	same := 0 // how many bytes are the same at the end
+	for same < min(len(text), len(old)) && text[len(text)-1-same] == old[len(old)-1-same] {
+		same++
+	}
+
+	// What is hidden may be as the characters around it. Its place in the original is known.
+	from = min(from, v.At(v.hidden.from))
+	to = v.At(v.hidden.to)
+	for to < len(text) {
+		if start, _ := v.Original(to, to+1); start >= v.hidden.to {
+			break
+		}
+		to++
+	}
+	return from, max(to, len(text)-same)
 }
 
 // source maps a part of the view's text to what it was made from.

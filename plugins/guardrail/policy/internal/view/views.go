@@ -47,9 +47,17 @@ func (s *Views) look(text string) {
 		last = folded
 	}
 	s.decodings(last, DecodedView, DecodedTwiceView)
-	if hides {
-		secret, _ := s.fold(true)
-		s.decodings(secret, HiddenDecoded)
+	if !hides {
+		return
+	}
+	// What is hidden is shown in views of its own. All but what is around it was seen in the others.
+	secret, _ := s.fold(true)
+	secret.like = folded
+	n := s.n
+	s.decodings(secret, HiddenDecoded)
+	if s.n > n && s.made[1].Name == DecodedView {
+		s.made[n].like = &s.made[1]
+		s.made[n].hidden = secret.hidden
 	}
 }
 
@@ -93,7 +101,7 @@ func (s *Views) draft(source string) draft {
 func (s *Views) view(d *draft, parent *View) *View {
 	v := &s.made[s.n]
 	s.n++
-	*v = View{Text: string(d.text), parent: parent, pieces: d.pieces, size: len(d.source)}
+	*v = View{Text: string(d.text), parent: parent, pieces: d.pieces, size: len(d.source), hidden: d.hidden}
 	s.text = d.text
 	if cap(s.text) > keptBytes {
 		s.text = nil
