@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"google.golang.org/genai"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -15,6 +16,17 @@ import (
 	"github.com/plughook/plughook/plugin/remote/wire"
 	"github.com/plughook/plughook/session"
 )
+
+// speech returns an event of a conversation.
+func speech(id, author string, content *genai.Content) *session.Event {
+	return &session.Event{
+		ID:           id,
+		Author:       author,
+		InvocationID: "i-a",
+		Timestamp:    time.Unix(1_700_000_000, 0).UTC(),
+		Content:      content,
+	}
+}
 
 // someCall returns a call of a hook that the plugin has, of a session of its own, and how it is
 // answered.

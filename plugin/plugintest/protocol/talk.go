@@ -30,28 +30,33 @@ func encodeCall(x *caller.Sent, m moment) (*wire.Call, error) {
 // to the other. each may change a call before it is sent; anew has everything sent with each
 // call.
 func (s *probe) talk(ctx context.Context, all []moment, anew bool, each func(*wire.Call) *wire.Call) (answers []string, err error) {
-	var x caller.Sent
+	var sent caller.Sent
 	for _, m := range all {
 		if anew {
-			x = caller.Sent{}
+			sent = caller.Sent{}
 		}
-		w, err := encodeCall(&x, m)
-		if err != nil {
-			return nil, err
-		}
-		if each != nil {
-			w = each(w)
-		}
-		if m.Request != nil {
-			m.Request = m.Request.Clone() // an answer changes it
-		}
-		answer, err := s.ask(ctx, w, m.Args)
+		answer, err := s.tell(ctx, &sent, m, each)
 		if err != nil {
 			return nil, err
 		}
 		answers = append(answers, fmt.Sprintf("%s %s", m.Hook, stableText(answer)))
 	}
 	return answers, s.answeredOnce(ctx)
+}
+
+// tell makes one call of a conversation, and returns the answer.
+func (s *probe) tell(ctx context.Context, sent *caller.Sent, m moment, each func(*wire.Call) *wire.Call) (*wire.PluginMessage, error) {
+	w, err := encodeCall(sent, m)
+	if err != nil {
+		return nil, err
+	}
+	if each != nil {
+		w = each(w)
+	}
+	if m.Request != nil {
+		m.Request = m.Request.Clone() // an answer changes it
+	}
+	return s.ask(ctx, w, m.Args)
 }
 
 // stableText returns an answer as a text, without what may differ from one time to the next: IDs

