@@ -20,7 +20,7 @@ type toolConfig struct {
 	Env         []string       `yaml:"env" json:"env,omitempty" jsonschema:"its environment beyond PATH, HOME and LANG: NAME passes on a variable, NAME=VALUE sets one"`
 	Timeout     time.Duration  `yaml:"timeout" json:"timeout,omitempty" jsonschema:"how long a call may take, such as 30s; no limit if empty"`
 	Confirm     string         `yaml:"confirm" json:"confirm,omitempty" jsonschema:"what a human is asked before each call; nobody is asked if empty"`
-	LongRunning bool           `yaml:"long_running" json:"long_running,omitempty" jsonschema:"a call that writes nothing is answered later, with runner run --respond"`
+	LongRunning bool           `yaml:"long_running" json:"long_running,omitempty" jsonschema:"a call is answered later, with runner run --respond; what the command writes says how far it has come"`
 	Serial      bool           `yaml:"serial" json:"serial,omitempty" jsonschema:"a call of it never runs at the same time as another call"`
 	Vault       bool           `yaml:"vault" json:"vault,omitempty" jsonschema:"each token of a guardrail's vault in the arguments is replaced by the text that it hides; needs the plugin's key_env"`
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/genai"
 )
 
@@ -16,12 +18,41 @@ type Call struct {
 	// Response has the response, nil while the call is open; Result is the response itself.
 	Response *Event
 	Result   *genai.FunctionResponse
+	// Interim are the responses so far after which the call is still open, in order.
+	Interim []Interim
 	// Deferred is the event that says that the call is answered later, nil if none does: the first that lists it
 	// in LongRunningToolIDs, the call's own or one after it, while the call was open.
 	Deferred *Event
 	// Held is the event, not the user's, that asks a human about the call (RequestedToolConfirmations),
 	// the latest if there are several; Decision the user's event that answers it, nil until there is one.
 	Held, Decision *Event
+
+	said *Event // the user's last event before the call
+}
+
+// An Interim is a response that tells how far a call is, and that another response comes.
+type Interim struct {
+	Event  *Event
+	Result *genai.FunctionResponse
+}
+
+// Latest returns the response that a model is shown, and the event that has it: the response, or the last interim one while
+// the call is open. They are nil if there is neither.
+func (c *Call) Latest() (*Event, *genai.FunctionResponse) {
+	if c.Response == nil && len(c.Interim) > 0 {
+		last := c.Interim[len(c.Interim)-1]
+		return last.Event, last.Result
+	}
+	return c.Response, c.Result
+}
+
+// Events returns the events that are about the call: its own, and those of its other fields. An event may be there twice.
+func (c *Call) Events() []*Event {
+	list := []*Event{c.Event, c.Response, c.Deferred, c.Held, c.Decision}
+	for _, i := range c.Interim {
+		list = append(list, i.Event)
+	}
+	return slices.DeleteFunc(list, func(e *Event) bool { return e == nil })
 }
 
 // Conversation reports whether a branch is that of the conversation in which an agent answers the call, or
@@ -46,12 +77,16 @@ func (c *Call) Approved() bool {
 
 // Waits reports whether the call is open until a human, or what it has started, answers.
 func (c *Call) Waits() bool {
-	return c.Response == nil && (c.Held != nil && c.Decision == nil || c.Deferred != nil)
+	held := c.Held != nil && c.Decision == nil
+	return c.Response == nil && (held || c.Deferred != nil || c.Held == nil && len(c.Interim) > 0)
 }
 
 // Calls returns the function calls of a log or live view in order, each with what became of it. This is the rule:
 //
-//   - A call is open until an event responds to it. Only the first response counts.
+//   - A call is open until an event responds to it. Only the first response counts that is not interim.
+//   - An agent's response is interim if its event lists the call in LongRunningToolIDs, holds it, or asks a human to log in
+//     for it (requestedAuthConfigs, as other kits do). So is a response to a call that its own event lists, in the
+//     invocation that has made the call and before the user says more; an error is not.
 //   - An event that responds, defers, asks or decides names a call by its id, or by its name if it has no id.
 //   - Ids repeat in real logs. The event is about the latest open call before it with that id: in the event's own
 //     branch, or else in any branch. What a user says outside of branches is about the latest in any branch.
@@ -73,16 +108,22 @@ func Calls(events []*Event) []Call {
 
 // CallTracker joins function calls with what becomes of them as Calls does, one event at a time. It holds the calls that
 // are open, and no others. The zero CallTracker is that of an empty log.
-type CallTracker struct{ of map[openKey][]*Call }
+type CallTracker struct {
+	of   map[openKey][]*Call
+	said *Event // the user's last event
+}
 
 // Add takes in the log's next event. It returns the calls that the event makes, and those that it answers: they are open
 // no longer and do not change any more. A call that is open changes with each event that is about it.
 func (o *CallTracker) Add(e *Event) (made, answered []*Call) {
 	any := func(*Call) bool { return true }
+	if e.Author == User {
+		o.said = e
+	}
 	for _, p := range e.Parts() {
 		switch {
 		case p.FunctionCall != nil:
-			c := &Call{FunctionCall: p.FunctionCall, Event: e}
+			c := &Call{FunctionCall: p.FunctionCall, Event: e, said: o.said}
 			k := callKey(c.ID, c.Name)
 			if o.of == nil {
 				o.of = map[openKey][]*Call{}
@@ -91,7 +132,12 @@ func (o *CallTracker) Add(e *Event) (made, answered []*Call) {
 			made = append(made, c)
 		case p.FunctionResponse != nil:
 			k := callKey(p.FunctionResponse.ID, p.FunctionResponse.Name)
-			if c := o.find(k, e, any); c != nil {
+			c := o.find(k, e, any)
+			switch {
+			case c == nil:
+			case o.interim(c, e, p.FunctionResponse):
+				c.Interim = append(slices.Clip(c.Interim), Interim{Event: e, Result: p.FunctionResponse})
+			default:
 				c.Response = e
 				c.Result = p.FunctionResponse
 				o.close(k, c)
@@ -119,6 +165,27 @@ func (o *CallTracker) Add(e *Event) (made, answered []*Call) {
 		}
 	}
 	return made, answered
+}
+
+// interim reports whether a response to an open call leaves the call open.
+func (o *CallTracker) interim(c *Call, e *Event, r *genai.FunctionResponse) bool {
+	if !e.FromAgent() || c.ID == "" {
+		return false
+	}
+	_, holds := e.Actions.RequestedToolConfirmations[c.ID]
+	if holds || slices.Contains(e.LongRunningToolIDs, c.ID) || asksToLogIn(e, c.ID) {
+		return true
+	}
+	failed := r.Response["error"] != nil
+	return !failed && slices.Contains(c.Event.LongRunningToolIDs, c.ID) && e.InvocationID == c.Event.InvocationID &&
+		c.said == o.said
+}
+
+// asksToLogIn reports whether an event of another kit asks a human to log in for a call.
+func asksToLogIn(e *Event, call string) bool {
+	var logins map[string]jsontext.Value
+	data := e.Actions.Extra["requestedAuthConfigs"]
+	return data != nil && json.Unmarshal(data, &logins) == nil && logins[call] != nil
 }
 
 // find returns which of the open calls with that key an event is about, nil if it is about none.

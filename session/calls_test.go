@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
@@ -28,6 +29,9 @@ func became(c session.Call) string {
 		if about.event != nil {
 			text += fmt.Sprintf(" %s@%d", about.what, about.event.Seq)
 		}
+	}
+	for _, i := range c.Interim {
+		text += fmt.Sprintf(" interim@%d", i.Event.Seq)
 	}
 	if c.Approved() {
 		text += " approved"
@@ -71,6 +75,23 @@ func TestCalls(t *testing.T) {
 			events[0].Content.Parts = append(events[0].Content.Parts, e.Content.Parts...)
 		}
 		return events[0]
+	}
+	byUser := func(e *session.Event) *session.Event { return from(session.User, "", e) }
+	of := func(invocation string, e *session.Event) *session.Event {
+		e.InvocationID = invocation
+		return e
+	}
+	failing := func(e *session.Event) *session.Event {
+		e.FunctionResponses()[0].Response = map[string]any{"error": "no"}
+		return e
+	}
+	holding := func(e *session.Event, id string) *session.Event {
+		e.Actions.Confirm(id, session.Confirmation{})
+		return e
+	}
+	logIn := func(e *session.Event, id string) *session.Event {
+		e.Actions.Extra = map[string]jsontext.Value{"requestedAuthConfigs": jsontext.Value(`{"` + id + `":{"authScheme":{}}}`)}
+		return e
 	}
 	type log []*session.Event
 	for _, c := range []struct {
@@ -119,8 +140,35 @@ func TestCalls(t *testing.T) {
 		{"an empty id lists no call", log{later(call(""), "")}, []string{"f@1"}},
 		{"the first event that lists it counts", log{call("1"), later(in("", &session.Event{}), "1"), later(in("", &session.Event{}), "1")},
 			[]string{"1@1 deferred@2 waits"}},
-		{"after the response nothing waits", log{later(call("1"), "1"), response("1"), later(in("", &session.Event{}), "1")},
+		{"after the response nothing waits", log{later(call("1"), "1"), byUser(response("1")), later(in("", &session.Event{}), "1")},
 			[]string{"1@1 deferred@1 answered@2"}},
+
+		// Interim responses: another one comes.
+		{"an agent's response that lists its call leaves the call waiting", log{call("1", "2"), later(response("1", "2"), "1")},
+			[]string{"1@1 deferred@2 interim@2 waits", "2@1 answered@2"}},
+		{"the next one that does not is the response", log{call("1"), later(response("1"), "1"), response("1"), response("1")},
+			[]string{"1@1 deferred@2 answered@3 interim@2"}},
+		{"there may be several", log{call("1"), later(response("1"), "1"), later(response("1"), "1"), byUser(response("1"))},
+			[]string{"1@1 deferred@2 answered@4 interim@2 interim@3"}},
+		{"in another kit the call's own event lists it", log{later(call("1"), "1"), response("1"), byUser(response("1"))},
+			[]string{"1@1 deferred@1 answered@3 interim@2"}},
+		{"but an error ends the call", log{later(call("1"), "1"), failing(response("1"))}, []string{"1@1 deferred@1 answered@2"}},
+		{"unless its event lists the call", log{call("1"), later(failing(response("1")), "1")},
+			[]string{"1@1 deferred@2 interim@2 waits"}},
+		{"and so does a response in a later invocation", log{later(call("1"), "1"), of("later", response("1"))},
+			[]string{"1@1 deferred@1 answered@2"}},
+		{"and one after the user has said more", log{later(call("1"), "1"), session.Message("x"), response("1")},
+			[]string{"1@1 deferred@1 answered@3"}},
+		{"a user's response is never interim", log{call("1"), later(byUser(response("1")), "1")}, []string{"1@1 answered@2"}},
+		{"nor is a plugin's", log{later(call("1"), "1"), from("plugin/cache", "", response("1"))},
+			[]string{"1@1 deferred@1 answered@2"}},
+		{"nor is one to a call without an id", log{later(byName(call(""), "f"), ""), later(byName(response(""), "f"), "")},
+			[]string{"f@1 answered@2"}},
+		{"another kit answers a call that it holds", log{call("1"), holding(response("1"), "1"), response("1")},
+			[]string{"1@1 held@2 answered@3 interim@2"}},
+		{"which waits for a yes or no", log{call("1"), holding(response("1"), "1")}, []string{"1@1 held@2 interim@2 waits"}},
+		{"and one for which a human has to log in", log{call("1"), logIn(response("1"), "1")}, []string{"1@1 interim@2 waits"}},
+		{"but not a login for another one", log{call("1"), logIn(response("1"), "2")}, []string{"1@1 answered@2"}},
 
 		// Calls that a human is asked about.
 		{"a call is held that somebody asks about", log{call("1"), asks("1")}, []string{"1@1 held@2 waits"}},

@@ -180,6 +180,7 @@ func light(e *session.Event) *session.Event {
 		LongRunningToolIDs: e.LongRunningToolIDs,
 	}
 	l.Actions.RequestedToolConfirmations = e.Actions.RequestedToolConfirmations
+	l.Actions.Extra = e.Actions.Extra
 	var parts []*genai.Part
 	for _, call := range e.FunctionCalls() {
 		parts = append(parts, &genai.Part{FunctionCall: &genai.FunctionCall{ID: call.ID, Name: call.Name}})

@@ -27,12 +27,14 @@ type Tool struct {
 	// it returns is the response. An error, or a panic, becomes the response {"error": …}, which
 	// the model reads, so it has no secret in it. An *Ask holds the call for a human.
 	//
-	// A nil response and no error of a LongRunning tool says that the answer comes later, in an
-	// input with the function's response; of any other tool it is an empty response.
+	// The response of a LongRunning tool says how far it has come: the call waits for another one, in
+	// an input with the function's response. Call.Final and an error say that none comes. A nil
+	// response and no error says nothing yet, and the model is not asked; of any other tool it is an
+	// empty response.
 	//
 	// The invocation does not end before Run returns, so Run honours ctx.
 	Run func(ctx context.Context, call *Call) (map[string]any, error)
-	// LongRunning says that the answer may come in a later invocation.
+	// LongRunning says that the answer comes in a later invocation, unless Call.Final is set.
 	LongRunning bool
 	// Serial says that a call must not run at the same time as other calls of the same answer: it
 	// runs alone, after the calls before it.
@@ -61,6 +63,8 @@ type Call struct {
 	// escalation, SkipSummarization. Of two calls in one answer that set one key, the later one's
 	// counts. A failed call has none.
 	Actions session.Actions
+	// Final is set by the Run of a LongRunning tool whose response is the answer: no other one comes.
+	Final bool
 }
 
 // Get returns the value of a state key: what this call has set or else what the session has, nil if

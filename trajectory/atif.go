@@ -176,10 +176,10 @@ func (x *Extract) atifStep(en *entry, index callIndex) (atifStep, bool) {
 			Name:      cmp.Or(c.Name, "unknown"),
 			Arguments: x.arguments(c),
 		})
-		if c.Response != nil {
-			result := atifResult{CallID: id, Content: string(x.response(c))}
+		if response, seq := x.response(c); response != nil {
+			result := atifResult{CallID: id, Content: string(response)}
 			result.Extra.Status = x.status(c)
-			result.Extra.Seq = c.Response.Seq
+			result.Extra.Seq = seq
 			results = append(results, result)
 		}
 	}

@@ -70,7 +70,7 @@ type chatFunction struct {
 }
 
 // WriteChat writes a conversation as one line: {"messages": [...]}, as OpenAI's fine-tuning and most trainers
-// read it. Each call has its response right after, one that has none yet the words that the model is shown. An
+// read it. Each call has its latest response right after, one that has none yet the words that the model is shown. An
 // id that repeats gets a number. Thoughts are left out, and so are what a plugin says and the conversation
 // in which an agent answers another one's call, unless it is the only agent of the Extract. System
 // instructions and declarations of tools are not in a log.
@@ -121,8 +121,8 @@ func WriteChat(w io.Writer, x *Extract) (Omitted, error) {
 				Arguments: string(x.arguments(c)),
 			}})
 			response := pending
-			if c.Response != nil {
-				response = string(x.response(c))
+			if latest, _ := x.response(c); latest != nil {
+				response = string(latest)
 			} else {
 				omitted.Unanswered++
 			}
@@ -180,6 +180,9 @@ func (x *Extract) index() callIndex {
 	for _, c := range x.calls {
 		index.calls[c.FunctionCall] = c
 		index.joined[c.Result] = true
+		for _, i := range c.Interim {
+			index.joined[i.Result] = true
+		}
 	}
 	return index
 }

@@ -151,6 +151,7 @@ func (x *Extract) reduce(e *session.Event, clean cleaner) (*entry, error) {
 	}
 	r.Actions.SkipSummarization = e.Actions.SkipSummarization
 	r.Actions.RequestedToolConfirmations = e.Actions.RequestedToolConfirmations
+	r.Actions.Extra = e.Actions.Extra
 	r.Actions.Rewind = e.Actions.Rewind
 	if c := e.Actions.Compaction; c != nil {
 		r.Actions.Compaction = &session.Compaction{Through: c.Through, Keep: c.Keep}
@@ -257,12 +258,13 @@ func (x *Extract) arguments(c session.Call) raw {
 	return x.value(c.Event, func(p *genai.Part) bool { return p.FunctionCall == c.FunctionCall })
 }
 
-// response returns the response to a call, nil if it is open.
-func (x *Extract) response(c session.Call) raw {
-	if c.Response == nil {
-		return nil
+// response returns the latest response to a call and its position, nil and 0 if there is none.
+func (x *Extract) response(c session.Call) (raw, int64) {
+	e, latest := c.Latest()
+	if e == nil {
+		return nil, 0
 	}
-	return x.value(c.Response, func(p *genai.Part) bool { return p.FunctionResponse == c.Result })
+	return x.value(e, func(p *genai.Part) bool { return p.FunctionResponse == latest }), e.Seq
 }
 
 // value returns the arguments or the response of the part that is meant, "{}" if it has no object.

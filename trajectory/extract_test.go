@@ -148,6 +148,54 @@ func TestStatuses(t *testing.T) {
 	require.Equal(t, "unknown", calls[2].Name)
 }
 
+// Another kit's interim response, and the one that counts: what is written has the latest one, and each once.
+func TestALongRunningCallHasItsLatestResponse(t *testing.T) {
+	asks := `{"author":"bot","invocationId":"i1","longRunningToolIds":["1"],"content":{"role":"model","parts":[{"functionCall":{"id":"1","name":"f","args":{}}}]}}`
+	log := []string{
+		said("user", "i1", "go"),
+		asks,
+		answered("bot", "i1", "1", "f", `{"status":"pending"}`),
+		said("bot", "i1", "It waits."),
+		answered("user", "i2", "1", "f", `{"status":"approved"}`),
+		said("bot", "i2", "It is approved."),
+	}
+	for _, c := range []struct {
+		events int
+		status trajectory.Status
+		result string
+		seq    int64
+	}{
+		{2, trajectory.Waiting, "", 0},
+		{4, trajectory.Waiting, `{"status":"pending"}`, 3},
+		{6, trajectory.OK, `{"status":"approved"}`, 5},
+	} {
+		x := extract(t, recording(t, log[:c.events]...), trajectory.Config{})
+		calls := x.Trajectory().ToolCalls
+		require.Len(t, calls, 1)
+		require.Equal(t, c.status, calls[0].Status)
+		require.Equal(t, c.result, string(calls[0].Result))
+		require.Equal(t, c.seq, calls[0].ResultSeq)
+
+		var chat, atif bytes.Buffer
+		omitted, err := trajectory.WriteChat(&chat, x)
+		require.NoError(t, err)
+		_, err = trajectory.WriteATIF(&atif, x)
+		require.NoError(t, err)
+		require.Equal(t, 1, strings.Count(chat.String(), `"role":"tool"`))
+		if c.result == "" {
+			require.Equal(t, trajectory.Omitted{Unanswered: 1}, omitted)
+			continue
+		}
+		require.Zero(t, omitted)
+		content, err := json.Marshal(c.result)
+		require.NoError(t, err)
+		for _, written := range []string{chat.String(), atif.String()} {
+			require.Equal(t, 1, strings.Count(written, string(content)), written)
+			require.Equal(t, 1, strings.Count(written, `status\"`), written)
+		}
+	}
+}
+
 // In the whole log a call that stands has the response that stands.
 func TestLogJoinsWhatStands(t *testing.T) {
 	rec := recording(t,

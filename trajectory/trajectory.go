@@ -73,7 +73,7 @@ type ToolCall struct {
 	Name string `json:"name"`
 	// Arguments is a JSON object.
 	Arguments jsontext.Value `json:"arguments"`
-	// Result is the response's JSON object, null if there is none.
+	// Result is the JSON object of the latest response, null if there is none.
 	Result jsontext.Value `json:"result"`
 	Status Status         `json:"status"`
 	// Agent is the author of the event with the call.
@@ -269,21 +269,19 @@ func (x *Extract) summaryText() string {
 }
 
 func (x *Extract) toolCall(c session.Call) ToolCall {
-	t := ToolCall{
+	result, seq := x.response(c)
+	return ToolCall{
 		ID:        c.ID,
 		Name:      cmp.Or(c.Name, "unknown"),
 		Arguments: x.arguments(c),
-		Result:    x.response(c),
+		Result:    result,
+		ResultSeq: seq,
 		Status:    x.status(c),
 		Agent:     c.Event.Author,
 		Seq:       c.Event.Seq,
 		Timestamp: c.Event.Timestamp,
 		Rewound:   x.of[c.Event].void,
 	}
-	if c.Response != nil {
-		t.ResultSeq = c.Response.Seq
-	}
-	return t
 }
 
 // StatusOf says what became of a call.

@@ -60,7 +60,7 @@ func (lp *loop) recent(events []*session.Event) []*session.Event {
 type builder struct {
 	*loop
 	contents []*genai.Content
-	answers  map[*genai.FunctionCall]session.Call // the agent's own calls that have a response
+	answers  map[*genai.FunctionCall]session.Call // the agent's own calls that have a response, interim or not
 	used     map[*genai.FunctionResponse]bool     // responses that are shown with their calls
 	answered []session.Call                       // the calls with a response that the model has not been told about
 	turnAt   int64                                // the position of the model's last turn
@@ -106,16 +106,20 @@ func (b *builder) summary(c *session.Compaction) {
 	}
 }
 
-// pair finds the responses to the agent's own calls: a prompt has them next to the calls. If a long-running
-// tool has answered a call twice, the other response stands in the prompt where it stands in the log.
+// pair finds the responses to the agent's own calls: a prompt has the latest one next to the call, and none of those
+// before it.
 func (b *builder) pair(inv *session.Invocation) {
 	// in all branches, since a user answers outside of them
 	for _, c := range session.Calls(inv.Live) {
-		if c.Response == nil || !agent.Sees(b.host.Branch, c.Event.Branch) || !b.ownTurn(c.Event) {
+		_, latest := c.Latest()
+		if latest == nil || !agent.Sees(b.host.Branch, c.Event.Branch) || !b.ownTurn(c.Event) {
 			continue
 		}
 		b.answers[c.FunctionCall] = c
-		b.used[c.Result] = true
+		b.used[latest] = true
+		for _, i := range c.Interim {
+			b.used[i.Result] = true
+		}
 	}
 }
 
@@ -157,8 +161,10 @@ func (b *builder) turnOf(e *session.Event) {
 		answer := &genai.FunctionResponse{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name,
 			Response: map[string]any{"status": "pending: there is no answer yet"}}
 		if c, ok := b.answers[p.FunctionCall]; ok {
-			answer = c.Result
-			answered = append(answered, c)
+			_, answer = c.Latest()
+			if c.Response != nil {
+				answered = append(answered, c)
+			}
 		}
 		responses.Parts = append(responses.Parts, &genai.Part{FunctionResponse: answer})
 	}

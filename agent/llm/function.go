@@ -37,7 +37,7 @@ type result struct {
 	response map[string]any // nil if there is none yet
 	actions  session.Actions
 	ask      *tool.Ask // the question to a human
-	waits    bool      // the response comes later
+	waits    bool      // the response, or another one, comes later
 	ended    bool      // the invocation has ended
 }
 
@@ -73,6 +73,9 @@ func (lp *loop) execute(calls []session.Call) bool {
 	for i, c := range calls {
 		lp.started[keyOf(c)] = true
 		r := &results[i]
+		if r.waits {
+			e.LongRunningToolIDs = append(e.LongRunningToolIDs, c.ID)
+		}
 		switch {
 		case r.response != nil:
 			e.Content.Parts = append(e.Content.Parts, &genai.Part{FunctionResponse: &genai.FunctionResponse{
@@ -85,7 +88,6 @@ func (lp *loop) execute(calls []session.Call) bool {
 			e.Actions.Confirm(c.ID, session.Confirmation{Hint: r.ask.Hint, Payload: r.ask.Payload})
 		case r.waits:
 			merge(&e.Actions, r.actions)
-			e.LongRunningToolIDs = append(e.LongRunningToolIDs, c.ID)
 		}
 	}
 	if len(e.Content.Parts) == 0 {
@@ -213,14 +215,14 @@ func (lp *loop) call(ctx context.Context, inv *session.Invocation, c session.Cal
 	case errors.As(err, &ask):
 		response = nil
 		err = nil
-	case response == nil && !f.LongRunning:
+	case response == nil && (!f.LongRunning || call.Final):
 		response = map[string]any{}
 	}
 	r := result{
 		response: response,
 		actions:  call.Actions,
 		ask:      ask,
-		waits:    ask == nil && response == nil,
+		waits:    ask == nil && f.LongRunning && !call.Final,
 	}
 	if err == nil {
 		err = storable(r)

@@ -115,6 +115,9 @@ func (lp *loop) open() (open []session.Call, waits bool) {
 			started && !c.Waits() {
 			continue
 		}
+		if len(c.Interim) > 0 && c.Deferred != nil { // the model goes on with what it knows so far
+			continue
+		}
 		f, ok := lp.functions[c.Name]
 		now := c.Event.Seq > lp.host.Began
 		// the agent was called in an earlier run, and waited

@@ -149,8 +149,9 @@ func TestLongRunningTools(t *testing.T) {
 		shown  string
 	}{
 		"no answer yet": {nil, []string{"bot: later[c1]"}, "user: go\nmodel: build(null)\nuser: build={\"built\":true}"},
-		"a status first": {map[string]any{"status": "started"}, []string{`bot: build={"status":"started"}`, "bot: it has begun"},
-			"user: go\nmodel: build(null)\nuser: build={\"status\":\"started\"}\nmodel: it has begun\nuser: For context: [user] build answered: {\"built\":true}"},
+		"an interim answer": {map[string]any{"status": "started"}, []string{`bot: build={"status":"started"} later[c1]`, "bot: it has begun"},
+			"user: go\nmodel: build(null)\nuser: build={\"built\":true}\nmodel: it has begun\n" +
+				"user: For context: Your earlier call of build (id c1) has been answered: the response stands with the call. Go on from there."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runs := 0
@@ -169,6 +170,9 @@ func TestLongRunningTools(t *testing.T) {
 			m.answers = append(m.answers, "it is built")
 			b := newBench(t, llm.Config{Model: m, Tools: []*tool.Tool{later}})
 			b.says("go", append([]string{"user: go", "bot: build(null)"}, c.first...)...)
+			if c.status != nil {
+				require.Equal(t, "user: go\nmodel: build(null)\nuser: build={\"status\":\"started\"}", shown(m.asked[1]))
+			}
 			result := session.Respond(&genai.FunctionCall{ID: "c1", Name: "build"},
 				map[string]any{"built": true})
 			b.says(result, `user: build={"built":true}`, "bot: it is built")

@@ -31,7 +31,7 @@ type effect struct {
 	output   any
 	response map[string]any // what the call is answered with, nil for {"result": output}
 	actions  session.Actions
-	later    bool      // the response comes later
+	later    bool      // the response comes later; response is an interim one, nil if there is none
 	ask      *tool.Ask // a human is to be asked
 }
 
@@ -85,10 +85,16 @@ func (t *task) once(ctx context.Context, name string, args map[string]any,
 	if errors.Is(err, agent.ErrEnded) {
 		return result{outcome: stopped}
 	}
+	if err == nil && out.later {
+		_, err = plain(out.response)
+	}
 	if err == nil && (out.ask != nil || out.later) {
 		e := t.event()
 		if out.later {
 			e.LongRunningToolIDs = []string{c.ID}
+			if out.response != nil {
+				e.Content = respond(c, out.response)
+			}
 		} else {
 			e.Actions.Confirm(c.ID, session.Confirmation{Hint: out.ask.Hint, Payload: out.ask.Payload})
 		}

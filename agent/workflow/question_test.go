@@ -446,6 +446,20 @@ func TestToolNodes(t *testing.T) {
 	require.Equal(t, []string{`double@1: "done"`, `wf: "done"`},
 		s.steps(g, answer("double@1#call", "done")))
 
+	// An interim answer comes first.
+	interim := newTool(t, &calls, func(tl *tool.Tool) *tool.Tool {
+		tl.LongRunning = true
+		tl.Run = func(context.Context, *tool.Call) (map[string]any, error) {
+			return map[string]any{"status": "pending"}, nil
+		}
+		return tl
+	})
+	s = newStage(t)
+	g = newGraph(t, chain(start, gives("a", map[string]any{"n": 3}), interim))
+	s.steps(g, message("m"))
+	require.Equal(t, []string{`double@1: "done"`, `wf: "done"`},
+		s.steps(g, answer("double@1#call", "done")))
+
 	// A plugin answers, or denies.
 	p := &plugin.Plugin{
 		Name: "p",

@@ -69,8 +69,8 @@ func (n *toolNode) attempt(ctx context.Context, t *task) result {
 			return effect{ask: ask}, nil
 		case err != nil:
 			return effect{}, err
-		case response == nil && n.tool.LongRunning:
-			return effect{later: true}, nil
+		case n.tool.LongRunning && !tc.Final:
+			return effect{later: true, response: response}, nil
 		case response == nil:
 			response = map[string]any{}
 		}

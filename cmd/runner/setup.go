@@ -204,6 +204,8 @@ func question(c session.Call) string {
 	what := fmt.Sprintf("%s: %s %s", c.Event.Author, c.Name, eventtext.Object(c.Args))
 	if held(c) {
 		what += eventtext.Because(c.Held.Actions.RequestedToolConfirmations[c.ID].Hint)
+	} else if _, latest := c.Latest(); latest != nil {
+		what += "; so far " + eventtext.Object(latest.Response)
 	}
 	return what
 }

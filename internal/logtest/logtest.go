@@ -72,7 +72,7 @@ func KeepTogether(live []*session.Event, through int64, keep map[int64]bool) {
 		for _, call := range session.Calls(live) {
 			parts := []*session.Event{call.Event, call.Response}
 			if call.Response == nil {
-				parts = []*session.Event{call.Event, call.Deferred, call.Held, call.Decision}
+				parts = call.Events()
 				for _, e := range live {
 					if call.Conversation(e.Branch) {
 						parts = append(parts, e)

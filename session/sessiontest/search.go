@@ -87,7 +87,7 @@ var searchSessionCases = []testCase{{
 	},
 }, {
 	Name: "search/waiting",
-	Rule: "Waiting finds sessions with a call that waits for an answer from outside, and no other.",
+	Rule: "Waiting finds sessions with a call that waits for an answer from outside, also after an interim one, and no other.",
 	Run: func(t *tester) {
 		held := t.create("held")
 		open := t.create("open")
@@ -105,7 +105,11 @@ var searchSessionCases = []testCase{{
 		t.found(session.Query{Waiting: true, Limit: 1}, deferred)
 		yes := session.Decision(true, "c")
 		t.put(held, yes)
-		t.put(deferred, answerOf("answer", "d", "wait", map[string]any{"result": 1}))
+		t.put(deferred, answerOf("interim", "d", "wait", map[string]any{"status": "pending"}))
+		t.found(session.Query{Waiting: true}, deferred)
+		answer := answerOf("answer", "d", "wait", map[string]any{"result": 1})
+		answer.Author = session.User
+		t.put(deferred, answer)
 		t.found(session.Query{Waiting: true})
 		t.put(held, rewind("back", 2))
 		t.found(session.Query{Waiting: true}, held)

@@ -68,9 +68,9 @@ func CheckPosition(at session.AppendTarget, end LogEnd) error {
 //   - It keeps only live events up to Through, in order, and not the compaction before it.
 //   - It covers a strict superset of what the one before it covers.
 //   - It carries no function call and no response.
-//   - It covers a function call only together with its response, and neither a call that is still open
-//     nor the question whether it may be made, nor the answer to that, nor the conversation in which an
-//     agent is answering it (the branch "agent@call").
+//   - It covers a function call only together with its response, and neither a call that is still open nor an
+//     event that is about it (session.Call.Events), nor the conversation in which an agent is answering it (the
+//     branch "agent@call").
 //   - It covers no event of a workflow's run that has not ended, and not its input (session.WorkflowRun.Open): the
 //     workflow goes on with what the live view has of them.
 //
@@ -125,14 +125,14 @@ func CheckCompaction(live []*session.Event, frontier, seq int64, e *session.Even
 			}
 			continue
 		}
-		parts := []*session.Event{call.Event, call.Deferred, call.Held, call.Decision}
+		parts := call.Events()
 		for _, e := range asTools {
 			if call.Conversation(e.Branch) {
 				parts = append(parts, e)
 			}
 		}
 		for _, part := range parts {
-			if part != nil && covers(part) {
+			if covers(part) {
 				return invalid("compaction at %d: it covers event %d of the call %q (%s) at %d, which is open", seq, part.Seq, call.ID, call.Name, call.Event.Seq)
 			}
 		}

@@ -92,10 +92,12 @@ type modelCall struct {
 	id, branch string
 	call       int64
 	response   int64   // 0 while it is open
-	about      []int64 // while it is open: itself, what says that it is answered later, the question about it and the decision
+	about      []int64 // while it is open: itself, interim responses, what says that it is answered later, the question about it and the decision
 	later      bool
 	held       int // index in about of the question, 0 if there is none
 	decision   int
+	own        bool // its own event says that it is answered later
+	told       int  // how many events of the user's are before it
 }
 
 // modelCalls follows each call through the events after it.
@@ -116,13 +118,22 @@ func modelCalls(live []*session.Event) (list []*modelCall) {
 		return own
 	}
 	any := func(*modelCall) bool { return true }
+	told := 0
 	for _, e := range live {
+		if e.Author == session.User {
+			told++
+		}
 		for _, c := range e.FunctionCalls() {
 			list = append(list,
-				&modelCall{id: c.ID, branch: e.Branch, call: e.Seq, about: []int64{e.Seq}})
+				&modelCall{id: c.ID, branch: e.Branch, call: e.Seq, about: []int64{e.Seq},
+					own: slices.Contains(e.LongRunningToolIDs, c.ID), told: told})
 		}
 		for _, r := range e.FunctionResponses() {
-			if c := about(e, r.ID, any); c != nil {
+			switch c := about(e, r.ID, any); {
+			case c == nil:
+			case e.FromAgent() && (slices.Contains(e.LongRunningToolIDs, r.ID) || c.own && c.told == told):
+				c.about = append(c.about, e.Seq) // another one comes
+			default:
 				c.response = e.Seq
 			}
 		}

@@ -14,6 +14,8 @@ type WaitingCall struct {
 	ID   string         `json:"id"`
 	Name string         `json:"name"`
 	Args map[string]any `json:"args,omitzero"`
+	// Interim is the latest response that leaves the call waiting.
+	Interim map[string]any `json:"interim,omitzero"`
 	// Confirm says that it waits for a yes or no, rather than for its response.
 	Confirm bool   `json:"confirm"`
 	Hint    string `json:"hint,omitzero"`
@@ -64,6 +66,9 @@ func waitingOf(calls []session.Call) []WaitingCall {
 			Args:       c.Args,
 			Confirm:    confirm,
 			Invocation: c.Event.InvocationID,
+		}
+		if _, latest := c.Latest(); latest != nil {
+			waiting.Interim = latest.Response
 		}
 		if confirm {
 			waiting.Hint = c.Held.Actions.RequestedToolConfirmations[c.ID].Hint

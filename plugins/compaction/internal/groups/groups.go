@@ -30,16 +30,15 @@ func Of(events []*session.Event) (list []*Group, answered map[*genai.FunctionRes
 		of[e] = &Group{Events: []*session.Event{e}}
 	}
 	calls := session.Calls(events)
-	kits := kitCalls(events, calls)
+	related := relatedTo(events, calls)
 	answered = map[*genai.FunctionResponse]bool{}
 	for i, c := range calls {
-		if c.Response != nil && !kits[i].open {
+		if c.Response != nil {
 			answered[c.Result] = true
 		}
 		own := of[c.Event]
-		own.Open = own.Open || c.Response == nil || kits[i].open
-		related := append([]*session.Event{c.Response, c.Deferred, c.Held, c.Decision}, kits[i].related...)
-		for _, e := range related {
+		own.Open = own.Open || c.Response == nil
+		for _, e := range append(c.Events(), related[i]...) {
 			other := of[e]
 			if other == nil || other == own {
 				continue
