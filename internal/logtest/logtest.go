@@ -105,6 +105,9 @@ func Event(rt *rapid.T, log []*session.Event) *session.Event {
 		}
 	case 2, 3:
 		e = Answer(ids...)
+		if rapid.Bool().Draw(rt, "interim") {
+			e.LongRunningToolIDs = ids[:1]
+		}
 	case 4:
 		e.LongRunningToolIDs = ids
 	case 5:

@@ -1,6 +1,7 @@
 package meter
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,6 +47,14 @@ func (f functionPart) toldAs(author string) string {
 		return told.Call(author, f.name, f.values)
 	}
 	return told.Response(author, f.name, f.values)
+}
+
+// A toldFunction names what several calls or responses have in common: their text may be the same.
+type toldFunction struct{ author, kind, name string }
+
+// told returns what names a call or response in an event.
+func (f functionPart) told(e *session.Event) toldFunction {
+	return toldFunction{e.Author, f.kind, f.name}
 }
 
 // stubText is how many characters of a cleared part its stub has.
@@ -104,7 +113,7 @@ func (c Cleared) shown(e *session.Event) *genai.Content {
 }
 
 // Apply puts stubs into a request in place of the parts that are cleared, and takes out the turns that are
-// hidden.
+// hidden, and what is told of the hidden turns of other agents.
 func (c Cleared) Apply(req *model.Request, live []*session.Event) {
 	if len(c.Parts) == 0 && len(c.Hidden) == 0 {
 		return
@@ -114,24 +123,38 @@ func (c Cleared) Apply(req *model.Request, live []*session.Event) {
 	// Take out the hidden turns, each with the content after it, which has the responses. A turn of the user
 	// stands before each, so in what is left user and model still take turns.
 	var contents []*genai.Content
-	waiting := 0 // calls that are taken out
+	own := 0 // calls that are taken out
 	for i := 0; i < len(req.Contents); i++ {
 		n := find.hiddenCalls(req.Contents[i])
 		if n > 0 {
-			waiting += n
+			own += n
 			i++
 			continue
 		}
-		contents = append(contents, find.withStubs(req.Contents[i]))
+		content := find.withStubs(req.Contents[i])
+		if content == nil && i+1 < len(req.Contents) && betweenTurns(contents, req.Contents[i+1]) {
+			content = genai.NewContentFromText(told.Context+" a call that waits for an answer.", genai.RoleUser)
+		}
+		if content != nil {
+			contents = append(contents, content)
+		}
 	}
-	if waiting > 0 && len(contents) > 0 {
+	if waiting := own + find.toldHidden; waiting > 0 && len(contents) > 0 {
+		whose := ""
+		if find.toldHidden == 0 {
+			whose = " of your"
+		}
 		last := *contents[len(contents)-1]
-		text := fmt.Sprintf(
-			"For context: %d of your earlier calls wait for an answer, and are not shown.", waiting)
+		text := fmt.Sprintf("%s %d%s earlier calls wait for an answer, and are not shown.", told.Context, waiting, whose)
 		last.Parts = append(slices.Clone(last.Parts), &genai.Part{Text: text})
 		contents[len(contents)-1] = &last
 	}
 	req.Contents = contents
+}
+
+// betweenTurns reports whether only what is left out stands between two turns of the model, which providers refuse.
+func betweenTurns(before []*genai.Content, after *genai.Content) bool {
+	return len(before) > 0 && before[len(before)-1].Role == genai.RoleModel && after.Role == genai.RoleModel
 }
 
 // A lookup finds the parts of a request that are cleared, and those that are hidden. A part of the request
@@ -141,7 +164,17 @@ type lookup struct {
 	stubs  map[any]*genai.Part // by a functionPart's pointer or content
 	hidden map[any]bool        // the calls that are hidden, by pointer or content
 	copied map[string]bool     // the ids of the calls and responses that are to be found by content
-	told   map[string]string   // for the text that tells of another agent's call or response, the text with its stub
+
+	// told has, for each text that tells of other agents' calls or responses, what stands in its place each time that
+	// the request has it, in the order of the log: the text, one with a stub, or nothing.
+	told       map[string][]toldPart
+	toldHidden int // calls of other agents that are taken out
+}
+
+// A toldPart stands in the place of what is told of a call or response: a text, or nothing if that is hidden.
+type toldPart struct {
+	text   string
+	isCall bool // what is hidden is a call
 }
 
 // lookupIn returns the lookup for a request that was made of a live view.
@@ -158,8 +191,9 @@ func (c Cleared) lookupIn(req *model.Request, live []*session.Event) *lookup {
 		stubs:  map[any]*genai.Part{},
 		hidden: map[any]bool{},
 		copied: map[string]bool{},
-		told:   map[string]string{},
+		told:   map[string][]toldPart{},
 	}
+	toldOf := map[toldFunction]bool{} // what is told of these may be changed
 	for _, e := range live {
 		if e.Content == nil || !agent.Sees(req.Branch, e.Branch) {
 			continue
@@ -170,21 +204,47 @@ func (c Cleared) lookupIn(req *model.Request, live []*session.Event) *lookup {
 			f, ok := functionOf(p)
 			switch {
 			case !ok:
-			case isHidden && p.FunctionCall == nil: // a response goes with its call
-			case isHidden && own[f.pointer]:
-				find.hidden[f.pointer] = true
+			case isHidden && own[f.pointer]: // a response goes with its call
+				find.hidden[f.pointer] = p.FunctionCall != nil
 			case isHidden:
+				toldOf[f.told(e)] = true
 				find.copied[f.id] = true
-				find.hidden[f.content()] = true
+				find.hidden[f.content()] = p.FunctionCall != nil
 			case c.Parts[part] && own[f.pointer]:
 				find.stubs[f.pointer] = c.stubOf(part, p)
 			case c.Parts[part]:
+				toldOf[f.told(e)] = true
 				s := c.stubOf(part, p)
-				short, _ := functionOf(s)
 				find.copied[f.id] = true
 				find.stubs[f.content()] = s
-				find.told[f.toldAs(e.Author)] = short.toldAs(e.Author)
 			}
+		}
+	}
+	if len(toldOf) == 0 {
+		return find
+	}
+
+	// What is told of several calls may be the same text.
+	for _, e := range live {
+		if e.Content == nil || !agent.Sees(req.Branch, e.Branch) {
+			continue
+		}
+		for i, p := range e.Content.Parts {
+			f, ok := functionOf(p)
+			if !ok || own[f.pointer] || !toldOf[f.told(e)] {
+				continue
+			}
+			part := Part{Seq: e.Seq, Index: i}
+			text := f.toldAs(e.Author)
+			instead := toldPart{text: text}
+			switch {
+			case c.Hidden[e.Seq]:
+				instead = toldPart{isCall: p.FunctionCall != nil}
+			case c.Parts[part]:
+				short, _ := functionOf(c.stubOf(part, p))
+				instead.text = short.toldAs(e.Author)
+			}
+			find.told[text] = append(find.told[text], instead)
 		}
 	}
 	return find
@@ -208,41 +268,51 @@ func (l *lookup) hiddenCalls(c *genai.Content) int {
 	return calls
 }
 
-// withStubs returns a content with stubs in place of what is cleared, or the content itself if nothing is.
+// withStubs returns a content with stubs in place of what is cleared, and without what is told of hidden calls. It is the
+// content itself if that is nothing, and nil if nothing is left.
 func (l *lookup) withStubs(c *genai.Content) *genai.Content {
-	var parts []*genai.Part
-	for i, p := range c.Parts {
+	parts := make([]*genai.Part, 0, len(c.Parts))
+	changed := false
+	for _, p := range c.Parts {
 		s := l.stubOf(p)
-		if s == nil {
-			continue
+		changed = changed || s != p
+		if s != nil || p == nil {
+			parts = append(parts, s)
 		}
-		if parts == nil {
-			parts = slices.Clone(c.Parts)
-		}
-		parts[i] = s
 	}
-	if parts == nil {
+	switch {
+	case !changed:
 		return c
+	case len(parts) == 0, len(parts) == 1 && parts[0].Text == told.Context:
+		return nil
 	}
 	return &genai.Content{Role: c.Role, Parts: parts}
 }
 
-// stubOf returns what stands in for a part of the request, nil if the part is not cleared.
+// stubOf returns what stands in for a part of the request: the part itself if it is not cleared, nil if it tells of a
+// hidden call.
 func (l *lookup) stubOf(p *genai.Part) *genai.Part {
-	if p == nil {
+	f, ok := functionOf(p)
+	if ok {
+		s := l.stubs[f.pointer]
+		if s == nil && l.copied[f.id] {
+			s = l.stubs[f.content()]
+		}
+		return cmp.Or(s, p)
+	}
+	if p == nil || len(l.told[p.Text]) == 0 {
+		return p
+	}
+	instead := l.told[p.Text][0]
+	l.told[p.Text] = l.told[p.Text][1:]
+	switch instead.text {
+	case p.Text:
+		return p
+	case "":
+		if instead.isCall {
+			l.toldHidden++
+		}
 		return nil
 	}
-	f, ok := functionOf(p)
-	if !ok {
-		told, ok := l.told[p.Text]
-		if !ok {
-			return nil
-		}
-		return &genai.Part{Text: told}
-	}
-	s := l.stubs[f.pointer]
-	if s == nil && l.copied[f.id] {
-		s = l.stubs[f.content()]
-	}
-	return s
+	return &genai.Part{Text: instead.text}
 }
