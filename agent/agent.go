@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"log/slog"
 	"slices"
 
 	"github.com/plughook/plughook/model"
@@ -63,6 +64,8 @@ type Host struct {
 	// nil if a plugin has put an answer into the log: then the agent continues with that answer and
 	// does not call the model. It returns ErrEnded if the invocation has ended.
 	BeforeModel func(ctx context.Context, build func(*session.Invocation) (*model.Request, error)) (*model.Request, error)
+	// Log is the runner's log. The stack of a panic goes there, and not into an event. nil is no log.
+	Log *slog.Logger
 }
 
 // ErrEnded says that the invocation has ended. An agent that gets it from its Host yields it as its

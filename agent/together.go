@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 
+	"github.com/plughook/plughook/internal/panicked"
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/session"
 )
@@ -35,15 +36,16 @@ func Schedule(ctx context.Context, host *Host, yield func(*session.Event, error)
 	ctx, cancel := context.WithCancel(ctx)
 	t := &together{jobs: make(chan func()), more: true}
 	running := 0
-	var panicked any
+	var thrown any // what a part has panicked with
 	start := func(part Part) {
 		returned := false
 		defer func() { // on a goroutine of its own, also if the part panics or ends it
 			p := recover()
+			panicked.Log(host.Log, "a part of an agent panicked", panicked.Recovered(p), "branch", host.Branch)
 			t.jobs <- func() {
 				running--
 				if !returned {
-					panicked = panicValue(p)
+					thrown = panicValue(p)
 					t.more = false
 					cancel()
 				}
@@ -90,8 +92,8 @@ func Schedule(ctx context.Context, host *Host, yield func(*session.Event, error)
 			ended = running < before
 		}
 	}
-	if panicked != nil {
-		panic(panicked)
+	if thrown != nil {
+		panic(thrown)
 	}
 	return t.more
 }

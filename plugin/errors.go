@@ -4,15 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"runtime/debug"
 
+	"github.com/plughook/plughook/internal/panicked"
 	"github.com/plughook/plughook/session"
 )
 
 // What a plugin's failure can be, with errors.Is on an Error.
 var (
 	ErrTimeout = errors.New("the hook did not return in time")
-	ErrPanic   = errors.New("panic")
+	ErrPanic   = panicked.ErrPanic
 	ErrOutcome = errors.New("the outcome asks what this hook cannot do")
 	ErrInPlace = errors.New("what is shared was changed in place; change a Clone, which a hook then answers as Replace")
 )
@@ -29,24 +29,11 @@ func (e *Error) Error() string { return fmt.Sprintf("plugin %s: %s: %v", e.Plugi
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// A PanicError is a panic turned into an error. It is ErrPanic.
-type PanicError struct {
-	Value any
-	Stack []byte // for the log
-}
-
-func (e *PanicError) Error() string { return fmt.Sprintf("%v: %v", ErrPanic, e.Value) }
-
-// Is reports whether target is ErrPanic.
-func (e *PanicError) Is(target error) bool { return target == ErrPanic }
+// A PanicError is a panic turned into an error. It is ErrPanic. Its text is one line; the stack is for the log.
+type PanicError = panicked.Error
 
 // Recovered turns what recover returned into an error: nil for nil.
-func Recovered(value any) error {
-	if value == nil {
-		return nil
-	}
-	return &PanicError{value, debug.Stack()}
-}
+func Recovered(value any) error { return panicked.Recovered(value) }
 
 // Check returns an ErrOutcome if the outcome has a field that the hook cannot use.
 func (o Outcome) Check(hook Hook) error {

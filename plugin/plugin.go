@@ -142,6 +142,8 @@ type Outcome struct {
 	// hand, or what the run or the model call goes on to produce, is marked as not checked by
 	// this plugin. FailOpen sets it.
 	Unchecked string
+
+	panic error // of the hook, where Unchecked is that it has panicked
 }
 
 // asks reports whether the outcome is not zero.
@@ -151,6 +153,9 @@ func (o *Outcome) asks() bool {
 
 // IsZero reports whether the outcome asks nothing.
 func (o Outcome) IsZero() bool { return !o.asks() }
+
+// Panic returns the hook's panic where Unchecked says that it has panicked, for the stack in it; else nil.
+func (o Outcome) Panic() error { return o.panic }
 
 // An End is how an invocation ended.
 type End struct {

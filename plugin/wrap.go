@@ -58,7 +58,11 @@ func FailOpen(p *Plugin) *Plugin {
 			err = out.Check(hook)
 		}
 		if err != nil && ctx.Err() == nil {
-			return Outcome{Unchecked: err.Error()}, nil
+			unchecked := Outcome{Unchecked: err.Error()}
+			if errors.Is(err, ErrPanic) {
+				unchecked.panic = err
+			}
+			return unchecked, nil
 		}
 		return out, err
 	})

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/internal/panicked"
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
@@ -23,8 +24,7 @@ func (x *run) agent(ctx context.Context) {
 			return
 		}
 		if err := plugin.Recovered(recover()); err != nil {
-			stack := string(err.(*plugin.PanicError).Stack)
-			x.opt.Log.Error("agent panicked", "agent", name, "invocation", x.id, "error", err, "stack", stack)
+			panicked.Log(x.opt.Log, "agent panicked", err, "agent", name, "invocation", x.id)
 			x.fail(ctx, &AgentError{Agent: name, Err: err})
 			return
 		}
@@ -40,6 +40,7 @@ func (x *run) agent(ctx context.Context) {
 func (x *run) loop(ctx context.Context) {
 	host := &agent.Host{
 		Began: x.startSeq,
+		Log:   x.opt.Log,
 		Now:   x.invocation,
 		BeforeModel: func(agentCtx context.Context, build func(*session.Invocation) (*model.Request, error)) (*model.Request, error) {
 			return x.beforeModel(ctx, agentCtx, build)

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/internal/panicked"
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner/internal/lent"
@@ -33,6 +35,14 @@ func (x *run) call(ctx context.Context, i int, args plugin.Args, print lent.Fing
 	if err != nil {
 		out = plugin.Outcome{}
 		err = &plugin.Error{Plugin: p.Name, Hook: hook, Err: err}
+	}
+	if panic := cmp.Or(err, out.Panic()); panic != nil {
+		event := ""
+		if args.Event != nil {
+			event = args.Event.ID
+		}
+		panicked.Log(x.opt.Log, "plugin panicked", panic, "plugin", p.Name, "hook", hook, "session", x.key,
+			"invocation", x.id, "event", event)
 	}
 
 	// Whoever traces is told.

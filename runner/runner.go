@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/internal/panicked"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner/internal/lent"
 	"github.com/plughook/plughook/session"
@@ -201,17 +202,18 @@ func (r *Runner) Close(ctx context.Context) error {
 	defer close(r.closed)
 	for i := len(r.opt.Plugins) - 1; i >= 0; i-- {
 		if p := r.opt.Plugins[i]; p.Close != nil {
-			err = errors.Join(err, closePlugin(ctx, p))
+			err = errors.Join(err, r.closePlugin(ctx, p))
 		}
 	}
 	return err
 }
 
-func closePlugin(ctx context.Context, p *plugin.Plugin) error {
+func (r *Runner) closePlugin(ctx context.Context, p *plugin.Plugin) error {
 	done := make(chan error, 1)
 	go func() {
 		defer func() {
 			if err := plugin.Recovered(recover()); err != nil {
+				panicked.Log(r.opt.Log, "plugin panicked", err, "plugin", p.Name, "hook", "close")
 				done <- err
 			}
 		}()

@@ -2,10 +2,10 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
+	"github.com/plughook/plughook/internal/panicked"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
 )
@@ -47,10 +47,6 @@ func (x *Runner) report(ctx context.Context, c HookCall) {
 	}
 	if c.Err != nil {
 		attrs = append(attrs, slog.Any("error", c.Err))
-		var p *plugin.PanicError
-		if errors.As(c.Err, &p) {
-			attrs = append(attrs, slog.String("stack", string(p.Stack)))
-		}
 	}
 	x.opt.Log.LogAttrs(ctx, slog.LevelDebug, "hook", attrs...)
 }
@@ -62,7 +58,7 @@ func (x *Runner) trace(c HookCall) {
 	}
 	defer func() {
 		if err := plugin.Recovered(recover()); err != nil {
-			x.opt.Log.Error("Options.Trace panicked", "plugin", c.Plugin, "hook", c.Hook, "invocation", c.Invocation, "error", err, "stack", string(err.(*plugin.PanicError).Stack))
+			panicked.Log(x.opt.Log, "Options.Trace panicked", err, "plugin", c.Plugin, "hook", c.Hook, "invocation", c.Invocation)
 		}
 	}()
 	x.opt.Trace(c)

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/internal/panicked"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
 )
@@ -78,7 +79,7 @@ func (lp *loop) runCallee(ctx context.Context, host *agent.Host,
 		own = own.WithInput(asked)
 		from = asked.Seq
 	}
-	more := run(ctx, f.callee, own, pass, &failure)
+	more := run(ctx, f.callee, own, c, pass, &failure)
 	switch {
 	case lp.limited() != nil:
 		return failed("%v", lp.limited())
@@ -113,12 +114,13 @@ func (lp *loop) runCallee(ctx context.Context, host *agent.Host,
 	return result{response: map[string]any{"result": answer.Text()}}
 }
 
-// run runs an agent. A panic of the agent becomes an error.
-func run(ctx context.Context, a agent.Agent, host *agent.Host,
+// run runs an agent for a call. A panic of the agent becomes an error.
+func run(ctx context.Context, a agent.Agent, host *agent.Host, c session.Call,
 	yield func(*session.Event, error) bool, failure *error) (more bool) {
 	defer func() {
-		if p := recover(); p != nil {
-			*failure = fmt.Errorf("agent %s: panic: %v", a.Name(), p)
+		if err := panicked.Recovered(recover()); err != nil {
+			panicked.Log(host.Log, "agent panicked", err, "agent", a.Name(), "event", c.Event.ID, "call", c.ID)
+			*failure = fmt.Errorf("agent %s: %w", a.Name(), err)
 			more = false
 		}
 	}()

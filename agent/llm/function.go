@@ -13,6 +13,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/internal/panicked"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
 )
@@ -168,8 +169,9 @@ func (lp *loop) run(ctx context.Context, inv *session.Invocation, c session.Call
 	go func() {
 		defer close(done)
 		defer func() {
-			if p := recover(); p != nil {
-				*to = failed("the function %s has failed: panic: %v", c.Name, p)
+			if err := panicked.Recovered(recover()); err != nil {
+				panicked.Log(lp.host.Log, "tool panicked", err, "tool", c.Name, "event", c.Event.ID, "call", c.ID)
+				*to = failed("the function %s has failed: %v", c.Name, err)
 			}
 		}()
 		*to = lp.call(ctx, inv, c)

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"runtime/debug"
 	"time"
 
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/internal/panicked"
 	"github.com/plughook/plughook/session"
 )
 
@@ -155,6 +155,11 @@ func (t *task) run(ctx context.Context) result {
 // tell puts the failure of an attempt into the log: final says that no other one follows.
 func (t *task) tell(res result, final bool) bool {
 	e := t.event()
+	e.ID = session.NewID()
+	var below *Error
+	if !errors.As(res.err.Err, &below) { // else the run below has told
+		panicked.Log(t.host.Log, "node panicked", res.err.Err, "run", t.path, "event", e.ID)
+	}
 	e.NodeInfo.Final = final
 	e.ErrorCode = res.err.Code
 	e.ErrorMessage = res.err.Err.Error()
@@ -274,7 +279,7 @@ func (t *task) ending(end ending) (*session.Event, error) {
 func safely[T any](f func() (T, error)) (out T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			err = panicked.Recovered(p)
 		}
 	}()
 	return f()

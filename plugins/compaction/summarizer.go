@@ -12,7 +12,7 @@ import (
 
 	"google.golang.org/genai"
 
-	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/internal/panicked"
 	"github.com/plughook/plughook/session"
 )
 
@@ -99,6 +99,7 @@ func (k *compactor) ask(ctx context.Context, key session.Key, r *Request) (*Summ
 	k.failed[key]++
 	k.mu.Unlock()
 	err := errors.Join(errs...)
+	panicked.Log(k.Log, "the summarizer panicked", err, "session", key.String())
 	k.Log.WarnContext(ctx, "the summarizer failed; the summary is written offline", "session",
 		key.String(), "error", err)
 	return &spent, err
@@ -127,8 +128,8 @@ func (k *compactor) attempt(ctx context.Context, r *Request) (*Summary, error) {
 	go func() {
 		a := answer{err: errors.New("the summarizer has ended its goroutine")}
 		defer func() {
-			if recover() != nil { // the value is not logged, since it may quote the conversation
-				a = answer{err: plugin.ErrPanic}
+			if p := recover(); p != nil { // the value may quote the conversation
+				a = answer{err: panicked.WithoutValue(p)}
 			}
 			answers <- a
 		}()

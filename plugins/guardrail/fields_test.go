@@ -21,7 +21,7 @@ var (
 			`Actions\.RequestedToolConfirmations\.key|Actions\.Compaction\.Branches)$`,
 	)
 	notOfAgents = regexp.MustCompile(
-		`^(ModelVersion|UsageMetadata\..*|Actions\.TransferToAgent|Actions\.(StateIncrement|StateBound)\.key|NodeInfo\.(Path|OutputFor|OutputOf)|.*\.FunctionResponse\.Name)$`,
+		`^(ModelVersion|UsageMetadata\..*|Actions\.TransferToAgent|Actions\.(StateIncrement|StateBound)\.key|NodeInfo\.(Path|OutputFor|OutputOf|Inputs)|.*\.FunctionResponse\.Name)$`,
 	)
 	files = regexp.MustCompile(
 		`(InlineData|ImageBytes|VideoBytes)\.Data$`) // and bytes of types that are no text

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +14,7 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/panicked"
 	"github.com/plughook/plughook/plugins/guardrail/internal/judge"
 	"github.com/plughook/plughook/plugins/guardrail/internal/judging"
 	"github.com/plughook/plughook/plugins/guardrail/internal/vault"
@@ -143,21 +142,11 @@ type enforced struct {
 	warned   map[*pin.Tool]bool   // of those: the log has a warning
 }
 
-// recovering makes a hook's error of a panic in the plugin. A panic's value may quote a text, so
-// that only what Go's runtime says is kept.
+// recovering makes a hook's error of a panic in the plugin, which is a mistake in the program.
 func (g *guard) recovering(err *error) {
-	r := recover()
-	if r == nil {
-		return
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("guardrail: %w", panicked.WithoutValue(p))
 	}
-	*err = fmt.Errorf("guardrail panicked with a %T", r)
-	if known, ok := r.(runtime.Error); ok {
-		*err = fmt.Errorf("guardrail panicked: %w", known)
-	}
-	g.Log.Error("guardrail: this is a mistake in the program",
-		slog.String("error", (*err).Error()),
-		slog.String("stack", string(debug.Stack())),
-	)
 }
 
 type digest [sha256.Size]byte

@@ -140,6 +140,7 @@ func (w *Walker) node(e *session.Event, stage policy.Stage) {
 	n := e.NodeInfo
 	w.leaf(&Item{Stage: stage, Label: true}, jsonvalue.Leaf{}, &n.Path)
 	w.leaf(&Item{Stage: stage, Label: true}, jsonvalue.Leaf{}, &n.OutputOf)
+	w.leaf(&Item{Stage: stage, Label: true}, jsonvalue.Leaf{}, &n.Inputs)
 	for i := range n.OutputFor {
 		w.leaf(&Item{Stage: stage, Label: true}, jsonvalue.Leaf{}, &n.OutputFor[i])
 	}
