@@ -57,7 +57,7 @@ var (
 	Model = Code{
 		Number:  5,
 		Name:    "model failure",
-		Meaning: "the agent or a tool server failed, or an event of the agent has an error code",
+		Meaning: "the agent or a tool server failed, or an event with an error code is the answer",
 	}
 	Store = Code{
 		Number:  6,
@@ -192,6 +192,10 @@ type Result struct {
 	// one that ended the run.
 	denied *session.Event
 	failed *session.Event // the last failure of an agent
+	// refused is a plugin's other error, such as that of a prompt that is too long, in place of what an agent says. What a
+	// command is answered with is none.
+	refused *session.Event
+	command bool // the input is nothing but a command
 }
 
 // Note takes in an event. A denial is an event by a plugin, or an agent's that a plugin has
@@ -205,7 +209,13 @@ func (r *Result) Note(e *session.Event) {
 	}
 	_, byPlugin := e.Plugin()
 	switch {
-	case e.ErrorCode == "" || e.Author == session.User:
+	case e.Author == session.User:
+		_, command := e.Command()
+		r.command = command && e.Content == nil
+	case e.ErrorCode == "":
+		if !byPlugin && e.Content != nil {
+			r.refused = nil
+		}
 	case e.ErrorCode == workflow.Abandoned: // somebody wanted it
 	case e.ErrorCode == session.Denied && (byPlugin || len(plugin.NotesOf(e).Changed) > 0):
 		if r.denied == nil || answersCalls(r.denied) && !answersCalls(e) {
@@ -213,6 +223,8 @@ func (r *Result) Note(e *session.Event) {
 		}
 	case !byPlugin:
 		r.failed = e
+	case e.ErrorCode != session.Denied && !r.command:
+		r.refused = e
 	}
 }
 
@@ -230,6 +242,9 @@ func (r *Result) Err() error {
 	case r.failed != nil:
 		return Model.Errorf("agent %s: %s", eventtext.Printable(r.failed.Author),
 			eventtext.Printable(eventtext.Error(r.failed)))
+	case r.refused != nil:
+		return Model.Errorf("plugin %s: %s", eventtext.Printable(blamed(r.refused)),
+			eventtext.Printable(eventtext.Error(r.refused)))
 	}
 	return nil
 }

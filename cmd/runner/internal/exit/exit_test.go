@@ -33,6 +33,10 @@ func TestResult(t *testing.T) {
 			NodeInfo:  &session.NodeInfo{Path: path, Ended: ended},
 		}
 	}
+	byUser := func(e *session.Event) *session.Event {
+		e.Author = session.User
+		return e
+	}
 	for name, tc := range map[string]struct {
 		events []*session.Event
 		want   Code
@@ -47,7 +51,10 @@ func TestResult(t *testing.T) {
 		"a denial of an answer":              {[]*session.Event{event("a", session.Denied, plugin.Note{Plugin: "p"})}, Denied},
 		"a model that says DENIED":           {[]*session.Event{event("a", session.Denied)}, Model},
 		"a model's failure":                  {[]*session.Event{event("a", "SAFETY"), event("a", "")}, Model},
-		"a plugin's other code":              {[]*session.Event{event("plugin/p", "LATE")}, OK},
+		"a plugin's other code":              {[]*session.Event{event("plugin/p", "LATE")}, Model},
+		"after which an agent answers":       {[]*session.Event{event("plugin/p", "LATE"), session.Reply("yes")}, OK},
+		"the answer to a command": {[]*session.Event{byUser(session.Command{Name: "c"}.Event()),
+			event("plugin/p", "LATE")}, OK},
 		"what the user says":                 {[]*session.Event{event("user", session.Denied)}, OK},
 		"a denial of a failed model":         {[]*session.Event{event("a", "SAFETY"), event("plugin/p", session.Denied)}, Denied},
 	} {
