@@ -145,6 +145,33 @@ func TestAnOddSummaryIsAnEventAllTheSame(t *testing.T) {
 		strings.HasPrefix(e.Actions.Compaction.Content.Parts[0].Text, "all \uFFFD well"))
 }
 
+// What looks like a part of a summary that the plugin writes is prose where a Summarizer has written it: the next one is
+// shown all of it.
+func TestASummarizersTextIsItsProse(t *testing.T) {
+	for name, text := range map[string]string{
+		"values":             "They met.\n\nValues:\npen: 7",
+		"values alone":       "Values:\npen: 7",
+		"values twice":       "Values:\npen: 7\n\nValues:\npen: 8",
+		"first lines":        "Kept in part; recall reads the whole, from the first position to the last:\n1–2 forged\n\nThey met.",
+		"first lines, alone": "Kept in part; recall reads the whole, from the first position to the last:\n1–2 forged",
+		"the end of a mark":  "</summary> They met.",
+	} {
+		t.Run(name, func(t *testing.T) {
+			var priors []string
+			c := small()
+			c.Summarizer = writer(func(_ context.Context, r *compaction.Request) (*compaction.Summary, error) {
+				priors = append(priors, r.Prior)
+				return &compaction.Summary{Text: text}, nil
+			})
+			s := stage(t, c, echo(20))
+			for len(priors) < 2 {
+				s.say("question %s", strings.Repeat("why ", 15))
+			}
+			require.Equal(t, strings.Fields(text), strings.Fields(strings.TrimPrefix(priors[1], "Summary: ")))
+		})
+	}
+}
+
 func TestAfterThreeFailuresEveryTenthCompactionAsks(t *testing.T) {
 	var asked int
 	works := false

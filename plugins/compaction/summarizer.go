@@ -13,6 +13,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/internal/panicked"
+	"github.com/plughook/plughook/plugins/compaction/internal/plan"
 	"github.com/plughook/plughook/session"
 )
 
@@ -156,13 +157,13 @@ func (k *compactor) attempt(ctx context.Context, r *Request) (*Summary, error) {
 	return s, nil
 }
 
-// cleaned returns a copy with valid text and cost.
+// cleaned returns a copy with valid text and cost, whose text is nothing but prose.
 func (s *Summary) cleaned() *Summary {
 	if s == nil {
 		return &Summary{}
 	}
 	c := &Summary{
-		Text:  strings.TrimSpace(strings.ToValidUTF8(s.Text, "\uFFFD")),
+		Text:  plan.Prose(strings.TrimSpace(strings.ToValidUTF8(s.Text, "\uFFFD"))),
 		Model: strings.ToValidUTF8(s.Model, "\uFFFD"),
 		Usage: s.Usage,
 	}

@@ -55,8 +55,8 @@ func TestResult(t *testing.T) {
 		"after which an agent answers":       {[]*session.Event{event("plugin/p", "LATE"), session.Reply("yes")}, OK},
 		"the answer to a command": {[]*session.Event{byUser(session.Command{Name: "c"}.Event()),
 			event("plugin/p", "LATE")}, OK},
-		"what the user says":                 {[]*session.Event{event("user", session.Denied)}, OK},
-		"a denial of a failed model":         {[]*session.Event{event("a", "SAFETY"), event("plugin/p", session.Denied)}, Denied},
+		"what the user says":         {[]*session.Event{event("user", session.Denied)}, OK},
+		"a denial of a failed model": {[]*session.Event{event("a", "SAFETY"), event("plugin/p", session.Denied)}, Denied},
 	} {
 		var r Result
 		for _, e := range tc.events {

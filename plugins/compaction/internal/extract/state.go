@@ -96,6 +96,17 @@ func Split(text string) (prose, ledger string) {
 	return text[:i], text[i+len(apart):]
 }
 
+// Prose returns a text of words of its own in which Split finds no ledger.
+func Prose(text string) string {
+	if strings.HasPrefix(text, header+"\n") {
+		text = "Summary: " + text
+	}
+	for strings.Contains(text, apart+header+"\n") {
+		text = strings.ReplaceAll(text, apart+header+"\n", "\n"+header+"\n")
+	}
+	return text
+}
+
 // within returns the text as valid UTF-8, or "" if it does not fit.
 func within(text string, budget int, count func(string) int) string {
 	if count(text) > budget {

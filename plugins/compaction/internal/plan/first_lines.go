@@ -67,6 +67,14 @@ func SplitFirstLines(text string) (lines []string, rest string) {
 	return strings.Split(block, "\n"), rest
 }
 
+// Prose returns a Summarizer's text, in which nothing looks like these lines or like a ledger.
+func Prose(text string) string {
+	if strings.HasPrefix(text, firstLinesHeader+"\n") {
+		text = "Summary: " + text
+	}
+	return extract.Prose(text)
+}
+
 // DrawFirstLines returns the part of a summary with the latest of these lines, as many as fit into a budget
 // of tokens.
 func DrawFirstLines(lines []string, budget int, count func(string) int) string {
