@@ -35,6 +35,7 @@ type eachConfig struct {
 	Tool     string          `yaml:"tool" json:"tool,omitempty" jsonschema:"a tool, as in a node"`
 	Args     map[string]any  `yaml:"args" json:"args,omitempty" jsonschema:"the arguments of the tool, as in a node; {output} is the item"`
 	Workflow *workflowConfig `yaml:"workflow" json:"workflow,omitempty" jsonschema:"a workflow, as in a node"`
+	MaxItems int             `yaml:"max_items" json:"max_items,omitempty" jsonschema:"how many items the list may have; 10000 if empty. A longer one is an error before the first item"`
 	Limit    int             `yaml:"limit" json:"limit,omitempty" jsonschema:"how many items are worked on at the same time; no limit if empty"`
 }
 

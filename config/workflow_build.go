@@ -107,6 +107,7 @@ func (b *builder) node(one *worker, n *nodeConfig, ref, refPath string) *workflo
 	made.Name = n.Name
 	if n.Each != nil {
 		made = workflow.Each(made, n.Each.Limit)
+		made.MaxItems = n.Each.MaxItems
 	}
 	return made
 }

@@ -118,6 +118,7 @@ func (c *file) checkNode(bad complaint, path string, n *nodeConfig) {
 			bad(path+".each", "an each needs one of agent, tool and workflow")
 		}
 		checkAbove0(c, bad, path+".each.limit", n.Each.Limit)
+		checkAbove0(c, bad, path+".each.max_items", n.Each.MaxItems)
 	}
 	if n.Ask != nil {
 		n.Ask.check(bad, path+".ask")

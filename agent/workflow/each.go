@@ -1,7 +1,9 @@
 package workflow
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"strconv"
 	"sync"
 
@@ -17,6 +19,9 @@ func (join) agents() []agent.Agent { return nil }
 func (join) attempt(_ context.Context, t *task) result {
 	return t.finish(ending{output: t.input})
 }
+
+// defaultItems is Node.MaxItems if that is 0.
+const defaultItems = 10_000
 
 // each is the kind of a node that Each makes.
 type each struct {
@@ -35,6 +40,10 @@ func (e *each) attempt(ctx context.Context, t *task) result {
 		items = v
 	default:
 		items = []any{v}
+	}
+	if most := cmp.Or(t.node.MaxItems, defaultItems); len(items) > most {
+		return t.failedForGood(NodeLimit, fmt.Errorf("the list has %d items, and the node takes %d; "+
+			"raise Node.MaxItems (max_items: in a configuration), or make the list shorter before it", len(items), most))
 	}
 	path := func(i int) string { return t.path + "/" + e.node.Name + "@" + strconv.Itoa(i+1) }
 

@@ -869,3 +869,40 @@ func (s *stage) runner(root agent.Agent) *runner.Runner {
 	require.NoError(s.t, err)
 	return r
 }
+
+// A list that is too long is an error before the first item runs, and is not tried again.
+func TestItemsAreBounded(t *testing.T) {
+	list := func(n int) string { return "[" + strings.Repeat("1,", n-1) + "1]" }
+	for name, tt := range map[string]struct {
+		items, most, ran int
+	}{
+		"as many as may be":    {items: 3, most: 3, ran: 3},
+		"one more":             {items: 4, most: 3},
+		"what a model answers": {items: 100_000},
+		"the default":          {items: 10_001},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ran := 0
+			item := workflow.Func("item", func(context.Context, *workflow.Run, int) (any, error) {
+				ran++
+				return nil, nil
+			})
+			each := workflow.Each(item, 1)
+			each.MaxItems = tt.most
+			each.Retry.Attempts = 3
+			answer := &withOutput{does("model", func(_ context.Context, _ *agent.Host, yield func(*session.Event, error) bool) {
+				yield(session.Reply(list(tt.items)), nil)
+			})}
+			steps := newStage(t).steps(newGraph(t, chain(start, workflow.Agent(answer), each)), message("m"))
+			require.Equal(t, tt.ran, ran)
+			if tt.ran == 0 {
+				require.Equal(t, []string{"item@1: NODE_LIMIT", "wf: NODE_LIMIT"}, steps[len(steps)-2:])
+			}
+		})
+	}
+}
+
+// withOutput is an agent that answers in JSON.
+type withOutput struct{ agent.Agent }
+
+func (withOutput) OutputSchema() any { return map[string]any{"type": "array"} }

@@ -42,6 +42,9 @@ type Node struct {
 	// attempt, must not change what it gets, and has no effects. What comes to a node at the beginning of
 	// a workflow is a *genai.Content. An error fails the run with NodeInput, and it is not tried again.
 	Input func(input any, state map[string]any) (any, error)
+	// MaxItems is how many items a node that Each makes takes at most; 0 is 10,000. A longer list fails the run
+	// with NodeLimit before the first item. It is for nodes that Each makes.
+	MaxItems int
 	// OutputKey is a state key that gets the node's output, in the same append; "" is none.
 	OutputKey string
 	// State says which state keys the node may set, and to what; nil is that of its graph.
@@ -81,6 +84,7 @@ func (n *Node) check() error {
 		report("a field of Retry is less than 0")
 	}
 	mayBeOnce := false
+	isEach := false
 	var err error
 	switch k := n.kind.(type) {
 	case nil:
@@ -96,6 +100,7 @@ func (n *Node) check() error {
 			report("the agent is nil")
 		}
 	case *each:
+		isEach = true
 		if k.node == nil || k.node.kind == nil {
 			report("it has no node to run for each item")
 		} else {
@@ -110,6 +115,9 @@ func (n *Node) check() error {
 	}
 	if n.Once && !mayBeOnce {
 		report("Once is for nodes that Func makes; set it on the nodes inside of this one")
+	}
+	if n.MaxItems < 0 || n.MaxItems > 0 && !isEach {
+		report("MaxItems must not be less than 0, and is for nodes that Each makes")
 	}
 	return errors.Join(wrong...)
 }
@@ -184,8 +192,8 @@ func Join(name string) *Node { return &Node{Name: name, kind: join{}} }
 // Each returns a node that runs n once for each item of its input, a list, and whose output is the list
 // of the outputs in the order of the items. What is no list is a list of one item; no input is none.
 // limit is how many run at the same time, 0 is without limit. If one fails, the others are cancelled,
-// and the run fails; those that have ended are not run again when it is tried again. It has n's name
-// unless another is set.
+// and the run fails; those that have ended are not run again when it is tried again. Node.MaxItems bounds the
+// list. It has n's name unless another is set.
 func Each(n *Node, limit int) *Node {
 	each := &Node{kind: &each{node: n, limit: limit}}
 	if n != nil {
@@ -227,7 +235,7 @@ const (
 	NodeInput    = "NODE_INPUT"    // its input or a state key is missing or does not fit
 	NodeWithheld = "NODE_WITHHELD" // a plugin has withheld its end, its question or its call
 	NodeStuck    = "NODE_STUCK"    // a join waits for what will not come
-	NodeLimit    = "NODE_LIMIT"    // a node has run as often as Graph.Runs allows
+	NodeLimit    = "NODE_LIMIT"    // a node has run as often as Graph.Runs allows, or has more items than Node.MaxItems
 	NodeGone     = "NODE_GONE"     // the log has a run of a node that is not in the graph
 	NodeOutputs  = "NODE_OUTPUTS"  // the workflow has more than one output
 	Abandoned    = "ABANDONED"     // somebody has ended the workflow's run; see Abandon

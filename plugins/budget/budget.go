@@ -123,7 +123,7 @@ func begins(inv *session.Invocation, input *session.Event) bool {
 // begin counts a run, or denies it.
 func (b *budget) begin(inv *session.Invocation, input *session.Event) plugin.Outcome {
 	t := b.open(inv)
-	if u := t.full(countRuns, countModelCalls, countTokens); u != nil {
+	if u := t.full(countRuns, countModelCalls, countTokens, countNodeRuns); u != nil {
 		return t.deny(u)
 	}
 	t.add(countRuns, 1)
@@ -138,10 +138,16 @@ func (b *budget) step(inv *session.Invocation, e *session.Event) plugin.Outcome 
 		calls = slices.DeleteFunc(calls, func(c *genai.FunctionCall) bool { return c.Name == session.AskTool })
 	}
 	answer := answersModel(e)
-	if len(calls) == 0 && !answer {
+	ended := endsNodeRun(e)
+	if len(calls) == 0 && !answer && !ended {
 		return plugin.Outcome{}
 	}
 	t := b.open(inv)
+	var over *use // of node runs: the node has run, so its end stays, and the invocation stops behind it
+	if ended {
+		over = t.full(countNodeRuns)
+		t.add(countNodeRuns, 1)
+	}
 	if answer {
 		t.add(countModelCalls, 1)
 		t.add(countTokens, tokens(e.UsageMetadata))
@@ -188,7 +194,18 @@ func (b *budget) step(inv *session.Invocation, e *session.Event) plugin.Outcome 
 	if len(beyond) > 0 {
 		out.Reason = "limit " + strings.Join(slices.Compact(reached), ", ") + " is used up"
 	}
+	if over != nil {
+		denial := t.deny(over)
+		out.Emit = append(out.Emit, denial.Emit...)
+		out.Reason = denial.Reason
+		out.Stop = true
+	}
 	return out
+}
+
+// endsNodeRun reports whether an event ends a run of a workflow's node. A workflow's own run is none.
+func endsNodeRun(e *session.Event) bool {
+	return e.FromWorkflow() && e.NodeInfo.Ended && strings.Contains(e.NodeInfo.Path, "/")
 }
 
 // answersModel reports whether an event is a model's answer, or its failure. A plugin's event, and what

@@ -27,7 +27,7 @@ type Config struct {
 // Every and Until it counts for ever.
 type Limit struct {
 	Name  string `yaml:"name" json:"name" jsonschema:"the limit's name: up to 64 letters, digits, dots, - and _; it is a part of the keys in the state, so a limit with a new name begins at 0"`
-	Count string `yaml:"count" json:"count" jsonschema:"what is counted: runs, model_calls, tool_calls or tokens"`
+	Count string `yaml:"count" json:"count" jsonschema:"what is counted: runs, model_calls, tool_calls, tokens or node_runs (of workflows' nodes, each item of an each included)"`
 	Max   int    `yaml:"max" json:"max" jsonschema:"how much there is in a window: 1 or more"`
 	Per   string `yaml:"per" json:"per" jsonschema:"whose use is counted together: that of a session, user, tenant or app"`
 	// Tools are patterns as those of path.Match.
@@ -50,6 +50,7 @@ const (
 	countModelCalls = "model_calls"
 	countToolCalls  = "tool_calls"
 	countTokens     = "tokens"
+	countNodeRuns   = "node_runs"
 
 	perSession = "session"
 	perUser    = "user"
@@ -110,7 +111,7 @@ func (l *limit) check(bad func(field, format string, args ...any)) {
 	if !limitName.MatchString(l.Name) {
 		bad("name", "%.100q cannot be a name: it needs 1 to 64 letters, digits, dots, - and _", l.Name)
 	}
-	oneOf("count", l.Count, countRuns, countModelCalls, countToolCalls, countTokens)
+	oneOf("count", l.Count, countRuns, countModelCalls, countToolCalls, countTokens, countNodeRuns)
 	oneOf("per", l.Per, perSession, perUser, perTenant, perApp)
 	if l.Max < 1 || l.Max > maxMax {
 		bad("max", "%d is no limit: it is 1 or more, and at most 2^53", l.Max)

@@ -86,3 +86,43 @@ func TestLimitsCountOverAGraph(t *testing.T) {
 	require.Len(t, run(5, 5, nil).Output, 4)
 	require.EqualValues(t, 4, bought.Load())
 }
+
+// A limit of node runs counts each item of an Each, over invocations; the run that passes it is the last one.
+func TestNodeRunsAreCounted(t *testing.T) {
+	for name, tt := range map[string]struct{ max, items int }{
+		"more than enough": {max: 12, items: 9},
+		"just enough":      {max: 11, items: 9},
+		"the last is none": {max: 10, items: 9},
+		"used up by items": {max: 4, items: 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var ran atomic.Int32
+			item := workflow.Func("item", func(context.Context, *workflow.Run, int) (int, error) {
+				return int(ran.Add(1)), nil
+			})
+			items := workflow.Func("items", func(context.Context, *workflow.Run, any) ([]int, error) {
+				return make([]int, 9), nil
+			})
+			sessions := memory.New()
+			g, err := workflow.New(workflow.Graph{Name: "wf",
+				Edges: workflow.Chain(workflow.Start, items, workflow.Each(item, 1))})
+			require.NoError(t, err)
+			r, err := runner.New(runner.Options{Agent: g, Sessions: sessions, Plugins: []*plugin.Plugin{
+				made(t, limits(budget.Limit{Name: "nodes", Count: "node_runs", Max: tt.max, Per: "session"}))}})
+			require.NoError(t, err)
+			defer func() { require.NoError(t, r.Close(context.Background())) }()
+			var last *session.Event
+			for range 2 {
+				for e, err := range r.Run(t.Context(), key("a"), session.Message("hi"), session.RunConfig{Create: true}) {
+					require.NoError(t, err)
+					last = e
+				}
+				require.Equal(t, tt.max < 11, last.ErrorCode == session.Denied)
+				if tt.max >= 11 {
+					break
+				}
+			}
+			require.EqualValues(t, tt.items, ran.Load(), "no second message runs a node")
+		})
+	}
+}
