@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -173,7 +175,8 @@ func (s *acting) answer(_ int, req *model.Request) (*model.Response, error) {
 			}
 		}
 	}
-	for id, w := range s.wants {
+	for _, id := range slices.Sorted(maps.Keys(s.wants)) {
+		w := s.wants[id]
 		result, isThere := shown[id]
 		delete(s.wants, id)
 		switch {
@@ -209,7 +212,7 @@ func (s *acting) answer(_ int, req *model.Request) (*model.Response, error) {
 		parts = append(parts, s.fetches(), s.held("hold"))
 	case 4:
 		parts = append(parts, s.held("later"))
-	case 5:
+	case 555:
 		to := "depot"
 		if req.Agent == to {
 			to = "desk"
@@ -220,7 +223,7 @@ func (s *acting) answer(_ int, req *model.Request) (*model.Response, error) {
 		}})
 	case 6:
 		query := map[string]any{"words": fmt.Sprintf("message %d parcel", 1+s.r.IntN(s.turn+1))}
-		parts = append(parts, s.call(meter.RecallName, query, `"first"`, 0))
+		parts = append(parts, s.call(meter.RecallName, query, "events", 0))
 	default:
 		return said("answer of turn %d %s", s.turn, filler(1+s.r.IntN(80))), nil
 	}

@@ -42,13 +42,10 @@ func (k *compactor) save(ctx context.Context, inv *session.Invocation, c meter.C
 	}
 }
 
-// clearEvent returns the event whose note lists the parts that are cleared.
-func (k *compactor) clearEvent(
-	ctx context.Context,
-	m meter.Meter,
-	inv *session.Invocation,
-	p *Plan,
-) *session.Event {
+// clearEvent returns the event of a Plan that summarizes nothing: its note lists the parts that are shortened.
+func (k *compactor) clearEvent(ctx context.Context, inv *session.Invocation, p *Plan) *session.Event {
+	m := p.Meter
+	p.After = p.Kept
 	e := &session.Event{ID: fmt.Sprintf("%s:clear:%d", Name, inv.Position)}
 	k.save(ctx, inv, m.Cleared, e)
 	n := &meter.Note{Trigger: p.Trigger, By: "offline", Before: p.Before, After: p.After}

@@ -328,7 +328,12 @@ func TestManyOpenCallsLeaveRoom(t *testing.T) {
 			LongRunningToolIDs: []string{call.ID},
 		})
 	}
-	a, err := llm.New(llm.Config{Name: "agent", Model: echo(10)})
+	pay := &tool.Tool{
+		Declaration: &genai.FunctionDeclaration{Name: "pay", ParametersJsonSchema: anyObject},
+		LongRunning: true,
+		Run:         func(context.Context, *tool.Call) (map[string]any, error) { return nil, nil },
+	}
+	a, err := llm.New(llm.Config{Name: "agent", Model: echo(10), Tools: []*tool.Tool{pay}})
 	require.NoError(t, err)
 	s := newScene(t)
 	s.sessions = logged(t, log...)

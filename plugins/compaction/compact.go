@@ -45,8 +45,7 @@ func (k *compactor) make(
 
 	m := p.Meter
 	if p.Clears() {
-		p.After = p.Kept
-		e := k.clearEvent(ctx, m, inv, &p)
+		e := k.clearEvent(ctx, inv, &p)
 		if t.Background {
 			k.setPending(inv, e)
 		}
@@ -88,6 +87,13 @@ func (k *compactor) make(
 	summary := m.Content(c.Content)
 	n.After = p.Kept + summary
 	saved := min(p.Before-n.After, p.Replaced-summary)
+	if saved <= 0 && t.Limit > 0 && !t.CutOnly { // perhaps cutting is enough
+		t.CutOnly = true
+		p = plan.Make(k.settings, k.meter(inv.Live), inv, t)
+		if p.Clears() {
+			return k.clearEvent(ctx, inv, &p), &p, nil
+		}
+	}
 	if saved <= 0 || t.Limit == 0 && saved < p.MinGain {
 		p.Decline(plan.DeclineGain,
 			"the summary would leave %d of %d tokens; it must save %d (min_gain)", n.After,

@@ -3,6 +3,7 @@ package compaction_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -58,20 +59,45 @@ func TestALongToolLoopStaysUnderTheBudget(t *testing.T) {
 	require.Equal(t, "done", s.live()[len(s.live())-1].Text())
 }
 
-func TestWhatCannotFitIsNotSent(t *testing.T) {
+// A message that is longer than the prompt may be is in the log whole, and the model is shown its beginning,
+// with how to read on. If the rest of the prompt leaves no room, the model is not asked.
+func TestALongMessageIsCut(t *testing.T) {
 	m := echo(5)
 	s := stage(t, small(), m)
 	s.say("hello")
-	yielded, err := s.run(session.Message(strings.Repeat("long ", 600)))
+	whole := "the parcels:\n" + strings.Repeat("one more parcel\n", 600)
+	yielded, err := s.run(session.Message(whole))
 	require.NoError(t, err)
-	require.Len(t, yielded, 3)
+	require.Equal(t, whole, yielded[0].Text())
+	require.Len(t, m.asked, 2)
+	shown := texts(m.last())
+	require.Contains(t, shown, "the parcels:\none more parcel\n")
+	require.Less(t, len(shown), len(whole)/3)
+	require.LessOrEqual(t, total(m.last()), 500)
+
+	// The tool recall reads on from there.
+	how := readsOn.FindStringSubmatch(shown)
+	require.Len(t, how, 4)
+	from, _ := strconv.Atoi(how[1])
+	skip, _ := strconv.Atoi(how[3])
+	got, err := ask(t, s.sessions, "", map[string]any{"from": from, "to": from, "skip": skip})
+	require.NoError(t, err)
+	rest := whole[skip:]
+	require.True(t, strings.HasPrefix(rest, "one more parcel\n"))
+	require.Equal(t, rest, strings.TrimPrefix(got.Events[0].Text, "…"))
+}
+
+func TestWhatCannotFitIsNotSent(t *testing.T) {
+	m := echo(5)
+	a, err := llm.New(llm.Config{Name: "agent", Model: m, Instruction: strings.Repeat("long ", 600)})
+	require.NoError(t, err)
+	s := stageAgent(t, small(), a)
+	yielded, err := s.run(session.Message("hello"))
+	require.NoError(t, err)
+	require.Len(t, yielded, 2)
 	require.Equal(t, compaction.TooLong, yielded[1].ErrorCode)
 	require.Contains(t, yielded[1].ErrorMessage, "budget is 500")
-	require.NotNil(t, yielded[2].Actions.Compaction,
-		"once nobody waits for its answer, the message is covered")
-	require.Len(t, m.asked, 1)
-	s.say("and now?")
-	require.Len(t, m.asked, 2)
+	require.Empty(t, m.asked)
 }
 
 func TestTheProvidersTooLongCompactsAndTriesAgain(t *testing.T) {

@@ -9,7 +9,8 @@ import (
 
 // mustStay counts, the long way round, the tokens of what must stay in the prompt of an event's branch
 // while its invocation runs: with the summary that is there, since none is made in its place unless
-// something new is covered, and with a few words for each call that has no answer yet.
+// something new is covered, with a few words for each call that has no answer yet, and with the responses after
+// which no agent has spoken.
 func (w *world) mustStay(live []*session.Event, of *session.Event) (n int) {
 	stays := map[*session.Event]bool{}
 	together := map[*session.Event][]*session.Event{}
@@ -44,6 +45,12 @@ func (w *world) mustStay(live []*session.Event, of *session.Event) (n int) {
 		if c.Response == nil {
 			n += 12
 		}
+		unseen := c.Response != nil
+		for _, e := range live {
+			unseen = unseen && (e.Seq <= c.Response.Seq || !e.FromAgent() || e.Content == nil ||
+				len(e.FunctionResponses()) > 0 || !agent.Sees(e.Branch, c.Response.Branch))
+		}
+		stays[c.Event] = stays[c.Event] || unseen
 		stays[c.Event] = stays[c.Event] || c.Response == nil ||
 			slices.Contains(w.config.Keep.Tools, c.Name)
 		for _, e := range live {

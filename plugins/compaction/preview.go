@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/plughook/plughook/plugins/compaction/internal/extract"
+	"github.com/plughook/plughook/plugins/compaction/internal/meter"
 	"github.com/plughook/plughook/plugins/compaction/internal/plan"
 	"github.com/plughook/plughook/session"
 )
@@ -78,15 +79,19 @@ func (c Config) Compact(ctx context.Context, inv *session.Invocation) (*session.
 }
 
 // Text returns a live view as the text of a prompt: the summary, and then what was said, called and answered,
-// event by event.
+// event by event; of what is shortened, the beginning.
 func Text(live []*session.Event) string {
 	var parts []string
+	cleared := meter.ClearedIn(live)
 	for _, e := range live {
 		if e.Marker() && e.Actions.Compaction != nil {
 			for _, p := range partsOf(e.Actions.Compaction.Content) {
 				parts = append(parts, p.Text)
 			}
 			continue
+		}
+		if cleared.Form(e) == meter.InPart {
+			e = &session.Event{Content: cleared.Shown(e)}
 		}
 		text := extract.Render(e)
 		if text != "" {

@@ -111,10 +111,7 @@ func (r *recaller) answer(ctx context.Context) (*recalled, error) {
 		if !r.statuses.Of(e).Live {
 			continue
 		}
-		for _, p := range n.Cleared {
-			r.cleared[p[0]] = true
-		}
-		for _, seq := range n.Hidden {
+		for _, seq := range n.Shortened() {
 			r.cleared[seq] = true
 		}
 	}

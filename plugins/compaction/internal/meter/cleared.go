@@ -1,9 +1,10 @@
 package meter
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
+	"sort"
+	"unicode/utf8"
 
 	"google.golang.org/genai"
 
@@ -11,16 +12,17 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// A result that is cleared stays in the live view and in the log. Only the prompt has a stub in its place:
-// one line, which says how to read the whole. Which parts are cleared is written into the note of an event of
-// this plugin, so a rewind to before that event brings the result back into the prompt.
+// A part that is shortened stays whole in the live view and in the log. Only the prompt has its beginning in its
+// place, and how to read on: a result that is cleared has one line, and what has no room is cut to the room.
+// Which parts are shortened is written into the note of an event of this plugin, so a rewind to before that
+// event brings the whole part back into the prompt.
 
 // A Form is what the next prompt has of an event.
 type Form string
 
 const (
 	Whole      Form = "whole"
-	InPart     Form = "cleared"    // the event, with a line in place of each long result or argument
+	InPart     Form = "cleared"    // the event, with the beginnings of long results, arguments or texts
 	Hidden     Form = "hidden"     // nothing, although it stays in the live view: a call that waits for an answer
 	FirstLines Form = "lines"      // first lines in the summary, if it has room, with the positions at which recall reads the whole
 	Summarized Form = "summarized" // what the summary takes up of it
@@ -32,30 +34,39 @@ type Part struct {
 	Index int
 }
 
-// positions is how a note lists parts: for each its position and its index.
-type positions [][2]int64
+// positions is how a note lists parts: for each its position, its index, and how many characters are shown of
+// it, if that is not line.
+type positions [][]int64
 
-// Cleared says where a prompt differs from the log: which parts are cleared, and which events are hidden.
+// each calls f with the parts and the characters that are shown of them.
+func (list positions) each(f func(p Part, shown int)) {
+	for _, n := range list {
+		switch len(n) {
+		case 2:
+			f(Part{Seq: n[0], Index: int(n[1])}, line)
+		case 3:
+			f(Part{Seq: n[0], Index: int(n[1])}, int(n[2]))
+		}
+	}
+}
+
+// Cleared says where a prompt differs from the log: which parts are shortened, and which events are hidden.
 type Cleared struct {
-	Parts  map[Part]bool  // the parts that are cleared
+	Parts  map[Part]int   // the parts that are shortened, and how many characters are shown of them
 	Hidden map[int64]bool // the positions of events that the prompt does not have at all: calls without an answer
 	Saved  map[Part]bool  // true for a part that is saved as an artifact, false for one that is still to be saved
 }
 
-// clearedIn returns what the notes in a live view say is cleared.
-func clearedIn(live []*session.Event) Cleared {
-	c := Cleared{Parts: map[Part]bool{}, Hidden: map[int64]bool{}, Saved: map[Part]bool{}}
+// ClearedIn returns what the notes in a live view say is cleared.
+func ClearedIn(live []*session.Event) Cleared {
+	c := Cleared{Parts: map[Part]int{}, Hidden: map[int64]bool{}, Saved: map[Part]bool{}}
 	for _, e := range live {
 		n := NoteOf(e)
 		if n == nil {
 			continue
 		}
-		for _, p := range n.Cleared {
-			c.Parts[Part{Seq: p[0], Index: int(p[1])}] = true
-		}
-		for _, p := range n.Saved {
-			c.Saved[Part{Seq: p[0], Index: int(p[1])}] = true
-		}
+		n.Cleared.each(func(p Part, shown int) { c.Parts[p] = shown })
+		n.Saved.each(func(p Part, _ int) { c.Saved[p] = true })
 		for _, seq := range n.Hidden {
 			c.Hidden[seq] = true
 		}
@@ -81,6 +92,12 @@ func clearedIn(live []*session.Event) Cleared {
 // Write writes into a note which parts are cleared. It leaves out events for which stays returns false.
 func (c Cleared) Write(n *Note, stays func(seq int64) bool) {
 	n.Cleared = listed(c.Parts, stays)
+	for i, p := range n.Cleared {
+		shown := c.Parts[Part{Seq: p[0], Index: int(p[1])}]
+		if shown != line {
+			n.Cleared[i] = append(p, int64(shown))
+		}
+	}
 	n.Saved = listed(c.Saved, stays)
 	n.Hidden = nil
 	for seq := range c.Hidden {
@@ -92,14 +109,13 @@ func (c Cleared) Write(n *Note, stays func(seq int64) bool) {
 }
 
 // listed returns the parts of the events that stay, in the order of the log.
-func listed(parts map[Part]bool, stays func(seq int64) bool) (list positions) {
+func listed[V any](parts map[Part]V, stays func(seq int64) bool) (list positions) {
 	for p := range parts {
 		if stays(p.Seq) {
-			list = append(list, [2]int64{p.Seq, int64(p.Index)})
+			list = append(list, []int64{p.Seq, int64(p.Index)})
 		}
 	}
-	slices.SortFunc(list,
-		func(a, b [2]int64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	slices.SortFunc(list, slices.Compare[[]int64])
 	return list
 }
 
@@ -110,7 +126,7 @@ func (c Cleared) Form(e *session.Event) Form {
 	}
 	if e.Content != nil {
 		for i := range e.Content.Parts {
-			if c.Parts[Part{Seq: e.Seq, Index: i}] {
+			if c.Parts[Part{Seq: e.Seq, Index: i}] > 0 {
 				return InPart
 			}
 		}
@@ -121,34 +137,69 @@ func (c Cleared) Form(e *session.Event) Form {
 // ArtifactName returns the name of the artifact that a part is saved as.
 func (p Part) ArtifactName() string { return fmt.Sprintf("results/%d-%d.json", p.Seq, p.Index) }
 
-// A Result is a part of an event that can be cleared: the result of a call, or the arguments of one.
+// A Result is a part of an event that can be shortened: the result of a call, the arguments of one, a text or
+// a file.
 type Result struct {
 	Part
+	Size  int // the tokens that a prompt has of it now
 	Gain  int // the tokens that clearing it saves
 	event *session.Event
-	saves bool // it is large enough to be saved as an artifact when it is cleared
+	saves bool // it is large enough to be saved as an artifact when it is shortened
 }
 
 // Clearable returns the result at a part of an event. It returns false if the result is cleared or hidden
 // already, or if clearing it saves fewer tokens than least.
 func (m *Meter) Clearable(e *session.Event, index, least int) (Result, bool) {
 	r := Result{Part: Part{Seq: e.Seq, Index: index}, event: e}
-	if m.Cleared.Parts[r.Part] || m.Cleared.Hidden[e.Seq] {
+	shown, isShort := m.Cleared.Parts[r.Part]
+	if isShort && shown <= line || m.Cleared.Hidden[e.Seq] {
 		return r, false
 	}
 	p := e.Content.Parts[index]
-	alone := func(p *genai.Part) int {
-		return m.Content(&genai.Content{Role: e.Content.Role, Parts: []*genai.Part{p}})
+	r.Size = m.alone(e, p)
+	r.saves = m.saveFrom > 0 && r.Size >= m.saveFrom && p.FunctionResponse != nil
+	_, isSaved := m.Cleared.Saved[r.Part]
+	short := newCut(e, index, r.saves || isSaved)
+	if isShort {
+		r.Size = m.alone(e, short.showing(shown))
 	}
-	size := alone(p)
-	r.saves = m.saveFrom > 0 && size >= m.saveFrom && p.FunctionResponse != nil
-	r.Gain = size - alone(stub(r.Part, p, r.saves))
+	r.Gain = r.Size - m.alone(e, short.showing(line))
 	return r, r.Gain >= least
 }
 
-// Clear marks a result as cleared, so that it is counted as its stub.
-func (m *Meter) Clear(r Result) {
-	m.Cleared.Parts[r.Part] = true
+// alone returns the tokens of a part of an event.
+func (m *Meter) alone(e *session.Event, p *genai.Part) int {
+	return m.Content(&genai.Content{Role: e.Content.Role, Parts: []*genai.Part{p}})
+}
+
+// Clear shortens a result to a line.
+func (m *Meter) Clear(r Result) { m.shorten(r, line) }
+
+// Cut shortens a result to the largest part of its beginning that has at most so many tokens, or to a line if
+// not even the least fits. It returns the tokens that the result has then, which are never more than before.
+func (m *Meter) Cut(r Result, tokens int) int {
+	short := newCut(r.event, r.Index, r.saves)
+	most := utf8.RuneCountInString(short.text)
+	if before, ok := m.Cleared.Parts[r.Part]; ok {
+		most = min(most, before)
+	}
+	tooLong := func(more int) bool { return m.alone(r.event, short.showing(leastShown+more)) > tokens }
+	shown := leastShown + max(0, sort.Search(max(0, most-leastShown), tooLong)-1)
+	size := m.alone(r.event, short.showing(shown))
+	if size > tokens && size > r.Size-r.Gain {
+		shown = line
+		size = r.Size - r.Gain
+	}
+	if size >= r.Size {
+		return r.Size
+	}
+	m.shorten(r, shown)
+	return size
+}
+
+// shorten marks a result as shortened, so that it is counted as what is shown of it.
+func (m *Meter) shorten(r Result, shown int) {
+	m.Cleared.Parts[r.Part] = shown
 	if r.saves && !m.Cleared.Saved[r.Part] {
 		m.Cleared.Saved[r.Part] = false
 	}

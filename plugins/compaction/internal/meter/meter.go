@@ -1,8 +1,7 @@
-// Package meter counts the tokens of a prompt, and knows what a prompt does not have of a live view: results
-// of tools that are cleared, and calls that are hidden.
+// Package meter counts the tokens of a prompt, and knows what a prompt does not have of a live view: the rest of
+// parts that are shortened, and calls that are hidden.
 //
-// A kind of content that costs tokens: a case in Tokens. A part that can be cleared: functionOf and stub
-// (stub.go). What a compaction remembers for the next one: a field of Note, which older notes lack.
+// A kind of content that costs tokens: a case in Tokens. A part that can be shortened: newCut (cut.go). What a compaction remembers for the next one: a field of Note, which older notes lack.
 package meter
 
 import (
@@ -61,7 +60,7 @@ const (
 // another agent has another instruction, or a tool is added. The last report tells what is beside the view.
 func New(o Options, live []*session.Event) Meter {
 	m := Meter{
-		Cleared:   clearedIn(live),
+		Cleared:   ClearedIn(live),
 		Head:      headTokens,
 		count:     o.Count,
 		exact:     o.Count != nil,
@@ -94,7 +93,7 @@ func New(o Options, live []*session.Event) Meter {
 	type report struct{ counted, reported int }
 	var last report
 	var steps []float64
-	before := m.unclearedIn(live)
+	before := m.unClearedIn(live)
 	counted := 0 // the estimate of the prompt that an event answers
 	for i, e := range live {
 		counted += before.note(e)
@@ -136,10 +135,10 @@ type uncleared struct {
 }
 
 // unclearedIn returns an uncleared for a live view, before its first event.
-func (m *Meter) unclearedIn(live []*session.Event) *uncleared {
+func (m *Meter) unClearedIn(live []*session.Event) *uncleared {
 	u := &uncleared{
 		Meter:   m,
-		then:    Cleared{Parts: map[Part]bool{}, Hidden: map[int64]bool{}, Saved: m.Cleared.Saved},
+		then:    Cleared{Parts: map[Part]int{}, Hidden: map[int64]bool{}, Saved: m.Cleared.Saved},
 		changes: map[int64]bool{},
 		counted: map[int64]int{},
 		events:  map[int64]*session.Event{},
@@ -171,13 +170,12 @@ func (u *uncleared) note(e *session.Event) (growth int) {
 		return 0
 	}
 	changed := map[int64]bool{}
-	for _, p := range n.Cleared {
-		part := Part{Seq: p[0], Index: int(p[1])}
-		if !u.then.Parts[part] {
-			u.then.Parts[part] = true
+	n.Cleared.each(func(part Part, shown int) {
+		if u.then.Parts[part] != shown {
+			u.then.Parts[part] = shown
 			changed[part.Seq] = true
 		}
-	}
+	})
 	for _, seq := range n.Hidden {
 		if !u.then.Hidden[seq] && u.Cleared.Hidden[seq] {
 			u.then.Hidden[seq] = true
@@ -285,7 +283,7 @@ func (m *Meter) shownAs(c Cleared, e *session.Event) int {
 	if c.Hidden[e.Seq] {
 		return 0
 	}
-	return m.count(c.shown(e))
+	return m.count(c.Shown(e))
 }
 
 // scaled returns the tokens for an estimate.

@@ -35,14 +35,20 @@ type Note struct {
 	// made for.
 	Scale   float64 `json:"scale,omitzero"`
 	Lessons int     `json:"lessons,omitzero"`
-	// Cleared are the parts of events that stay for which the prompt has a line, as pairs of a position and
-	// the index of the part; Saved are those that are artifacts, too; Hidden are the positions of calls that
+	// Cleared are the parts of events that stay of which the prompt has the beginning, as a position, the index
+	// of the part, and how many characters are shown if that is more than a line; Saved are those that are artifacts, too; Hidden are the positions of calls that
 	// wait for an answer and are not in the prompt.
 	Cleared positions `json:"cleared,omitzero"`
 	Saved   positions `json:"saved,omitzero"`
 	Hidden  []int64   `json:"hidden,omitzero"`
 	// Sections are the states of package extract, one for each part of the content.
 	Sections []any `json:"sections,omitzero"`
+}
+
+// Shortened returns the positions of the events of which the prompt has less than the whole.
+func (n *Note) Shortened() (list []int64) {
+	n.Cleared.each(func(p Part, _ int) { list = append(list, p.Seq) })
+	return append(list, n.Hidden...)
 }
 
 // Metadata returns the CustomMetadata of the event that the note is about.

@@ -5,19 +5,18 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/internal/told"
 	"github.com/plughook/plughook/model"
-	"github.com/plughook/plughook/plugins/compaction/internal/extract"
 	"github.com/plughook/plughook/session"
 )
 
 // A functionPart is a part with a function call, or with the response to one.
 type functionPart struct {
+	part           *genai.Part
 	pointer        any // the *genai.FunctionCall or the *genai.FunctionResponse
 	kind, id, name string
 	values         map[string]any // the call's arguments, or what the response says
@@ -28,12 +27,26 @@ func functionOf(p *genai.Part) (functionPart, bool) {
 	switch {
 	case p != nil && p.FunctionCall != nil:
 		c := p.FunctionCall
-		return functionPart{pointer: c, kind: "call", id: c.ID, name: c.Name, values: c.Args}, true
+		return functionPart{part: p, pointer: c, kind: "call", id: c.ID, name: c.Name, values: c.Args}, true
 	case p != nil && p.FunctionResponse != nil:
 		r := p.FunctionResponse
-		return functionPart{pointer: r, kind: "response", id: r.ID, name: r.Name, values: r.Response}, true
+		return functionPart{part: p, pointer: r, kind: "response", id: r.ID, name: r.Name, values: r.Response}, true
 	}
 	return functionPart{}, false
+}
+
+// pointerOf returns what a part points to that it shares with its copies in a request, nil if that is nothing.
+func pointerOf(p *genai.Part) any {
+	f, ok := functionOf(p)
+	switch {
+	case ok:
+		return f.pointer
+	case p != nil && p.InlineData != nil:
+		return p.InlineData
+	case p != nil && p.FileData != nil:
+		return p.FileData
+	}
+	return nil
 }
 
 // content returns a text that is the same for another call or response if that says the same.
@@ -57,63 +70,24 @@ func (f functionPart) told(e *session.Event) toldFunction {
 	return toldFunction{e.Author, f.kind, f.name}
 }
 
-// stubText is how many characters of a cleared part its stub has.
-const stubText = 160
-
-// stub returns what a prompt has in place of a part with a call or a response that is cleared: how its values
-// begin, how long they are, and what reads them. saved says that they are an artifact, too. Any other part is
-// returned as it is.
-func stub(part Part, p *genai.Part, saved bool) *genai.Part {
-	f, ok := functionOf(p)
-	if !ok {
-		return p
-	}
-	text := told.JSON(f.values)
-	begin := text[:extract.Prefix(text, stubText)]
-	length := utf8.RuneCountInString(text)
-	where := fmt.Sprintf("%s with from %d and to %d reads them", RecallName, part.Seq, part.Seq)
-	if saved {
-		where += "; they are also the artifact " + part.ArtifactName()
-	}
-	short := map[string]any{"cleared": fmt.Sprintf("%s… (%d characters in all; %s)", begin, length, where)}
-	s := *p
-	if p.FunctionCall != nil {
-		call := *p.FunctionCall
-		call.Args = short
-		s.FunctionCall = &call
-	} else {
-		response := *p.FunctionResponse
-		response.Response = short
-		s.FunctionResponse = &response
-	}
-	return &s
-}
-
-// stubOf returns the stub of a part that is cleared.
-func (c Cleared) stubOf(part Part, p *genai.Part) *genai.Part {
-	_, saved := c.Saved[part]
-	return stub(part, p, saved)
-}
-
-// shown returns the content of an event that is not hidden, with stubs in place of the parts that are
-// cleared.
-func (c Cleared) shown(e *session.Event) *genai.Content {
+// Shown returns the content that a prompt has of an event that is not hidden: with the beginnings of the parts
+// that are shortened.
+func (c Cleared) Shown(e *session.Event) *genai.Content {
 	content := e.Content
-	for i, p := range e.Content.Parts {
-		part := Part{Seq: e.Seq, Index: i}
-		if !c.Parts[part] {
+	for i := range e.Content.Parts {
+		if c.Parts[Part{Seq: e.Seq, Index: i}] == 0 {
 			continue
 		}
 		if content == e.Content {
 			content = &genai.Content{Role: e.Content.Role, Parts: slices.Clone(e.Content.Parts)}
 		}
-		content.Parts[i] = c.stubOf(part, p)
+		content.Parts[i] = c.short(e, i)
 	}
 	return content
 }
 
-// Apply puts stubs into a request in place of the parts that are cleared, and takes out the turns that are
-// hidden, and what is told of the hidden turns of other agents.
+// Apply puts the beginnings of parts that are shortened into a request in their place, and takes out the turns
+// that are hidden, and what is told of the hidden turns of other agents.
 func (c Cleared) Apply(req *model.Request, live []*session.Event) {
 	if len(c.Parts) == 0 && len(c.Hidden) == 0 {
 		return
@@ -157,11 +131,12 @@ func betweenTurns(before []*genai.Content, after *genai.Content) bool {
 	return len(before) > 0 && before[len(before)-1].Role == genai.RoleModel && after.Role == genai.RoleModel
 }
 
-// A lookup finds the parts of a request that are cleared, and those that are hidden. A part of the request
-// usually has the event's own call or response, and is found by that pointer. Where it has a copy, it is
+// A lookup finds the parts of a request that are shortened, and those that are hidden. A part of the request
+// usually has the event's own call, response or file, and is found by that pointer. Where it has a copy, it is
 // found by its content, which takes time if it is long.
 type lookup struct {
-	stubs  map[any]*genai.Part // by a functionPart's pointer or content
+	stubs  map[any]*genai.Part // what stands in for a part, by its pointer or content
+	texts  map[string]string   // what stands in for a text
 	hidden map[any]bool        // the calls that are hidden, by pointer or content
 	copied map[string]bool     // the ids of the calls and responses that are to be found by content
 
@@ -182,13 +157,14 @@ func (c Cleared) lookupIn(req *model.Request, live []*session.Event) *lookup {
 	own := map[any]bool{} // the pointers that the request has
 	for _, content := range req.Contents {
 		for _, p := range content.Parts {
-			if f, ok := functionOf(p); ok {
-				own[f.pointer] = true
+			if pointer := pointerOf(p); pointer != nil {
+				own[pointer] = true
 			}
 		}
 	}
 	find := &lookup{
 		stubs:  map[any]*genai.Part{},
+		texts:  map[string]string{},
 		hidden: map[any]bool{},
 		copied: map[string]bool{},
 		told:   map[string][]toldPart{},
@@ -200,9 +176,13 @@ func (c Cleared) lookupIn(req *model.Request, live []*session.Event) *lookup {
 		}
 		isHidden := c.Hidden[e.Seq]
 		for i, p := range e.Content.Parts {
-			part := Part{Seq: e.Seq, Index: i}
+			isShort := c.Parts[Part{Seq: e.Seq, Index: i}] > 0
 			f, ok := functionOf(p)
 			switch {
+			case !ok && isShort && p.Text != "":
+				find.texts[p.Text] = c.short(e, i).Text
+			case !ok && isShort:
+				find.stubs[pointerOf(p)] = c.short(e, i)
 			case !ok:
 			case isHidden && own[f.pointer]: // a response goes with its call
 				find.hidden[f.pointer] = p.FunctionCall != nil
@@ -210,13 +190,12 @@ func (c Cleared) lookupIn(req *model.Request, live []*session.Event) *lookup {
 				toldOf[f.told(e)] = true
 				find.copied[f.id] = true
 				find.hidden[f.content()] = p.FunctionCall != nil
-			case c.Parts[part] && own[f.pointer]:
-				find.stubs[f.pointer] = c.stubOf(part, p)
-			case c.Parts[part]:
+			case isShort && own[f.pointer]:
+				find.stubs[f.pointer] = c.short(e, i)
+			case isShort:
 				toldOf[f.told(e)] = true
-				s := c.stubOf(part, p)
 				find.copied[f.id] = true
-				find.stubs[f.content()] = s
+				find.stubs[f.content()] = c.short(e, i)
 			}
 		}
 	}
@@ -234,14 +213,13 @@ func (c Cleared) lookupIn(req *model.Request, live []*session.Event) *lookup {
 			if !ok || own[f.pointer] || !toldOf[f.told(e)] {
 				continue
 			}
-			part := Part{Seq: e.Seq, Index: i}
 			text := f.toldAs(e.Author)
 			instead := toldPart{text: text}
 			switch {
 			case c.Hidden[e.Seq]:
 				instead = toldPart{isCall: p.FunctionCall != nil}
-			case c.Parts[part]:
-				short, _ := functionOf(c.stubOf(part, p))
+			case c.Parts[Part{Seq: e.Seq, Index: i}] > 0:
+				short, _ := functionOf(c.short(e, i))
 				instead.text = short.toldAs(e.Author)
 			}
 			find.told[text] = append(find.told[text], instead)
@@ -289,16 +267,19 @@ func (l *lookup) withStubs(c *genai.Content) *genai.Content {
 	return &genai.Content{Role: c.Role, Parts: parts}
 }
 
-// stubOf returns what stands in for a part of the request: the part itself if it is not cleared, nil if it tells of a
+// stubOf returns what stands in for a part of the request: the part itself if it is whole, nil if it tells of a
 // hidden call.
 func (l *lookup) stubOf(p *genai.Part) *genai.Part {
+	pointer := pointerOf(p)
+	if pointer != nil && l.stubs[pointer] != nil {
+		return l.stubs[pointer]
+	}
 	f, ok := functionOf(p)
-	if ok {
-		s := l.stubs[f.pointer]
-		if s == nil && l.copied[f.id] {
-			s = l.stubs[f.content()]
-		}
-		return cmp.Or(s, p)
+	if ok && l.copied[f.id] {
+		return cmp.Or(l.stubs[f.content()], p)
+	}
+	if p != nil && l.texts[p.Text] != "" {
+		return &genai.Part{Text: l.texts[p.Text]}
 	}
 	if p == nil || len(l.told[p.Text]) == 0 {
 		return p

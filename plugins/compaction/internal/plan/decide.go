@@ -35,22 +35,39 @@ type decision struct {
 	p   Plan        // Kept is always up to date with the groups that stay
 	m   meter.Meter // counts what is cleared so far as it is then
 
-	groups  []*group                         // the one with the oldest last event first
-	answers map[*genai.FunctionResponse]bool // the responses that count as the answers to their calls
-	view    int                              // tokens of the live view in the prompt's branch
-	room    int                              // tokens that the whole prompt may have
-	gave    map[int64]string                 // by position: why a result or a call gave way
+	groups   []*group                         // the one with the oldest last event first
+	answers  map[*genai.FunctionResponse]bool // the responses that count as the answers to their calls
+	unseen   map[*genai.FunctionResponse]bool // those of them that no model has been asked with since
+	cuts     []result                         // what can be cut; see cuttable
+	question *session.Event                   // the message that is being answered, nil if there is none
+	view     int                              // tokens of the live view in the prompt's branch
+	room     int                              // tokens that the whole prompt may have
+	gave     map[int64]string                 // by position: why a result or a call gave way
 }
 
 // Make decides what a task does to the live view of an invocation. It counts the attribution tokens as fixed
 // first. If nothing fits then, it counts them as part of the events, so that they disappear with the events
-// that are covered.
+// that are covered. If the plan is declined all the same, cutting may be enough.
 func Make(s Settings, m meter.Meter, inv *session.Invocation, t Task) Plan {
+	p := s.summarizeOrClear(m, inv, t)
+	if p.Declined == "" || t.Limit == 0 || t.CutOnly {
+		return p
+	}
+	t.CutOnly = true
+	cut := s.summarizeOrClear(m, inv, t)
+	if cut.Declined == "" {
+		return cut
+	}
+	return p
+}
+
+// summarizeOrClear decides it, and leaves it to Make to cut only.
+func (s *Settings) summarizeOrClear(m meter.Meter, inv *session.Invocation, t Task) Plan {
 	if t.SummaryFirst {
 		summarize := t
 		summarize.SummaryFirst = false
 		summarize.Clear = 0
-		p := Make(s, m, inv, summarize)
+		p := s.summarizeOrClear(m, inv, summarize)
 		if p.Declined == "" {
 			return p
 		}
@@ -91,14 +108,16 @@ func (s *Settings) decide(m meter.Meter, inv *session.Invocation, t Task) Plan {
 	slices.SortStableFunc(ordered, func(a, b *group) int { return cmp.Compare(a.Newest(), b.Newest()) })
 
 	d := &decision{
-		s:       s,
-		inv:     inv,
-		t:       t,
-		m:       m.Copy(),
-		groups:  ordered,
-		answers: answers,
-		view:    m.View(inv.Live, t.Branch),
-		gave:    map[int64]string{},
+		s:        s,
+		inv:      inv,
+		t:        t,
+		m:        m.Copy(),
+		groups:   ordered,
+		answers:  answers,
+		unseen:   unseenIn(events, answers),
+		question: answering(inv, t),
+		view:     m.View(inv.Live, t.Branch),
+		gave:     map[int64]string{},
 	}
 	d.p = Plan{
 		Trigger: t.Trigger,
@@ -118,6 +137,16 @@ func (s *Settings) decide(m meter.Meter, inv *session.Invocation, t Task) Plan {
 		d.room = d.p.Before - max(1, d.p.MinGain)
 	}
 	d.stayIfNeeded()
+	d.cuts = d.cuttable()
+	if d.cutOnly(d.room / 2) {
+		return d.p
+	}
+	if t.CutOnly {
+		if !d.cutOnly(0) {
+			d.p.Decline(DeclineGain, "what stays has no room, even if it is cut")
+		}
+		return d.p
+	}
 	d.boundPins()
 	d.stayAsTail(tail, summary)
 	if t.Limit > 0 {
@@ -171,6 +200,11 @@ func (d *decision) clear(why string, results ...result) {
 		d.change(r.group, func() { d.m.Clear(r.Result) })
 		d.gave[r.Seq] = why
 		d.p.Cleared++
+		for i, c := range d.cuts {
+			if c.Part == r.Part {
+				d.cuts[i].Size -= r.Gain
+			}
+		}
 	}
 }
 

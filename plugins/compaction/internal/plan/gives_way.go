@@ -63,7 +63,7 @@ func (d *decision) old() (list []result) {
 			}
 			seen++
 			name := p.FunctionResponse.Name
-			excepted := slices.Contains(d.s.Clear.Except, name) || slices.Contains(d.s.Keep.Tools, name) ||
+			excepted := d.unseen[p.FunctionResponse] || slices.Contains(d.s.Clear.Except, name) || slices.Contains(d.s.Keep.Tools, name) ||
 				d.s.names(e)
 			if seen <= d.s.Clear.Keep || excepted {
 				continue
@@ -123,11 +123,14 @@ func (d *decision) boundPins() {
 	}
 }
 
-// makeRoom takes more out of the prompt, step by step, until the rest fits into the room.
+// makeRoom takes more out of the prompt, step by step, until the rest fits into the room. What no model has seen
+// is cut at the end, to the room that is left then, and may have half of the room before.
 func (d *decision) makeRoom() {
-	// The tail, and then the first message, are summarized. There must be something to summarize in any case.
+	// The tail, and then the first message, are summarized. There must be something to summarize, unless cutting
+	// is enough.
+	share := d.room / 2
 	for _, why := range []string{stayTail, stayGoal} {
-		if d.p.Kept <= d.room && d.coversSomething() {
+		if d.least(share) <= d.room && (d.coversSomething() || d.p.Kept > d.room) {
 			break
 		}
 		for _, g := range d.groups {
@@ -147,25 +150,39 @@ func (d *decision) makeRoom() {
 		}
 		room -= heading
 	}
-	d.clearLargest(room, d.results)
+	d.clearLargest(room, share, d.results)
 	for _, g := range d.groups {
-		if d.p.Kept > room && g.stays == stayPinned {
+		if d.least(share) > room && g.stays == stayPinned {
 			d.giveWay(g, gaveRoom)
 		}
 	}
 
 	// Lines in place of arguments, and then nothing in place of open calls. These leave room for the whole
 	// summary, and for what comes next: else the next prompt would have to be made smaller again.
+	roomy := d.t.Limit - d.s.Summary - d.s.MinGain
 	if !d.s.TextOnly {
-		room = min(room, d.t.Limit-d.s.Summary-d.s.MinGain)
+		room = min(room, roomy)
 	}
-	d.clearLargest(room, d.arguments)
+	share /= 2
+	d.clearLargest(room, share, d.arguments)
 	for _, g := range d.groups {
 		own := slices.ContainsFunc(g.Events,
 			func(e *session.Event) bool { return e.InvocationID == d.inv.ID })
-		if d.p.Kept > room && g.stays == stayOpen && g.Open &&
-			!own { // an agent's words as it answers a call are not hidden
+		if d.least(share) > room && g.stays == stayOpen && g.Open &&
+			!own && !d.hasUnseen(g) { // an agent's words as it answers a call are not hidden
 			d.hide(g)
+		}
+	}
+
+	// What no model has seen is cut.
+	if d.p.Kept > room {
+		d.cut(min(room, roomy))
+	}
+	for _, g := range d.groups {
+		own := slices.ContainsFunc(g.Events,
+			func(e *session.Event) bool { return e.InvocationID == d.inv.ID })
+		if d.p.Kept > d.room && g.stays == stayUnseen && !own {
+			d.giveWay(g, gaveRoom)
 		}
 	}
 }
@@ -175,9 +192,10 @@ func (d *decision) coversSomething() bool {
 	return slices.ContainsFunc(d.groups, func(g *group) bool { return g.stays == "" })
 }
 
-// clearLargest clears parts of the groups that stay, the largest first, until what stays fits into a room.
-func (d *decision) clearLargest(room int, of func(*group) []result) {
-	if d.p.Kept <= room {
+// clearLargest clears parts of the groups that stay, the largest first, until what stays fits into a room, with
+// a share of it for what can be cut.
+func (d *decision) clearLargest(room, share int, of func(*group) []result) {
+	if d.least(share) <= room {
 		return
 	}
 	var results []result
@@ -188,16 +206,17 @@ func (d *decision) clearLargest(room int, of func(*group) []result) {
 	}
 	slices.SortStableFunc(results, func(a, b result) int { return cmp.Compare(b.Gain, a.Gain) })
 	for _, r := range results {
-		if d.p.Kept > room {
+		if d.least(share) > room {
 			d.clear(gaveRoom, r)
 		}
 	}
 }
 
-// results returns the results in a group that can be cleared. Results of tools that Config.Keep names cannot.
+// results returns the results in a group that can be cleared. Results of tools that Config.Keep names cannot, and
+// neither can those that no model has seen.
 func (d *decision) results(g *group) []result {
-	return d.parts(g, func(e *session.Event, p *genai.Part) bool {
-		return p.FunctionResponse != nil && !d.s.namesWhole(e) &&
+	return d.parts(g, Smallest/4, func(e *session.Event, p *genai.Part) bool {
+		return p.FunctionResponse != nil && !d.unseen[p.FunctionResponse] && !d.s.namesWhole(e) &&
 			!slices.Contains(d.s.Keep.Tools, p.FunctionResponse.Name)
 	})
 }
@@ -205,13 +224,13 @@ func (d *decision) results(g *group) []result {
 // arguments returns the arguments of a group's open calls that can be cleared. A part with a signature must
 // not be changed.
 func (d *decision) arguments(g *group) []result {
-	return d.parts(g, func(_ *session.Event, p *genai.Part) bool {
+	return d.parts(g, Smallest/4, func(_ *session.Event, p *genai.Part) bool {
 		return g.Open && p.FunctionCall != nil && len(p.ThoughtSignature) == 0
 	})
 }
 
-// parts returns those parts of a group that may be cleared.
-func (d *decision) parts(g *group, may func(*session.Event, *genai.Part) bool) (list []result) {
+// parts returns those parts of a group that may be shortened, and are shorter by at least so many tokens then.
+func (d *decision) parts(g *group, least int, may func(*session.Event, *genai.Part) bool) (list []result) {
 	for _, e := range g.Events {
 		if e.Content == nil {
 			continue
@@ -220,7 +239,7 @@ func (d *decision) parts(g *group, may func(*session.Event, *genai.Part) bool) (
 			if p == nil || !may(e, p) {
 				continue
 			}
-			r, ok := d.m.Clearable(e, i, Smallest/4)
+			r, ok := d.m.Clearable(e, i, least)
 			if ok {
 				list = append(list, result{Result: r, group: g})
 			}

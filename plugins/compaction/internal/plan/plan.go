@@ -99,8 +99,8 @@ type Fate struct {
 	Form meter.Form
 	// Stays is why the event stays in the live view, "" if it does not: question (the message that is being
 	// answered), branch (another branch of the invocation is working on it), open (a call waits for an
-	// answer), workflow (it is of a workflow's run that has not ended, or that run's input), pinned
-	// (Config.Keep names it), goal (the first message of the session), tail (it is one of the latest) or room
+	// answer), workflow (it is of a workflow's run that has not ended, or that run's input), unseen (no model
+	// has been asked with its response since), pinned (Config.Keep names it), goal (the first message of the session), tail (it is one of the latest) or room
 	// (clearing old results is enough, so everything stays).
 	Stays string
 	// GaveWay is why the event is not whole, although it stays or would have stayed: old (Config.Clear),
@@ -116,6 +116,7 @@ const (
 	stayBranch   = "branch"
 	stayOpen     = "open"
 	stayWorkflow = "workflow"
+	stayUnseen   = "unseen"
 	stayPinned   = "pinned"
 	stayGoal     = "goal"
 	stayTail     = "tail"

@@ -13,7 +13,6 @@ import (
 // reasons the first one counts, so that a group that must stay does not give way with the pins or with the
 // goal.
 func (d *decision) stayIfNeeded() {
-	question := answering(d.inv, d.t)
 	goal := firstMessage(d.inv.Live)
 	if goal != nil && d.m.Event(goal) > d.s.Budget/8 {
 		goal = nil
@@ -36,7 +35,7 @@ func (d *decision) stayIfNeeded() {
 		has := func(is func(*session.Event) bool) bool { return slices.ContainsFunc(g.Events, is) }
 		g.goal = has(func(e *session.Event) bool { return e == goal })
 		switch {
-		case has(func(e *session.Event) bool { return e == question }):
+		case has(func(e *session.Event) bool { return e == d.question }):
 			d.stay(g, stayQuestion)
 		case has(func(e *session.Event) bool {
 			return d.t.Running && e.InvocationID == d.inv.ID && elsewhere(d.t.Branch, e.Branch)
@@ -46,6 +45,8 @@ func (d *decision) stayIfNeeded() {
 			d.stay(g, stayOpen)
 		case has(func(e *session.Event) bool { return unfinished[e] }):
 			d.stay(g, stayWorkflow)
+		case d.hasUnseen(g):
+			d.stay(g, stayUnseen)
 		case has(d.s.names):
 			d.stay(g, stayPinned)
 			g.pinned = true
@@ -115,7 +116,7 @@ func (d *decision) stayAsTail(tail, summary int) {
 		own := d.size(g)
 		all := max(own, d.m.View(g.Events, "")) // Config.Tail counts what any branch sees
 		newest := used == 0 && own <= d.room/4
-		if used+all > tail && !newest || d.p.Kept+own > d.room-summary/2 {
+		if used+all > tail && !newest || d.least(d.room/2)+own > d.room-summary/2 {
 			return
 		}
 		used += all

@@ -23,6 +23,10 @@ type Task struct {
 	// SummaryFirst says that old results are cleared only if no summary can be made.
 	SummaryFirst bool
 
+	// CutOnly says that nothing is summarized: what no model has seen is cut to the room that everything else
+	// leaves.
+	CutOnly bool
+
 	// Refused is how many tokens the prompt had that the provider refused with Message, 0 if none was
 	// refused.
 	Refused int
