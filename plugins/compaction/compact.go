@@ -139,6 +139,11 @@ func (k *compactor) writeSections(
 			s.pins = append(s.pins, lines...)
 		}
 	}
+	for _, e := range p.Cut {
+		if s := sections[e.Branch]; s != nil && p.Fates[e.Seq].Stays != "" {
+			s.cut = append(s.cut, e)
+		}
+	}
 	room := p.Summary
 	left := weigh(m, sections) // of the sections that are not written yet
 	for _, branch := range slices.Sorted(maps.Keys(sections)) {
@@ -180,7 +185,8 @@ type section struct {
 	prior  string   // the text of the summary before, without those
 	state  any      // the JSON of its extract.State
 	events []*session.Event
-	size   int // in tokens
+	cut    []*session.Event // events that stay, and of which the prompt has less than the whole
+	size   int              // in tokens
 }
 
 // sectionsOf sorts what is covered by branch. It leaves out branches without summary and events, which would
@@ -267,6 +273,7 @@ func (k *compactor) write(
 		state.Stress(k.Instructions + " " + t.Instructions)
 	}
 	state.Add(s.events)
+	state.AddValues(s.cut)
 
 	w := written{by: "offline"}
 	isEmpty := len(s.events) == 0 && s.prior == ""

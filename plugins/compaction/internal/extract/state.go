@@ -29,6 +29,14 @@ func (s *State) Add(events []*session.Event) {
 	}
 }
 
+// AddValues takes in the values of events of which a prompt has less than the whole, so that later calls have
+// them. Their prose is not taken in before a compaction covers them.
+func (s *State) AddValues(events []*session.Event) {
+	for _, e := range events {
+		s.ledger.add(e)
+	}
+}
+
 // Stress makes sentences and values with these words the first to be kept, until the State is stored. The
 // words may be a user's instructions.
 func (s *State) Stress(words string) {

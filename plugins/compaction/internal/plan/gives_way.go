@@ -142,14 +142,13 @@ func (d *decision) makeRoom() {
 
 	// Lines in place of results. Then pins give way. The summary needs room too: if nothing is covered, the
 	// one before stays as it is.
-	room := d.room
-	if !d.s.TextOnly {
-		heading := d.m.Heading(d.inv.Live)
-		if d.coversSomething() {
-			heading = min(heading, d.s.Summary/4)
-		}
-		room -= heading
+	heading := d.m.Heading(d.inv.Live)
+	if d.s.TextOnly && d.coversSomething() {
+		heading = 0
+	} else if d.coversSomething() {
+		heading = min(heading, d.s.Summary/4)
 	}
+	room := d.room - heading
 	d.clearLargest(room, share, d.results)
 	for _, g := range d.groups {
 		if d.least(share) > room && g.stays == stayPinned {
@@ -174,14 +173,17 @@ func (d *decision) makeRoom() {
 		}
 	}
 
-	// What no model has seen is cut.
-	if d.p.Kept > room {
-		d.cut(min(room, roomy))
+	// What no model has seen is cut, so that the summary has its whole room. If not even that fits, what is of
+	// earlier invocations is summarized: else the session could not go on. No model is asked with a text only, so
+	// there all of it is.
+	d.cut(min(room, roomy))
+	if d.s.TextOnly {
+		room = roomy
 	}
 	for _, g := range d.groups {
 		own := slices.ContainsFunc(g.Events,
 			func(e *session.Event) bool { return e.InvocationID == d.inv.ID })
-		if d.p.Kept > d.room && g.stays == stayUnseen && !own {
+		if d.p.Kept > room && g.stays == stayUnseen && (!own || d.s.TextOnly) {
 			d.giveWay(g, gaveRoom)
 		}
 	}

@@ -81,6 +81,8 @@ type Plan struct {
 	After int `json:"-"`
 	// Fates says, by position, what becomes of each event of the live view. The earlier summary is not in it.
 	Fates map[int64]Fate `json:"-"`
+	// Cut are the events of the groups of which a part is cut now.
+	Cut []*session.Event `json:"-"`
 	// Cleared are the results and arguments that are cleared now, and Hidden the calls that are hidden now.
 	Cleared int `json:"-"`
 	Hidden  int `json:"-"`

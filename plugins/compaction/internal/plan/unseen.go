@@ -102,6 +102,7 @@ func (d *decision) cut(room int) {
 			if d.cuts[i].Size < r.Size {
 				d.gave[r.Seq] = gaveRoom
 				d.p.Cleared++
+				d.p.Cut = append(d.p.Cut, r.group.Events...)
 			}
 		}
 	}
@@ -110,7 +111,7 @@ func (d *decision) cut(room int) {
 // cutOnly cuts what can be cut to the room that everything else leaves, if that is at least a share of the room.
 // It reports whether all is decided then: nothing is summarized.
 func (d *decision) cutOnly(share int) bool {
-	if d.t.Limit == 0 || d.t.Refused > 0 {
+	if d.t.Limit == 0 || d.t.Refused > 0 || d.s.TextOnly && share > 0 {
 		return false
 	}
 	stays := map[*group]string{}
