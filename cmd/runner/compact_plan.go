@@ -91,7 +91,7 @@ func (p *compactionPlan) String() string {
 		what   string
 		events map[string][]int64 // by reason
 	}{
-		{"long results become lines", p.InPart},
+		{"only the beginning is shown", p.InPart},
 		{"not shown until it is answered", p.NotShown},
 		{"only first lines stay", p.InFirstLine},
 	} {

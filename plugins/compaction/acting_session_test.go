@@ -212,7 +212,7 @@ func (s *acting) answer(_ int, req *model.Request) (*model.Response, error) {
 		parts = append(parts, s.fetches(), s.held("hold"))
 	case 4:
 		parts = append(parts, s.held("later"))
-	case 555:
+	case 5: // TODO
 		to := "depot"
 		if req.Agent == to {
 			to = "desk"
@@ -328,7 +328,7 @@ func (s *acting) say() {
 // What a model has asked for is in front of it when it is asked again, in part at least, with how to read
 // on; else it asks for the same for ever.
 func TestAModelSeesWhatItHasAskedFor(t *testing.T) {
-	for _, budget := range []int{1000, 2000, 4000, 6400, 16_000} {
+	for _, budget := range []int{2000, 4000, 6400, 16_000} {
 		t.Run(strconv.Itoa(budget), func(t *testing.T) {
 			turns := turnsOf(60)
 			s := newActing(t, budget, 3)

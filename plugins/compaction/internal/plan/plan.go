@@ -23,18 +23,23 @@ import (
 //  2. Old results of tools are cleared (Config.Clear). If that is enough, everything stays, and that is all. It is not
 //     enough for Config.Events and Config.Invocations: then it is done only if the plan is declined otherwise.
 //  3. A group stays if it must: it has the message that is being answered, another branch of the running invocation is
-//     working on it, it has a call that waits for an answer, or a workflow's run that has not ended needs it. A group
-//     stays, too, if Config.Keep names an event in it, or if it has the first message of the session and that is short.
-//  4. In groups that are older than the tail and stay for the sake of one call, the results of the other calls are
+//     working on it, it has a call that waits for an answer, a workflow's run that has not ended needs it, or no model
+//     has been asked with a response in it since. A group stays, too, if Config.Keep names an event in it, or if it has
+//     the first message of the session and that is short.
+//  4. If the prompt has a limit, and all events fit when unseen responses and the message that is being answered are cut
+//     to no less than half of the room, they are cut, everything stays, and that is all.
+//  5. In groups that are older than the tail and stay for the sake of one call, the results of the other calls are
 //     cleared. Then, if the groups that Config.Keep names have more than Keep.Tokens, the oldest give way: the summary
 //     has their first lines. The first message stays all the same.
-//  5. The latest groups stay, up to Config.Tail: the tail.
-//  6. If the prompt has a limit, and what stays does not fit, more gives way, until it fits: the tail; the first
+//  6. The latest groups stay, up to Config.Tail: the tail.
+//  7. If the prompt has a limit, and what stays does not fit, more gives way, until it fits: the tail; the first
 //     message; results in what stays, the largest first; what Config.Keep names, the oldest first; the arguments of
 //     calls that wait for an answer, the largest first; and such calls themselves, if they are of earlier
-//     invocations, the oldest first.
-//  7. What does not stay is summarized.
-//  8. If nothing is summarized or cleared, or too little is saved, the plan is declined.
+//     invocations, the oldest first. For all that, what can be cut counts as half of the room at most. Then it is cut to
+//     the room that is left beside a whole summary. What is of earlier invocations and has no room then is summarized.
+//  8. What does not stay is summarized. The summary has values of what is cut, too.
+//  9. If nothing is summarized or shortened, or too little is saved, the plan is declined. If the prompt has a limit,
+//     it is tried first whether everything can stay and be cut.
 //
 // The JSON of a Plan is the answer to a dry run.
 type Plan struct {
