@@ -212,7 +212,7 @@ func (s *acting) answer(_ int, req *model.Request) (*model.Response, error) {
 		parts = append(parts, s.fetches(), s.held("hold"))
 	case 4:
 		parts = append(parts, s.held("later"))
-	case 5: // TODO
+	case 5:
 		to := "depot"
 		if req.Agent == to {
 			to = "desk"
