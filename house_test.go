@@ -139,7 +139,7 @@ func samePlugin(a, b string) bool {
 func TestTheCoreIsLean(t *testing.T) {
 	linked := list(t, "-deps", "./runner", "./plugin", "./agent/...", "./session/memory")
 	for _, heavy := range []string{
-		"modernc.org/sqlite",
+		"modernc.org/sqlite/lib",
 		"github.com/jackc/pgx/v5",
 		"github.com/hashicorp/go-plugin",
 		"github.com/spf13/cobra",
@@ -155,7 +155,7 @@ func TestTheCoreIsLean(t *testing.T) {
 func TestTheDemoIsLight(t *testing.T) {
 	linked := list(t, "-deps", "./examples/demo")
 	for _, heavy := range []string{
-		"modernc.org/sqlite",
+		"modernc.org/sqlite/lib",
 		"github.com/jackc/pgx/v5",
 		"github.com/hashicorp/go-plugin",
 		"github.com/spf13/cobra",

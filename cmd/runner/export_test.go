@@ -1,7 +1,6 @@
 package main
 
 import (
-	"database/sql"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/cmd/runner/internal/clitest"
+	"github.com/plughook/plughook/internal/sqlitedb"
 )
 
 const trajectories = "../../trajectory/testdata/"
@@ -127,9 +127,8 @@ func TestExportThatFailsReplacesNoFile(t *testing.T) {
 	require.Zero(t, code, stderr)
 
 	// The store's last event cannot be read.
-	db, err := sql.Open("sqlite", store)
-	require.NoError(t, err)
-	_, err = db.Exec("UPDATE events SET data = 'x' WHERE pos = (SELECT max(pos) FROM events)")
+	db := sqlitedb.Open(store, sqlitedb.ReadWrite)
+	_, err := db.Exec("UPDATE events SET data = 'x' WHERE pos = (SELECT max(pos) FROM events)")
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
 

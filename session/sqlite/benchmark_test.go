@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/sqlitedb"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/store"
 )
@@ -279,8 +279,7 @@ func BenchmarkWhole(b *testing.B) {
 		}
 		a.append(b, batch...)
 	}
-	db, err := sql.Open("sqlite", "file:"+s.path)
-	require.NoError(b, err)
+	db := sqlitedb.Open(s.path, sqlitedb.ReadWrite)
 	defer db.Close()
 	var whole, scan times
 	for b.Loop() {

@@ -4,9 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"net/url"
-	"path/filepath"
-	"strings"
+
+	"github.com/plughook/plughook/internal/sqlitedb"
 )
 
 // conn is one connection with its prepared statements. It belongs to one goroutine at a time.
@@ -20,30 +19,22 @@ type conn struct {
 }
 
 // dial opens a connection to a file, which must be there, and runs the pragmas on it.
-func dial(path string, pragmas ...string) (*conn, error) { return dialMode(path, "rw", pragmas...) }
+func dial(path string, pragmas ...string) (*conn, error) {
+	return dialMode(path, sqlitedb.ReadWrite, pragmas...)
+}
 
 // dialNew is dial for a file that may not be there yet: it makes an empty one.
-func dialNew(path string, pragmas ...string) (*conn, error) { return dialMode(path, "rwc", pragmas...) }
+func dialNew(path string, pragmas ...string) (*conn, error) {
+	return dialMode(path, sqlitedb.Create, pragmas...)
+}
 
-// dialMode opens a connection; mode is that of SQLite's URI (https://www.sqlite.org/uri.html).
 func dialMode(path, mode string, pragmas ...string) (*conn, error) {
-	name := filepath.ToSlash(path)
-	if !strings.HasPrefix(name, "/") { // C:/…
-		name = "/" + name
-	}
-	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: name, RawQuery: "mode=" + mode}).String())
-	if err != nil {
-		return nil, err
-	}
+	db := sqlitedb.Open(path, mode, pragmas...)
 	db.SetMaxOpenConns(1)
 	c := &conn{db: db, stmts: map[string]*sql.Stmt{}}
+	var err error
 	if c.c, err = db.Conn(context.Background()); err != nil {
 		return nil, errors.Join(err, db.Close())
-	}
-	for _, p := range pragmas {
-		if _, err := c.c.ExecContext(context.Background(), "PRAGMA "+p); err != nil {
-			return nil, errors.Join(err, c.close())
-		}
 	}
 	return c, nil
 }

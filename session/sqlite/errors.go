@@ -7,28 +7,20 @@ import (
 	"fmt"
 	"time"
 
-	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
-)
 
-// code returns the SQLite result code of an error, without its extension, 0 if it has none.
-func code(err error) int {
-	var e *driver.Error
-	if errors.As(err, &e) {
-		return e.Code() & 0xff
-	}
-	return 0
-}
+	"github.com/plughook/plughook/internal/sqlitedb"
+)
 
 // busy reports whether another connection was in the way: it may work a moment later.
 func busy(err error) bool {
-	c := code(err)
+	c := sqlitedb.Code(err)
 	return c == lib.SQLITE_BUSY || c == lib.SQLITE_PROTOCOL
 }
 
 // broken reports whether the database failed, as opposed to the request being refused.
 func broken(err error) bool {
-	return code(err) != 0 || errors.Is(err, sql.ErrConnDone) || errors.Is(err, errMoved)
+	return sqlitedb.Code(err) != 0 || errors.Is(err, sql.ErrConnDone) || errors.Is(err, errMoved)
 }
 
 // advice says, by SQLite's result code, what happened and what to do.
@@ -49,7 +41,7 @@ var advice = map[int]string{
 // explain adds to a database error what happened and what to do. Errors of sessions and of contexts stay as
 // they are. When one of the files is deleted, SQLite may fail in many ways: all become errMoved.
 func (s *Store) explain(err error) error {
-	if code(err) != 0 && !busy(err) && s.guard.files[index] != nil {
+	if sqlitedb.Code(err) != 0 && !busy(err) && s.guard.files[index] != nil {
 		gone := s.there()
 		if errors.Is(gone, errMoved) {
 			err = fmt.Errorf("%w (%w)", errMoved, err)
@@ -69,8 +61,8 @@ func explain(path string, err error) error {
 		return err
 	case errors.Is(err, errMoved):
 		return fmt.Errorf("sqlite: %s: %w", path, err)
-	case advice[code(err)] != "":
-		return fmt.Errorf("sqlite: %s: %s (%w)", path, advice[code(err)], err)
+	case advice[sqlitedb.Code(err)] != "":
+		return fmt.Errorf("sqlite: %s: %s (%w)", path, advice[sqlitedb.Code(err)], err)
 	}
 	return fmt.Errorf("sqlite: %s: %w", path, err)
 }

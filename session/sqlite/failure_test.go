@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/plughook/plughook/internal/sqlitedb"
 	"github.com/plughook/plughook/session"
 )
 
@@ -75,7 +76,7 @@ func TestDiskFull(t *testing.T) {
 	big.Actions.StateDelta = map[string]any{"a": 2, "app:a": 2}
 	wg.Go(func() { // both in one transaction
 		_, err := s.Append(t.Context(), at, event1K(), big)
-		if code(err) != 13 ||
+		if sqlitedb.Code(err) != 13 ||
 			!strings.Contains(
 				err.Error(),
 				"the disk is full, nothing was written: free some space",

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pressly/goose/v3"
+	goosedb "github.com/pressly/goose/v3/database"
 
 	"github.com/plughook/plughook/session"
 )
@@ -128,7 +129,21 @@ func provider(c *conn, migrations fs.FS) (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider(goose.DialectSQLite3, c.db, files, goose.WithDisableGlobalRegistry(true))
+	store, err := goosedb.NewStore(goosedb.DialectSQLite3, goose.DefaultTablename)
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(goose.DialectCustom, c.db, files, goose.WithStore(versions{store}), goose.WithDisableGlobalRegistry(true))
+}
+
+// versions is goose's table of versions. goose itself would read a time from it to find out whether it is there, and
+// SQLite has no type for times.
+type versions struct{ goosedb.Store }
+
+// TableExists implements goosedb.StoreExtender.
+func (v versions) TableExists(ctx context.Context, db goosedb.DBTxConn) (there bool, err error) {
+	err = db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = ?)", v.Tablename()).Scan(&there)
+	return there, err
 }
 
 // goal returns the version of the newest migration.

@@ -2,7 +2,6 @@ package kitstore_test
 
 import (
 	"bytes"
-	"database/sql"
 	"encoding/json"
 	"maps"
 	"os"
@@ -17,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/internal/pgtest"
+	"github.com/plughook/plughook/internal/sqlitedb"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/adk"
 	"github.com/plughook/plughook/session/adk/kitstore"
@@ -41,9 +41,8 @@ func sharedFile(t *testing.T, name string) string {
 func sqliteOf(t *testing.T, statements string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "kit.db")
-	db, err := sql.Open("sqlite", file)
-	require.NoError(t, err)
-	_, err = db.Exec(statements)
+	db := sqlitedb.Open(file, sqlitedb.Create)
+	_, err := db.Exec(statements)
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
 	return file

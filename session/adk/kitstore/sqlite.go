@@ -5,11 +5,9 @@ import (
 	"database/sql"
 	"fmt"
 	"iter"
-	"net/url"
 	"path/filepath"
-	"strings"
 
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	"github.com/plughook/plughook/internal/sqlitedb"
 )
 
 // sqliteSource reads an SQLite file, all of it as it was at one moment.
@@ -23,19 +21,7 @@ func openSQLite(ctx context.Context, file string) (*sqliteSource, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := filepath.ToSlash(path)
-	if !strings.HasPrefix(name, "/") { // C:/…
-		name = "/" + name
-	}
-	u := url.URL{
-		Scheme:   "file",
-		Path:     name,
-		RawQuery: "mode=ro&_pragma=trusted_schema(0)&_pragma=query_only(1)&_pragma=busy_timeout(5000)",
-	}
-	db, err := sql.Open("sqlite", u.String())
-	if err != nil {
-		return nil, err
-	}
+	db := sqlitedb.Open(path, sqlitedb.ReadOnly, "trusted_schema = 0", "query_only = ON", "busy_timeout = 5000")
 	db.SetMaxOpenConns(1)
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
