@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"maps"
 
 	"github.com/go-json-experiment/json"
@@ -55,6 +56,24 @@ func NotesOf(e *session.Event) Notes {
 		}
 		return n
 	}
+}
+
+// Denial returns the plugin by which an event is a denial, its author or the last to change it, and why: the reason
+// that the plugin gave, or else the event's error message, or its code. ok is false if the event is none, or nobody's
+// but the agent's.
+func Denial(e *session.Event) (name, why string, ok bool) {
+	if e.ErrorCode != session.Denied || e.Author == session.User {
+		return "", "", false
+	}
+	notes := NotesOf(e)
+	why = notes.Reason
+	name, ok = e.Plugin()
+	if n := len(notes.Changed); !ok && n > 0 {
+		name = notes.Changed[n-1].Plugin
+		why = notes.Changed[n-1].Reason
+		ok = true
+	}
+	return name, cmp.Or(why, e.ErrorMessage, e.ErrorCode), ok
 }
 
 // With returns a copy of the event with these notes in place of its own. It shares the rest.

@@ -55,6 +55,18 @@ func TestTheDenialThatCounts(t *testing.T) {
 			return plugin.Outcome{Emit: []*session.Event{denied}}
 		})
 	}
+	bare := func(name, reason string) *plugin.Plugin {
+		return on(name, plugin.HasCall, func(e *session.Event) plugin.Outcome {
+			denied := session.Respond(e.FunctionCalls()[0], map[string]any{"error": "no"})
+			denied.ErrorCode = session.Denied
+			return plugin.Outcome{Emit: []*session.Event{denied}, Reason: reason}
+		})
+	}
+	changed := on("editor", plugin.HasText, func(e *session.Event) plugin.Outcome {
+		e = e.Clone()
+		e.ErrorCode = session.Denied
+		return plugin.Outcome{Replace: e, Reason: "tone"}
+	})
 	text := func(name string) *plugin.Plugin {
 		return on(name, plugin.HasText,
 			func(*session.Event) plugin.Outcome { return plugin.Deny("No.", "tone") })
@@ -66,6 +78,9 @@ func TestTheDenialThatCounts(t *testing.T) {
 		"two before the run":            {[]*plugin.Plugin{before("first"), before("second")}, "denied by plugin first: closed"},
 		"two of the answer":             {[]*plugin.Plugin{text("first"), text("second")}, "denied by plugin first: tone"},
 		"a call, and the run goes on":   {[]*plugin.Plugin{call("calls")}, "denied by plugin calls: no payments"},
+		"a call, with a reason alone":   {[]*plugin.Plugin{bare("calls", "too many")}, "denied by plugin calls: too many"},
+		"a call, without a word":        {[]*plugin.Plugin{bare("calls", "")}, "denied by plugin calls: DENIED"},
+		"a changed event":               {[]*plugin.Plugin{changed}, "denied by plugin editor: tone"},
 		"a call, and then the answer":   {[]*plugin.Plugin{call("calls"), text("words")}, "denied by plugin words: tone"},
 		"the answer is denied, no call": {[]*plugin.Plugin{text("words")}, "denied by plugin words: tone"},
 	} {

@@ -125,7 +125,7 @@ func TestAGUI(t *testing.T) {
 		"a denial": {
 			says:  "forbidden",
 			types: "RUN_STARTED TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT TEXT_MESSAGE_END CUSTOM RUN_ERROR",
-			has:   []string{`{"code":"DENIED","message":"not allowed","type":"RUN_ERROR"}`, `"delta":"That is not allowed here."`},
+			has:   []string{`{"code":"DENIED","message":"a rule","type":"RUN_ERROR"}`, `"delta":"That is not allowed here."`},
 		},
 		"a failure in the middle": {
 			says: "break",

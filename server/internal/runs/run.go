@@ -146,18 +146,9 @@ func (end *End) note(e *session.Event) {
 	if e.ErrorCode == session.Cancelled && e.Author == session.User {
 		*end = End{Kind: Cancelled, Reason: e.ErrorMessage}
 	}
-	name, byPlugin := e.Plugin()
-	if e.ErrorCode != session.Denied || e.Author == session.User {
-		return
-	}
-	changed := plugin.NotesOf(e).Changed
-	if !byPlugin && len(changed) > 0 {
-		name = changed[len(changed)-1].Plugin
-		byPlugin = true
-	}
 	// The denial of a tool call is a function response. It does not end the run: the agent goes on.
-	if byPlugin && len(e.FunctionResponses()) == 0 {
-		*end = End{Kind: Denied, Plugin: name, Reason: e.ErrorMessage}
+	if name, why, ok := plugin.Denial(e); ok && len(e.FunctionResponses()) == 0 {
+		*end = End{Kind: Denied, Plugin: name, Reason: why}
 	}
 }
 

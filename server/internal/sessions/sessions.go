@@ -8,6 +8,7 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
@@ -130,9 +131,10 @@ func (s Service) Command(
 	for _, e := range run.Events() {
 		switch e.ErrorCode {
 		case plugin.CommandRefused:
-			return nil, web.NotPossible(e.ErrorMessage)
+			return nil, web.NotPossible(cmp.Or(e.ErrorMessage, e.ErrorCode))
 		case session.Denied:
-			return nil, web.NewProblem(http.StatusForbidden, "denied", e.ErrorMessage)
+			_, why, _ := plugin.Denial(e)
+			return nil, web.NewProblem(http.StatusForbidden, "denied", cmp.Or(why, e.ErrorMessage, e.ErrorCode))
 		}
 	}
 	return run, nil

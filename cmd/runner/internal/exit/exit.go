@@ -208,6 +208,7 @@ func (r *Result) Note(e *session.Event) {
 		}
 	}
 	_, byPlugin := e.Plugin()
+	_, _, denial := plugin.Denial(e)
 	switch {
 	case e.Author == session.User:
 		_, command := e.Command()
@@ -217,7 +218,7 @@ func (r *Result) Note(e *session.Event) {
 			r.refused = nil
 		}
 	case e.ErrorCode == workflow.Abandoned: // somebody wanted it
-	case e.ErrorCode == session.Denied && (byPlugin || len(plugin.NotesOf(e).Changed) > 0):
+	case denial:
 		if r.denied == nil || answersCalls(r.denied) && !answersCalls(e) {
 			r.denied = e
 		}
@@ -237,8 +238,8 @@ func (r *Result) Denied() bool { return r.denied != nil }
 func (r *Result) Err() error {
 	switch {
 	case r.denied != nil:
-		return Denied.Errorf("denied by plugin %s: %s", eventtext.Printable(blamed(r.denied)),
-			eventtext.Printable(r.denied.ErrorMessage))
+		name, why, _ := plugin.Denial(r.denied)
+		return Denied.Errorf("denied by plugin %s: %s", eventtext.Printable(name), eventtext.Printable(why))
 	case r.failed != nil:
 		return Model.Errorf("agent %s: %s", eventtext.Printable(r.failed.Author),
 			eventtext.Printable(eventtext.Error(r.failed)))
@@ -247,14 +248,4 @@ func (r *Result) Err() error {
 			eventtext.Printable(eventtext.Error(r.refused)))
 	}
 	return nil
-}
-
-// blamed returns the plugin that a denial is by: its author, or the last to change it.
-func blamed(e *session.Event) string {
-	name, authored := e.Plugin()
-	changed := plugin.NotesOf(e).Changed
-	if !authored && len(changed) > 0 {
-		return changed[len(changed)-1].Plugin
-	}
-	return name
 }
