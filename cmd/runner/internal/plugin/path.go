@@ -21,11 +21,15 @@ import (
 //   - a directory with package.json, whose main (index.js by default) node runs,
 //   - a directory with a Go program, which is built first.
 //
-// cleanup takes away what was built; it is never nil.
+// An argument that is a file or a directory gets its whole path: the plugin runs elsewhere. cleanup takes away what was built; it is never nil.
 func (p *commands) pluginCommandOf(
 	ctx context.Context, path string, args []string,
 ) (command []string, cleanup func(), err error) {
 	cleanup = func() {}
+	args, err = absolute(args)
+	if err != nil {
+		return nil, cleanup, exit.Usage.As(err)
+	}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !strings.ContainsRune(path, filepath.Separator):
@@ -50,7 +54,23 @@ func (p *commands) pluginCommandOf(
 		command, err = nodeCommand(path, args)
 		return command, cleanup, err
 	}
-	return nil, cleanup, exit.Usage.Errorf("plugin %s: it is not executable; run chmod +x on it, and begin a script with a #! line", path)
+	return nil, cleanup, exit.Usage.Errorf("plugin %s: it is not executable; run chmod +x on it and begin a script with a #! line, or name its interpreter before it, as in: python3 %s", path, filepath.Base(path))
+}
+
+// absolute returns arguments, with the whole paths of those that are files or directories.
+func absolute(args []string) ([]string, error) {
+	args = slices.Clone(args)
+	for i, arg := range args {
+		if _, err := os.Stat(arg); err != nil || strings.HasPrefix(arg, "-") {
+			continue
+		}
+		path, err := filepath.Abs(arg)
+		if err != nil {
+			return nil, err
+		}
+		args[i] = path
+	}
+	return args, nil
 }
 
 // pluginCommandIn is pluginCommandOf for a directory.

@@ -37,6 +37,7 @@ func (p *commands) verifyCommand() *cobra.Command {
 		Long: `Verify starts a plugin, written in any language, many times, and checks that it
 keeps the rules: those of the protocol (docs/protocol.md), and those of every plugin (package
 plugintest). PATH is an executable, a directory with a Go program, or one with package.json.
+ARGS are its arguments, such as the script of an interpreter.
 --name verifies a plugin of the configuration, with its settings unless --settings gives others.
 
 The plugin sees made-up conversations. Give it settings with which it does no harm: with
@@ -49,6 +50,7 @@ With --scripts the scripts of package plugintest are played with the plugin, eac
 of its own.`,
 		Example: `  runner plugin verify ./bin/audit
   runner plugin verify --settings '{"words":["secret"]}' ./plugins/words
+  runner plugin verify python3 calls.py
   runner plugin verify --config runner.yaml --name audit`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return p.verify(cmd.Context(), v, args) },
@@ -106,15 +108,22 @@ func (p *commands) verify(ctx context.Context, v *verify, args []string) error {
 }
 
 // settingsFor returns the settings of --settings, or without those of verify.json, which is in the
-// plugin's directory or beside its executable; nil if there is none.
-func settingsFor(path, given string) (json.RawMessage, error) {
+// plugin's directory or beside its executable, or beside the script that an interpreter is given; nil if there
+// is none.
+func settingsFor(args []string, given string) (json.RawMessage, error) {
 	if given != "" {
 		return json.RawMessage(given), nil
 	}
-	info, err := os.Stat(path)
-	if err != nil { // it is one in PATH
+	var info fs.FileInfo
+	i := slices.IndexFunc(args, func(arg string) (found bool) {
+		var err error
+		info, err = os.Stat(arg)
+		return err == nil
+	})
+	if i < 0 { // it is one in PATH
 		return nil, nil
 	}
+	path := args[i]
 	if !info.IsDir() {
 		path = filepath.Dir(path)
 	}
@@ -133,7 +142,7 @@ func settingsFor(path, given string) (json.RawMessage, error) {
 func (p *commands) toVerify(ctx context.Context, v *verify,
 	args []string) (cleanup func(), err error) {
 	if v.name == "" {
-		if v.config.Settings, err = settingsFor(args[0], v.settings); err != nil {
+		if v.config.Settings, err = settingsFor(args, v.settings); err != nil {
 			return nil, err
 		}
 		command, cleanup, err := p.pluginCommandOf(ctx, args[0], args[1:])
