@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"google.golang.org/genai"
 
@@ -114,7 +113,7 @@ func (x *run) fromAgent(e *session.Event) (*session.Event, error) {
 		c.ID = x.streamID(c)
 	}
 	if c.Timestamp.IsZero() {
-		c.Timestamp = time.Now().UTC()
+		c.Timestamp = x.opt.Now().UTC()
 	}
 	return c, nil
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"time"
 
 	"google.golang.org/genai"
 
@@ -30,7 +29,7 @@ func (x *run) emission(m *session.Event, i int, hook plugin.Hook, branch, agent,
 	e.Seq = 0
 	e.InvocationID = x.id
 	e.Author = session.PluginPrefix + name
-	e.Timestamp = time.Now().UTC()
+	e.Timestamp = x.opt.Now().UTC()
 	if e.ID == "" {
 		e.ID = session.NewID()
 	}

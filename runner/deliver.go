@@ -125,7 +125,7 @@ func (x *run) noteCancelled(ctx context.Context) error {
 		ID:           session.NewID(),
 		InvocationID: x.id,
 		Author:       session.User,
-		Timestamp:    time.Now().UTC(),
+		Timestamp:    x.opt.Now().UTC(),
 		Interrupted:  true,
 		ErrorCode:    session.Cancelled,
 		ErrorMessage: "the run was cancelled",
@@ -161,7 +161,7 @@ func (x *run) keepShown(ctx context.Context) error {
 		e.InvocationID = x.id
 		e.Author = s.author
 		e.Branch = s.branch
-		e.Timestamp = time.Now().UTC()
+		e.Timestamp = x.opt.Now().UTC()
 		e.Interrupted = true
 		if _, err := x.put(ctx, newPending(e), 0); err != nil {
 			errs = append(errs, err)

@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"google.golang.org/genai"
 
@@ -59,7 +58,7 @@ func (x *run) prepare() error {
 		in.InvocationID = in.ID
 	}
 	if in.Timestamp.IsZero() {
-		in.Timestamp = time.Now().UTC()
+		in.Timestamp = x.opt.Now().UTC()
 	}
 	x.input = in
 	x.id = in.InvocationID

@@ -243,6 +243,7 @@ func (x *run) invocation() *session.Invocation {
 		Input:   x.input,
 		Config:  x.cfg,
 		Offered: x.Runner.offered,
+		Clock:   x.opt.Now,
 	}
 	if x.view != nil {
 		inv.Live = x.view.Live()

@@ -46,6 +46,9 @@ type Options struct {
 	// runs: the next run on a session then reads only what is new. Those used longest ago are dropped first,
 	// and each after ten minutes without a run. 0 is 64 MiB; a negative number keeps none.
 	KeptViews int64
+	// Now is the clock from which events have their times, and which plugins ask (session.Invocation.Now);
+	// nil is time.Now. It must be safe for concurrent use. Time limits and leases have the machine's clock.
+	Now func() time.Time
 }
 
 // An AgentError is the failure of the agent: the error that it yielded, its panic, or an event that it
@@ -108,6 +111,9 @@ func New(o Options) (*Runner, error) {
 	}
 	o.AfterRunTimeout = cmp.Or(o.AfterRunTimeout, 30*time.Second)
 	o.BackgroundTimeout = cmp.Or(o.BackgroundTimeout, time.Minute)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	o.Plugins = slices.Clone(o.Plugins)
 	r := &Runner{opt: o, partials: true, closed: make(chan struct{}), owners: plugin.OwnersOf(o.Plugins...)}
 	for _, p := range o.Plugins {

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"slices"
+	"time"
 
 	"google.golang.org/genai"
 )
@@ -33,6 +34,18 @@ type Invocation struct {
 	// not know or that does not say which tools it has. Offered is nil between two runs and in a plugin's own
 	// process; call Declared.
 	Offered func(agent string) []*genai.FunctionDeclaration
+	// Clock is the runner's clock; call Now.
+	Clock func() time.Time
+}
+
+// Now returns the time by the runner's clock, in UTC. Events have their times from it, so plugins that count by time
+// ask it, and not time.Now: a script of package plugintest sets it. In a plugin's own process it is the time at
+// which the hook was called. Without a clock it is the machine's.
+func (inv *Invocation) Now() time.Time {
+	if inv.Clock == nil {
+		return time.Now().UTC()
+	}
+	return inv.Clock().UTC()
 }
 
 // Declared returns the declarations of the tools of a name that an agent has now. There is none if nobody

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 
 	"google.golang.org/genai"
 
@@ -21,7 +22,8 @@ type turn struct {
 	what  string
 	input *session.Event
 	steps []step
-	user  string // whose session it is; ann's if empty
+	user  string    // whose session it is; ann's if empty
+	now   time.Time // what the clock shows; zero is the machine's
 }
 
 // A step is something that an agent does: it yields an event, or it asks a model and says so, or
@@ -31,6 +33,9 @@ type step struct {
 	ask   bool
 	do    func() error
 }
+
+// began is the time of a conversation that a case has: so a plugin says the same each time.
+var began = time.Unix(1_700_000_000, 0).UTC()
 
 var key = session.Key{App: "plugintest", User: "ann", ID: "s1"}
 
@@ -44,7 +49,7 @@ type trial struct {
 // try has a conversation with a plugin; p may be nil.
 func try(ctx context.Context, p *plugin.Plugin, sessions session.Service, turns ...turn) (*trial, error) {
 	t := new(trial)
-	o := runner.Options{Agent: player(turns), Sessions: sessions}
+	o := runner.Options{Agent: player(turns), Sessions: sessions, Now: func() time.Time { return began }}
 	if p != nil {
 		o.Plugins = []*plugin.Plugin{watched(p, &t.watcher)}
 	}

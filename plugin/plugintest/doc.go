@@ -56,7 +56,16 @@
 //	get_weather: {celsius: 21}
 //	pay: {error: no money}
 //
-// The section state.yaml is the state that the session is created with. If there is a section
+// A line now: sets the clock of the runs that follow, which hooks ask with inv.Now(): to a time, or so
+// much later. Without it the clock is the machine's.
+//
+//	now: 2026-11-24T23:59:00+01:00
+//	user: The last one today
+//	now: +2m
+//	user: The first one tomorrow
+//
+// The section session.yaml names the session: app, user and id. Those left out are plugintest, ann and
+// s1. The section state.yaml is the state that the session is created with. If there is a section
 // model.yaml, its rules are a model (package model/script), which an agent of package agent/llm
 // named bot asks, with those tools; the turns then have users' lines only.
 //

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
@@ -29,7 +30,7 @@ func Play(ctx context.Context, data []byte, p *plugin.Plugin) (out []byte, err e
 		return nil, err
 	}
 	sessions := memory.New()
-	if _, err := sessions.Create(ctx, key, c.state); err != nil {
+	if _, err := sessions.Create(ctx, c.key, c.state); err != nil {
 		return nil, err
 	}
 	var log strings.Builder
@@ -39,11 +40,11 @@ func Play(ctx context.Context, data []byte, p *plugin.Plugin) (out []byte, err e
 			return nil, err
 		}
 	}
-	s, err := sessions.Get(ctx, key)
+	s, err := sessions.Get(ctx, c.key)
 	if err != nil {
 		return nil, err
 	}
-	live, err := spans(ctx, sessions)
+	live, err := spans(ctx, sessions, c.key)
 	if err != nil {
 		return nil, err
 	}
@@ -58,14 +59,18 @@ func Play(ctx context.Context, data []byte, p *plugin.Plugin) (out []byte, err e
 func (c *conversation) run(ctx context.Context, p *plugin.Plugin, sessions session.Service, i int, t turn, log *strings.Builder, all *[]*session.Event) error {
 	open := *p
 	open.Close = nil
-	r, err := runner.New(runner.Options{Agent: c.agent, Sessions: sessions, Plugins: []*plugin.Plugin{&open}})
+	o := runner.Options{Agent: c.agent, Sessions: sessions, Plugins: []*plugin.Plugin{&open}}
+	if !t.now.IsZero() {
+		o.Now = func() time.Time { return t.now }
+	}
+	r, err := runner.New(o)
 	if err != nil {
 		return err
 	}
 	in := t.input.Clone()
 	in.InvocationID = fmt.Sprintf("turn-%d", i+1)
 	var failed error
-	for _, err := range r.Run(ctx, key, in, session.RunConfig{}) {
+	for _, err := range r.Run(ctx, c.key, in, session.RunConfig{}) {
 		failed = err
 	}
 	if err := r.Close(ctx); err != nil {
@@ -78,12 +83,17 @@ func (c *conversation) run(ctx context.Context, p *plugin.Plugin, sessions sessi
 	if i > 0 {
 		log.WriteString("\n")
 	}
-	for e, err := range sessions.Read(ctx, key, session.Selection{After: after}) {
+	for e, err := range sessions.Read(ctx, c.key, session.Selection{After: after}) {
 		if err != nil {
 			return err
 		}
-		*all = append(*all, e)
 		show(log, e)
+		if !t.now.IsZero() { // a time that the script has set is shown as it is
+			c := *e
+			c.Timestamp = time.Time{}
+			e = &c
+		}
+		*all = append(*all, e)
 	}
 	if failed != nil {
 		fmt.Fprintf(log, "! %s\n", strings.ReplaceAll(failed.Error(), "\n", "\n  "))
@@ -92,7 +102,7 @@ func (c *conversation) run(ctx context.Context, p *plugin.Plugin, sessions sessi
 }
 
 // spans returns the positions of the live view in its order.
-func spans(ctx context.Context, sessions session.Service) (string, error) {
+func spans(ctx context.Context, sessions session.Service, key session.Key) (string, error) {
 	live, err := session.ReadAll(ctx, sessions, key, session.Selection{Live: true})
 	if err != nil {
 		return "", err

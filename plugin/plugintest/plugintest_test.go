@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 	"google.golang.org/genai"
@@ -404,6 +405,41 @@ func TestHangsAreCaught(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// daily lets a user say one thing a day.
+func daily() *plugin.Plugin {
+	return &plugin.Plugin{
+		Name: "daily",
+		BeforeRun: func(_ context.Context, inv *session.Invocation) (plugin.Outcome, error) {
+			day := "daily:" + inv.Now().Format(time.DateOnly)
+			if inv.State[day] != nil {
+				return plugin.Deny("Come again tomorrow, "+inv.Key.User+".", "one a day in "+inv.Key.App), nil
+			}
+			note := &session.Event{Actions: session.Actions{StateDelta: map[string]any{day: inv.Now().Format(time.RFC3339Nano)}}}
+			return emit(note), nil
+		},
+	}
+}
+
+func TestScriptsHaveAClock(t *testing.T) { plugintest.Run(t, daily, "testdata/clock/*.txtar") }
+
+func TestScriptsThatAreWrong(t *testing.T) {
+	for script, says := range map[string]string{
+		"-- turns --\nnow: tomorrow\nuser: Hello\n":                        "turns, line 1: now: tomorrow",
+		"-- turns --\nnow: +1h\nuser: Hello\n":                             "turns, line 1: now: +1h",
+		"-- session.yaml --\nusr: bob\n-- turns --\nuser: Hello\n":         "session.yaml: ",
+		"-- session.yaml --\nuser: \"\"\n-- turns --\nuser: Hello\n":       "",
+		"-- session.yaml --\nuser: \"a\\u0000b\"\n-- turns --\nuser: Hi\n": "session.yaml: ",
+	} {
+		_, err := plugintest.Play(t.Context(), []byte(script), daily())
+		switch {
+		case says == "" && err != nil:
+			t.Errorf("%s: %v", script, err)
+		case says != "" && (err == nil || !strings.Contains(err.Error(), says)):
+			t.Errorf("%s: %v does not say %q", script, err, says)
+		}
 	}
 }
 

@@ -1,12 +1,15 @@
 package plugintest
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/rogpeppe/go-internal/txtar"
@@ -25,6 +28,7 @@ const (
 	modelSection = "model.yaml"
 	toolsSection = "tools.yaml"
 	stateSection = "state.yaml"
+	keySection   = "session.yaml"
 
 	logSection  = "log"
 	liveSection = "live"
@@ -37,6 +41,8 @@ type conversation struct {
 	agent   agent.Agent
 	turns   []turn
 	state   map[string]any
+	key     session.Key
+	now     time.Time // of the turns that follow; zero is the machine's clock
 }
 
 var (
@@ -46,11 +52,11 @@ var (
 
 // parse reads a script.
 func parse(data []byte) (*conversation, error) {
-	c := &conversation{archive: txtar.Parse(data)}
+	c := &conversation{archive: txtar.Parse(data), key: key}
 	seen := map[string]string{}
 	for _, f := range c.archive.Files {
-		if !slices.Contains([]string{turnsSection, modelSection, toolsSection, stateSection, logSection, liveSection, endSection}, f.Name) {
-			return nil, fmt.Errorf("there is no section %q; there are turns, model.yaml, tools.yaml, state.yaml, and log, live, state for what comes out", f.Name)
+		if !slices.Contains([]string{turnsSection, modelSection, toolsSection, stateSection, keySection, logSection, liveSection, endSection}, f.Name) {
+			return nil, fmt.Errorf("there is no section %q; there are turns, model.yaml, tools.yaml, state.yaml, session.yaml, and log, live, state for what comes out", f.Name)
 		}
 		if _, twice := seen[f.Name]; twice {
 			return nil, fmt.Errorf("section %q stands twice", f.Name)
@@ -70,6 +76,9 @@ func parse(data []byte) (*conversation, error) {
 	}
 	if err := fromYAML(seen[stateSection], &c.state); err != nil {
 		return nil, fmt.Errorf("state.yaml: %w", err)
+	}
+	if err := c.named(seen[keySection]); err != nil {
+		return nil, fmt.Errorf("session.yaml: %w", err)
 	}
 	tools, err := toolsOf(seen[toolsSection])
 	if err != nil {
@@ -116,6 +125,8 @@ func (c *conversation) line(line string, modelled bool) error {
 			part := &genai.Part{FunctionCall: &genai.FunctionCall{Name: m[3], Args: args}}
 			e = &session.Event{Author: author, Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{part}}}
 		}
+	} else if m := said.FindStringSubmatch(line); m != nil && m[1] == "now" {
+		return c.setNow(m[2])
 	} else if m := said.FindStringSubmatch(line); m != nil {
 		if author = m[1]; author == session.User {
 			e = session.Message(m[2])
@@ -124,11 +135,11 @@ func (c *conversation) line(line string, modelled bool) error {
 		}
 		e.Author = author
 	} else {
-		return fmt.Errorf(`what is %q? A line is "user: TEXT", "user commands NAME {ARGS}", "bot: TEXT", "bot calls TOOL {ARGS}", or an event in JSON`, line)
+		return fmt.Errorf(`what is %q? A line is "user: TEXT", "now: TIME", "user commands NAME {ARGS}", "bot: TEXT", "bot calls TOOL {ARGS}", or an event in JSON`, line)
 	}
 	switch {
 	case author == "" || author == session.User:
-		c.turns = append(c.turns, turn{what: line, input: e})
+		c.turns = append(c.turns, turn{what: line, input: e, now: c.now})
 	case modelled:
 		return fmt.Errorf("%s speaks by model.yaml; take the line, or that section, away", author)
 	case len(c.turns) == 0:
@@ -138,6 +149,35 @@ func (c *conversation) line(line string, modelled bool) error {
 		last.steps = append(last.steps, step{event: e})
 	}
 	return nil
+}
+
+// setNow sets the time of the turns that follow: a time, or how much later than the last one it is.
+func (c *conversation) setNow(text string) error {
+	now, err := time.Parse(time.RFC3339Nano, text)
+	if later, isLater := strings.CutPrefix(text, "+"); isLater && !c.now.IsZero() {
+		var d time.Duration
+		d, err = time.ParseDuration(later)
+		now = c.now.Add(d)
+	}
+	if err != nil {
+		return fmt.Errorf(`now: %s: write a time, as in "now: 2026-11-24T12:00:00Z", and after one of these how much later it is, as in "now: +36h"`, text)
+	}
+	c.now = now
+	return nil
+}
+
+// named takes the app, the user and the ID of the session from a section.
+func (c *conversation) named(section string) error {
+	var names struct{ App, User, ID string }
+	if err := fromYAML(section, &names); err != nil {
+		return err
+	}
+	c.key = session.Key{
+		App:  cmp.Or(names.App, key.App),
+		User: cmp.Or(names.User, key.User),
+		ID:   cmp.Or(names.ID, key.ID),
+	}
+	return c.key.Check(true)
 }
 
 // toolsOf returns tools that answer what a section says.
@@ -163,5 +203,7 @@ func fromYAML(section string, v any) error {
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(data, v)
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	return d.Decode(v)
 }

@@ -30,9 +30,6 @@ func New(c Config) (*plugin.Plugin, error) {
 	}
 	b := &budget{Config: c, limits: limits}
 	b.Name = cmp.Or(c.Name, "budget")
-	if b.Now == nil {
-		b.Now = time.Now
-	}
 	return &plugin.Plugin{
 		Name:        b.Name,
 		StateName:   b.Name,
@@ -263,7 +260,10 @@ type tally struct {
 
 // open reads the limits' uses from the state.
 func (b *budget) open(inv *session.Invocation) *tally {
-	t := &tally{budget: b, now: b.Now(), numbers: map[string]float64{}}
+	t := &tally{budget: b, now: inv.Now(), numbers: map[string]float64{}}
+	if b.Now != nil {
+		t.now = b.Now()
+	}
 	for key, value := range inv.State {
 		n, ok := value.(float64)
 		if ok && b.owned(key) {

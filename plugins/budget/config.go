@@ -19,7 +19,7 @@ type Config struct {
 	// the tenant's budget should be able to write it.
 	TenantKey string  `yaml:"tenant_key" json:"tenant_key,omitempty" jsonschema:"the state key that has the session's tenant, such as user:tenant; limits per tenant need it"`
 	Limits    []Limit `yaml:"limits" json:"limits" jsonschema:"what may be used; all limits hold at once"`
-	// Now is the clock; time.Now if nil.
+	// Now is the clock; the runner's if nil.
 	Now func() time.Time `yaml:"-" json:"-"`
 }
 

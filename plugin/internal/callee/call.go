@@ -119,12 +119,15 @@ func (x *server) answer(ctx context.Context, seq uint64, inv *session.Invocation
 // remembered, and returns ErrInPlace if the hook has changed one.
 func watch(inv *session.Invocation, e *session.Event) func() error {
 	was := *inv
+	was.Clock = nil // functions cannot be compared
 	var before []byte
 	if e != nil {
 		before, _ = e.MarshalJSON()
 	}
 	return func() error {
-		if !reflect.DeepEqual(was, *inv) {
+		is := *inv
+		is.Clock = nil
+		if !reflect.DeepEqual(was, is) {
 			return fmt.Errorf("%w: the invocation", plugin.ErrInPlace)
 		}
 		if e != nil {

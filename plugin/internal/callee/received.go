@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"google.golang.org/genai"
 
@@ -67,6 +68,10 @@ func (r received) invocation(w *wire.Invocation) (*session.Invocation, *received
 		State:    c.state,
 		Position: w.Position,
 		Frontier: w.Frontier,
+	}
+	if w.Now != nil {
+		now := w.Now.AsTime()
+		inv.Clock = func() time.Time { return now }
 	}
 	if w.Input != 0 {
 		inv.Input = c.events[w.Input]

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"google.golang.org/genai"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin/internal/message"
@@ -99,6 +100,7 @@ func (s *sentSession) invocation(inv *session.Invocation) (*wire.Invocation, err
 		Streaming: string(inv.Config.Streaming),
 		Position:  inv.Position,
 		Frontier:  inv.Frontier,
+		Now:       timestamppb.New(inv.Now()),
 	}
 	s.fresh = false
 

@@ -78,7 +78,7 @@ func rewoundRun(d *dialog) {
 		ID:           d.id(),
 		Author:       session.PluginPrefix + "rewind",
 		InvocationID: d.inv.ID,
-		Timestamp:    d.began,
+		Timestamp:    d.time,
 		Actions:      session.Actions{Rewind: &session.Rewind{To: to}},
 	})
 	d.run("rewound", "And in Paris?", plugin.End{Kind: plugin.EndStopped, Plugin: "other", Reason: "enough"}, func() {

@@ -49,8 +49,8 @@ type dialog struct {
 	before    []*session.Event // the live view before the run
 	state     map[string]any
 	frontier  int64
-	events    int // how many were made up
-	began     time.Time
+	events    int       // how many were made up
+	time      time.Time // by the clock of the conversation
 }
 
 // newDialog begins a conversation in a session. Who speaks in it are authors that the plugin's filter selects.
@@ -61,7 +61,7 @@ func newDialog(p *plugin.Plugin, key session.Key) *dialog {
 		other:  session.PluginPrefix + "other",
 		inv:    &session.Invocation{Key: key, Number: 1, Config: session.RunConfig{Create: true}},
 		state:  map[string]any{"mood": "fine", "n": 1.0},
-		began:  time.Unix(1_700_000_000, 0).UTC(),
+		time:   time.Unix(1_700_000_000, 0).UTC(),
 	}
 	if p.Filter == nil || p.Filter.Match(&session.Event{Author: d.agent}) {
 		return d
@@ -81,6 +81,9 @@ func newDialog(p *plugin.Plugin, key session.Key) *dialog {
 // now returns the invocation as it is.
 func (d *dialog) now() *session.Invocation {
 	inv := *d.inv
+	d.time = d.time.Add(time.Second)
+	now := d.time
+	inv.Clock = func() time.Time { return now }
 	inv.Live = d.live[:len(d.live):len(d.live)]
 	inv.State = d.state
 	inv.Position = int64(len(d.log))
@@ -126,7 +129,7 @@ func (d *dialog) takeIn(emitted []*session.Event) {
 		c.ID = d.id()
 		c.Author = session.PluginPrefix + d.plugin.Name
 		c.InvocationID = d.inv.ID
-		c.Timestamp = d.began
+		c.Timestamp = d.time
 		d.append(c)
 		state := maps.Clone(d.state)
 		maps.Copy(state, c.Actions.StateDelta)
@@ -178,7 +181,7 @@ func (d *dialog) put(author string, e *session.Event) *session.Event {
 	e.ID = d.id()
 	e.Author = author
 	e.InvocationID = d.inv.ID
-	e.Timestamp = d.began
+	e.Timestamp = d.time
 	var emitted []*session.Event
 	if d.plugin.OnEvent != nil && d.plugin.Filter.Match(e) {
 		emitted = d.call(plugin.Args{Hook: plugin.OnEvent, Event: e})
@@ -227,6 +230,7 @@ func (d *dialog) ask() {
 
 // run has one run with an input.
 func (d *dialog) run(name, input string, end plugin.End, course func()) {
+	d.time = d.time.Add(13 * time.Hour) // so that days begin between runs
 	d.inv = &session.Invocation{ID: d.inv.Key.ID + "-" + name, Key: d.inv.Key, Number: d.inv.Number, Config: d.inv.Config}
 	d.before = d.live[:len(d.live):len(d.live)]
 	d.inv.Input = d.put(session.User, session.Message(input))

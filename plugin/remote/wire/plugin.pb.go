@@ -15,6 +15,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -769,6 +770,7 @@ type Invocation struct {
 	Appended      []*Appended            `protobuf:"bytes,10,rep,name=appended,proto3" json:"appended,omitempty"` // events that it has seen in OnEvent, and that are in the log as it saw them
 	State         []byte                 `protobuf:"bytes,11,opt,name=state,proto3" json:"state,omitempty"`       // a JSON object: keys that have changed; null says that one is gone
 	Fresh         bool                   `protobuf:"varint,12,opt,name=fresh,proto3" json:"fresh,omitempty"`      // what the plugin has of the session does not count any more
+	Now           *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=now,proto3" json:"now,omitempty"`           // the time by the host's clock; absent from hosts that do not say
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -885,6 +887,13 @@ func (x *Invocation) GetFresh() bool {
 		return x.Fresh
 	}
 	return false
+}
+
+func (x *Invocation) GetNow() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Now
+	}
+	return nil
 }
 
 type Key struct {
@@ -1685,7 +1694,7 @@ var File_wire_plugin_proto protoreflect.FileDescriptor
 
 const file_wire_plugin_proto_rawDesc = "" +
 	"\n" +
-	"\x11wire/plugin.proto\x12\x12plughook.plugin.v1\x1a\x1egoogle/protobuf/duration.proto\"\"\n" +
+	"\x11wire/plugin.proto\x12\x12plughook.plugin.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\"\n" +
 	"\x04Host\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\rR\bprotocol\"\x9d\x01\n" +
 	"\vDescription\x12\x1a\n" +
@@ -1734,7 +1743,7 @@ const file_wire_plugin_proto_rawDesc = "" +
 	"invocation\x12\x14\n" +
 	"\x05event\x18\x05 \x01(\fR\x05event\x12:\n" +
 	"\arequest\x18\x06 \x01(\v2 .plughook.plugin.v1.ModelRequestR\arequest\x12)\n" +
-	"\x03end\x18\a \x01(\v2\x17.plughook.plugin.v1.EndR\x03end\"\xf7\x02\n" +
+	"\x03end\x18\a \x01(\v2\x17.plughook.plugin.v1.EndR\x03end\"\xa5\x03\n" +
 	"\n" +
 	"Invocation\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12)\n" +
@@ -1749,7 +1758,8 @@ const file_wire_plugin_proto_rawDesc = "" +
 	"\bappended\x18\n" +
 	" \x03(\v2\x1c.plughook.plugin.v1.AppendedR\bappended\x12\x14\n" +
 	"\x05state\x18\v \x01(\fR\x05state\x12\x14\n" +
-	"\x05fresh\x18\f \x01(\bR\x05fresh\";\n" +
+	"\x05fresh\x18\f \x01(\bR\x05fresh\x12,\n" +
+	"\x03now\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\x03now\";\n" +
 	"\x03Key\x12\x10\n" +
 	"\x03app\x18\x01 \x01(\tR\x03app\x12\x12\n" +
 	"\x04user\x18\x02 \x01(\tR\x04user\x12\x0e\n" +
@@ -1826,31 +1836,32 @@ func file_wire_plugin_proto_rawDescGZIP() []byte {
 var file_wire_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_wire_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_wire_plugin_proto_goTypes = []any{
-	(Hook)(0),                   // 0: plughook.plugin.v1.Hook
-	(*Host)(nil),                // 1: plughook.plugin.v1.Host
-	(*Description)(nil),         // 2: plughook.plugin.v1.Description
-	(*Configuration)(nil),       // 3: plughook.plugin.v1.Configuration
-	(*Subscription)(nil),        // 4: plughook.plugin.v1.Subscription
-	(*Filter)(nil),              // 5: plughook.plugin.v1.Filter
-	(*HostMessage)(nil),         // 6: plughook.plugin.v1.HostMessage
-	(*PluginMessage)(nil),       // 7: plughook.plugin.v1.PluginMessage
-	(*Call)(nil),                // 8: plughook.plugin.v1.Call
-	(*Invocation)(nil),          // 9: plughook.plugin.v1.Invocation
-	(*Key)(nil),                 // 10: plughook.plugin.v1.Key
-	(*Span)(nil),                // 11: plughook.plugin.v1.Span
-	(*Appended)(nil),            // 12: plughook.plugin.v1.Appended
-	(*ModelRequest)(nil),        // 13: plughook.plugin.v1.ModelRequest
-	(*End)(nil),                 // 14: plughook.plugin.v1.End
-	(*Outcome)(nil),             // 15: plughook.plugin.v1.Outcome
-	(*Failure)(nil),             // 16: plughook.plugin.v1.Failure
-	(*Error)(nil),               // 17: plughook.plugin.v1.Error
-	(*Cancel)(nil),              // 18: plughook.plugin.v1.Cancel
-	(*Ping)(nil),                // 19: plughook.plugin.v1.Ping
-	(*Pong)(nil),                // 20: plughook.plugin.v1.Pong
-	(*Drain)(nil),               // 21: plughook.plugin.v1.Drain
-	(*Forget)(nil),              // 22: plughook.plugin.v1.Forget
-	(*Log)(nil),                 // 23: plughook.plugin.v1.Log
-	(*durationpb.Duration)(nil), // 24: google.protobuf.Duration
+	(Hook)(0),                     // 0: plughook.plugin.v1.Hook
+	(*Host)(nil),                  // 1: plughook.plugin.v1.Host
+	(*Description)(nil),           // 2: plughook.plugin.v1.Description
+	(*Configuration)(nil),         // 3: plughook.plugin.v1.Configuration
+	(*Subscription)(nil),          // 4: plughook.plugin.v1.Subscription
+	(*Filter)(nil),                // 5: plughook.plugin.v1.Filter
+	(*HostMessage)(nil),           // 6: plughook.plugin.v1.HostMessage
+	(*PluginMessage)(nil),         // 7: plughook.plugin.v1.PluginMessage
+	(*Call)(nil),                  // 8: plughook.plugin.v1.Call
+	(*Invocation)(nil),            // 9: plughook.plugin.v1.Invocation
+	(*Key)(nil),                   // 10: plughook.plugin.v1.Key
+	(*Span)(nil),                  // 11: plughook.plugin.v1.Span
+	(*Appended)(nil),              // 12: plughook.plugin.v1.Appended
+	(*ModelRequest)(nil),          // 13: plughook.plugin.v1.ModelRequest
+	(*End)(nil),                   // 14: plughook.plugin.v1.End
+	(*Outcome)(nil),               // 15: plughook.plugin.v1.Outcome
+	(*Failure)(nil),               // 16: plughook.plugin.v1.Failure
+	(*Error)(nil),                 // 17: plughook.plugin.v1.Error
+	(*Cancel)(nil),                // 18: plughook.plugin.v1.Cancel
+	(*Ping)(nil),                  // 19: plughook.plugin.v1.Ping
+	(*Pong)(nil),                  // 20: plughook.plugin.v1.Pong
+	(*Drain)(nil),                 // 21: plughook.plugin.v1.Drain
+	(*Forget)(nil),                // 22: plughook.plugin.v1.Forget
+	(*Log)(nil),                   // 23: plughook.plugin.v1.Log
+	(*durationpb.Duration)(nil),   // 24: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 25: google.protobuf.Timestamp
 }
 var file_wire_plugin_proto_depIdxs = []int32{
 	0,  // 0: plughook.plugin.v1.Subscription.hooks:type_name -> plughook.plugin.v1.Hook
@@ -1872,21 +1883,22 @@ var file_wire_plugin_proto_depIdxs = []int32{
 	10, // 16: plughook.plugin.v1.Invocation.key:type_name -> plughook.plugin.v1.Key
 	11, // 17: plughook.plugin.v1.Invocation.live:type_name -> plughook.plugin.v1.Span
 	12, // 18: plughook.plugin.v1.Invocation.appended:type_name -> plughook.plugin.v1.Appended
-	17, // 19: plughook.plugin.v1.End.error:type_name -> plughook.plugin.v1.Error
-	13, // 20: plughook.plugin.v1.Outcome.request:type_name -> plughook.plugin.v1.ModelRequest
-	17, // 21: plughook.plugin.v1.Failure.error:type_name -> plughook.plugin.v1.Error
-	10, // 22: plughook.plugin.v1.Forget.key:type_name -> plughook.plugin.v1.Key
-	1,  // 23: plughook.plugin.v1.Plugin.Describe:input_type -> plughook.plugin.v1.Host
-	3,  // 24: plughook.plugin.v1.Plugin.Configure:input_type -> plughook.plugin.v1.Configuration
-	6,  // 25: plughook.plugin.v1.Plugin.Serve:input_type -> plughook.plugin.v1.HostMessage
-	2,  // 26: plughook.plugin.v1.Plugin.Describe:output_type -> plughook.plugin.v1.Description
-	4,  // 27: plughook.plugin.v1.Plugin.Configure:output_type -> plughook.plugin.v1.Subscription
-	7,  // 28: plughook.plugin.v1.Plugin.Serve:output_type -> plughook.plugin.v1.PluginMessage
-	26, // [26:29] is the sub-list for method output_type
-	23, // [23:26] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	25, // 19: plughook.plugin.v1.Invocation.now:type_name -> google.protobuf.Timestamp
+	17, // 20: plughook.plugin.v1.End.error:type_name -> plughook.plugin.v1.Error
+	13, // 21: plughook.plugin.v1.Outcome.request:type_name -> plughook.plugin.v1.ModelRequest
+	17, // 22: plughook.plugin.v1.Failure.error:type_name -> plughook.plugin.v1.Error
+	10, // 23: plughook.plugin.v1.Forget.key:type_name -> plughook.plugin.v1.Key
+	1,  // 24: plughook.plugin.v1.Plugin.Describe:input_type -> plughook.plugin.v1.Host
+	3,  // 25: plughook.plugin.v1.Plugin.Configure:input_type -> plughook.plugin.v1.Configuration
+	6,  // 26: plughook.plugin.v1.Plugin.Serve:input_type -> plughook.plugin.v1.HostMessage
+	2,  // 27: plughook.plugin.v1.Plugin.Describe:output_type -> plughook.plugin.v1.Description
+	4,  // 28: plughook.plugin.v1.Plugin.Configure:output_type -> plughook.plugin.v1.Subscription
+	7,  // 29: plughook.plugin.v1.Plugin.Serve:output_type -> plughook.plugin.v1.PluginMessage
+	27, // [27:30] is the sub-list for method output_type
+	24, // [24:27] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_wire_plugin_proto_init() }

@@ -40,6 +40,7 @@ func changedFields(a, b *session.Invocation) bool {
 		a.Position != b.Position || a.Frontier != b.Frontier ||
 		len(a.Live) != len(b.Live) || unsafe.SliceData(a.Live) != unsafe.SliceData(b.Live) ||
 		reflect.ValueOf(a.Offered).Pointer() != reflect.ValueOf(b.Offered).Pointer() ||
+		reflect.ValueOf(a.Clock).Pointer() != reflect.ValueOf(b.Clock).Pointer() ||
 		len(a.State) != len(b.State) || !sameMap(a.State, b.State)
 }
 

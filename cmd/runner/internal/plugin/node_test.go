@@ -227,6 +227,18 @@ func TestNodeEnds(t *testing.T) {
 	})
 }
 
+// The time is that of the runner's clock, and a hook cannot change it.
+func TestNodeHasTheClock(t *testing.T) {
+	transports(t, func(t *testing.T, open func(string, func(*remote.Config)) (*odd, error)) {
+		o, err := open("", nil)
+		require.NoError(t, err)
+		now := time.Date(2031, 5, 4, 12, 0, 0, 250_000_000, time.UTC)
+		out, err := o.tell(t.Context(), &session.Invocation{Clock: func() time.Time { return now }}, "now")
+		require.NoError(t, err)
+		require.Equal(t, "2031-05-04T12:00:00.250Z", out.Emit[0].Text())
+	})
+}
+
 // What the host does not send again is there all the same.
 func TestNodeKeepsTheSession(t *testing.T) {
 	transports(t, func(t *testing.T, open func(string, func(*remote.Config)) (*odd, error)) {

@@ -12,15 +12,16 @@ function message(fields) {
 const Key = message({ 1: ['app', string], 2: ['user', string], 3: ['id', string] })
 const Err = message({ 1: ['message', string], 2: ['kinds', string, true], 3: ['plugin', string], 4: ['hook', string] })
 const Request = message({ 1: ['agent', string], 2: ['branch', string], 3: ['model', string], 4: ['stream', bool], 5: ['config', bytes], 6: ['keep', uint], 7: ['contents', bytes, true] })
+const time = message({ 1: ['seconds', uint], 2: ['nanos', uint] })
 const Invocation = message({
   1: ['id', string], 2: ['key', Key], 3: ['create', bool], 4: ['streaming', string], 5: ['position', uint], 6: ['frontier', uint], 7: ['input', uint],
   8: ['live', message({ 1: ['first', uint], 2: ['last', uint] }), true],
   9: ['events', bytes, true],
   10: ['appended', message({ 1: ['id', string], 2: ['seq', uint] }), true],
-  11: ['state', bytes], 12: ['fresh', bool],
+  11: ['state', bytes], 12: ['fresh', bool], 13: ['now', time],
 })
 const Call = message({
-  1: ['hook', uint], 2: ['remaining', message({ 1: ['seconds', uint], 2: ['nanos', uint] })], 3: ['traceparent', string], 4: ['invocation', Invocation],
+  1: ['hook', uint], 2: ['remaining', time], 3: ['traceparent', string], 4: ['invocation', Invocation],
   5: ['event', bytes], 6: ['request', Request], 7: ['end', message({ 1: ['kind', string], 2: ['error', Err], 3: ['plugin', string], 4: ['reason', string] })],
 })
 const Outcome = message({ 1: ['replace', bytes], 2: ['emit', bytes, true], 3: ['withhold', bool], 4: ['stop', bool], 5: ['reason', string], 6: ['unchecked', string], 7: ['request', Request] })

@@ -118,6 +118,7 @@ class Invocation {
   #all
   #length
   #live
+  #now
 
   constructor(inv, session) {
     this.id = inv.id ?? ''
@@ -129,7 +130,13 @@ class Invocation {
     this.input = inv.input ? session.at(inv.input) : null
     this.#all = session.live
     this.#length = session.live.length
+    this.#now = inv.now ? Number(inv.now.seconds ?? 0) * 1e3 + Math.floor((inv.now.nanos ?? 0) / 1e6) : Date.now()
     Object.freeze(this)
+  }
+
+  /** now is when the hook was called, by the runner's clock: count by it, and not by Date.now(). */
+  get now() {
+    return new Date(this.#now)
   }
 
   /** live is the live view: the events that count, in order. */

@@ -6,6 +6,7 @@ let release
 
 const does = {
   nothing: () => undefined,
+  now: (inv) => { inv.now.setFullYear(1970); return said(inv.now.toISOString()) },
   throw: () => { throw new Error('no luck') },
   reject: async () => { throw new Error('no luck later') },
   bug: () => undefined.nothing,
