@@ -244,7 +244,8 @@ func (r *Result) Err() error {
 		return Model.Errorf("agent %s: %s", eventtext.Printable(r.failed.Author),
 			eventtext.Printable(eventtext.Error(r.failed)))
 	case r.refused != nil:
-		return Model.Errorf("plugin %s: %s", eventtext.Printable(blamed(r.refused)),
+		name, _ := r.refused.Plugin()
+		return Model.Errorf("plugin %s: %s", eventtext.Printable(name),
 			eventtext.Printable(eventtext.Error(r.refused)))
 	}
 	return nil
