@@ -9,10 +9,12 @@ import (
 
 // workflowConfig is a graph of nodes.
 type workflowConfig struct {
-	Nodes []nodeConfig `yaml:"nodes" json:"nodes" jsonschema:"the steps"`
-	Edges []edgeConfig `yaml:"edges" json:"edges" jsonschema:"which node's output is the input of which; those from START get the user's message"`
-	Limit int          `yaml:"limit" json:"limit,omitempty" jsonschema:"how many nodes may run at the same time; no limit if empty"`
-	Runs  int          `yaml:"runs" json:"runs,omitempty" jsonschema:"how often one node may run in one run of the workflow; 100 if empty"`
+	Nodes  []nodeConfig      `yaml:"nodes" json:"nodes" jsonschema:"the steps"`
+	Edges  []edgeConfig      `yaml:"edges" json:"edges" jsonschema:"which node's output is the input of which; those from START get the user's message"`
+	Limit  int               `yaml:"limit" json:"limit,omitempty" jsonschema:"how many nodes may run at the same time; no limit if empty"`
+	State  map[string]any    `yaml:"state" json:"state,omitempty" jsonschema:"the state keys that nodes may set, each with the JSON schema of its value; any if empty. Keys with a colon are free"`
+	Reduce map[string]string `yaml:"reduce" json:"reduce,omitempty" jsonschema:"what becomes of a state key that nodes set at the same time: append, add, union or max, by key. Without one this is an error"`
+	Runs   int               `yaml:"runs" json:"runs,omitempty" jsonschema:"how often one node may run in one run of the workflow; 100 if empty"`
 }
 
 // nodeConfig is a node: it has one of the kinds in nodeKinds.

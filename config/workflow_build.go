@@ -69,6 +69,8 @@ func (b *builder) workflow(path, name, description string, w *workflowConfig, re
 		Edges:       edges,
 		Limit:       w.Limit,
 		Runs:        w.Runs,
+		State:       w.stateSchema(),
+		Reduce:      w.reducers(),
 		Artifacts:   b.artifacts,
 	})
 	if err != nil {
@@ -132,4 +134,29 @@ func (b *builder) toolNode(one *worker) *workflow.Node {
 	}
 	b.bad(one.path+".tool", "%s has %d tools, and a node calls one; write %s/TOOL", one.tool, len(tools), one.tool)
 	return nil
+}
+
+// reducers are those that a file can name.
+var reducers = map[string]workflow.Reducer{
+	"append": workflow.Append,
+	"add":    workflow.Add,
+	"union":  workflow.Union,
+	"max":    workflow.Max,
+}
+
+// reducers returns the reducers of the workflow's state keys.
+func (w *workflowConfig) reducers() map[string]workflow.Reducer {
+	named := map[string]workflow.Reducer{}
+	for key, name := range w.Reduce {
+		named[key] = reducers[name]
+	}
+	return named
+}
+
+// stateSchema returns what the nodes may set, nil if that is anything.
+func (w *workflowConfig) stateSchema() *workflow.State {
+	if len(w.State) == 0 {
+		return nil
+	}
+	return workflow.StateSchema(map[string]any{"type": "object", "properties": w.State})
 }

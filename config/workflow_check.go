@@ -2,11 +2,13 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/plughook/plughook/agent/workflow"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/tool"
 	"github.com/plughook/plughook/yamlfile"
 )
 
@@ -51,6 +53,17 @@ func (c *file) checkWorkflow(bad complaint, path string, w *workflowConfig, abov
 	}
 	checkAbove0(c, bad, path+".limit", w.Limit)
 	checkAbove0(c, bad, path+".runs", w.Runs)
+	for _, key := range slices.Sorted(maps.Keys(w.State)) {
+		if _, err := tool.Schema(w.State[key]); err != nil {
+			bad(path+".state."+key, "%w", err)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(w.Reduce)) {
+		if name := w.Reduce[key]; reducers[name] == nil {
+			known := slices.Sorted(maps.Keys(reducers))
+			bad(path+".reduce."+key, "there is no reducer %q%s; it is one of %s", name, yamlfile.Meant(name, known), strings.Join(known, ", "))
+		}
+	}
 
 	// The edges.
 	if len(w.Edges) == 0 {

@@ -57,7 +57,10 @@ func (a *agentNode) attempt(ctx context.Context, t *task) result {
 	}
 
 	ended, failure := a.run(ctx, t, own)
+	var refused *Error
 	switch {
+	case errors.As(failure, &refused):
+		return t.failedForGood(refused.Code, refused.Err)
 	case failure != nil:
 		return t.failed(NodeFailed, failure)
 	case ended, ctx.Err() != nil:
@@ -87,12 +90,18 @@ func (a *agentNode) run(ctx context.Context, t *task, own *agent.Host) (ended bo
 			failure = err
 			return false
 		}
-		if e.NodeInfo == nil {
-			stamped := *e
-			stamped.NodeInfo = &session.NodeInfo{Path: t.path}
-			e = &stamped
+		if e.NodeInfo != nil { // of a workflow below
+			more := t.yield(e, nil)
+			ended = ended || !more
+			return more
 		}
-		more := t.yield(e, nil)
+		stamped := *e
+		stamped.NodeInfo = &session.NodeInfo{Path: t.path}
+		more, err := t.write(&stamped)
+		if err != nil {
+			failure = &Error{Path: t.path, Code: NodeState, Err: err}
+			return false
+		}
 		ended = ended || !more
 		return more
 	}

@@ -128,7 +128,7 @@ func (r *Run) checkDo(n *Node, name string, delegate bool) error {
 	if err := n.check(); err != nil {
 		return err
 	}
-	if err := n.checkState(r.task.state); err != nil {
+	if err := n.checkState(r.task.state, r.task.reduce); err != nil {
 		return fmt.Errorf("Do: %w", err)
 	}
 	switch {
@@ -165,6 +165,8 @@ func (r *Run) child(n *Node, name string, input any, delegate bool) (t *task, c 
 		return nil, nil, false, fmt.Errorf("%w: %s calls the node %s again; give each call a name that says what it is for",
 			ErrNameMissing, r.Path, n.Name)
 	}
+	t.inTurn = true
+	t.began = r.task.invocation.now()
 	t.digest = digestOf(input)
 	c = r.children[t.path]
 	before := begun.digest

@@ -58,6 +58,8 @@ func (e *each) attempt(ctx context.Context, t *task) result {
 	part := func(i int) agent.Part {
 		return func(ctx context.Context, host *agent.Host, yield func(*session.Event, error) bool) {
 			item := t.below(e.node, strconv.Itoa(i+1), items[i])
+			item.inTurn = e.limit == 1
+			item.began = t.invocation.now()
 			item.host = host
 			item.yield = yield
 			res := item.run(ctx)

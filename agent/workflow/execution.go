@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,6 +56,8 @@ type progress struct {
 type trigger struct {
 	input any
 	by    string
+	cause *cause   // the run that it begins
+	after []*cause // what has ended before
 }
 
 type output struct {
@@ -76,6 +79,13 @@ func (g *graph) attempt(ctx context.Context, around *task) result {
 	own := *around
 	own.graph = g
 	own.state = inherit(g.State, around.state)
+	if len(g.Reduce) > 0 {
+		own.reduce = maps.Clone(around.reduce)
+		if own.reduce == nil {
+			own.reduce = map[string]Reducer{}
+		}
+		maps.Copy(own.reduce, g.Reduce)
+	}
 	x := &execution{graph: g, task: &own}
 	nodes, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -158,7 +168,7 @@ func (x *execution) walk() {
 		}
 		p.ended++
 		x.enqueue(p)
-		x.fire(p.node, run.Output, run.End.Actions.Route)
+		x.fire(p.triggers[p.ended-1].cause, p.node, run.Output, run.End.Actions.Route)
 	}
 }
 
@@ -186,7 +196,7 @@ func (x *execution) unknown() error {
 }
 
 // fire triggers what follows the end of a node.
-func (x *execution) fire(n *Node, value, route any) {
+func (x *execution) fire(ended *cause, n *Node, value, route any) {
 	edges := x.out[n]
 	if len(edges) == 0 {
 		if value != nil {
@@ -209,7 +219,7 @@ func (x *execution) fire(n *Node, value, route any) {
 	for i, e := range edges {
 		again := slices.ContainsFunc(edges[:i], func(other Edge) bool { return other.To == e.To && leads(other) })
 		if leads(e) && !again {
-			x.trigger(e.To, trigger{input: value, by: n.Name})
+			x.trigger(e.To, trigger{input: value, by: n.Name, after: []*cause{ended}})
 		}
 	}
 }
@@ -229,7 +239,9 @@ func (x *execution) trigger(n *Node, t trigger) {
 			}
 			inputs[before.Name] = p.waiting[before.Name][0].input
 		}
+		t.after = nil
 		for name := range inputs {
+			t.after = append(t.after, p.waiting[name][0].after...)
 			p.waiting[name] = p.waiting[name][1:]
 			if content, ok := inputs[name].(*genai.Content); ok {
 				inputs[name], _ = plain(content)
@@ -237,6 +249,10 @@ func (x *execution) trigger(n *Node, t trigger) {
 		}
 		t.input = inputs
 	}
+	if len(p.triggers) > 0 { // a node makes one run after the other
+		t.after = append(t.after, p.triggers[len(p.triggers)-1].cause)
+	}
+	t.cause = &cause{node: n.Name, number: len(p.triggers) + 1, after: t.after}
 	p.triggers = append(p.triggers, t)
 	x.enqueue(p)
 }
@@ -291,6 +307,7 @@ func (x *execution) next(ctx context.Context) []agent.Part {
 func (x *execution) part(p *progress) agent.Part {
 	t := p.triggers[p.ended]
 	s := x.task.below(p.node, strconv.Itoa(p.ended+1), t.input)
+	s.cause = t.cause
 	s.triggeredBy = t.by
 	s.predecessors = x.names[p.node]
 	return func(ctx context.Context, host *agent.Host, yield func(*session.Event, error) bool) {

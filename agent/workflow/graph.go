@@ -34,6 +34,11 @@ type Graph struct {
 	// State says which state keys the nodes may set, and to what; nil is that of the graph that this one
 	// is a node of, or else free. A node may have another (Node.State).
 	State *State
+	// Reduce says, by state key, what becomes of it where several nodes set it at the same time: the key's new value
+	// is what the Reducer makes of the value before and of what a node sets. A key without one is set by one
+	// node at a time: the second of two runs that are made at the same time fails with NodeState. What a graph
+	// inside of this one does not say, this one does.
+	Reduce map[string]Reducer
 	// Artifacts keeps the files that nodes save; nil if they save none.
 	Artifacts artifact.Service
 }
@@ -118,7 +123,7 @@ func New(description Graph) (agent.Agent, error) {
 	}
 	g.checkReach(report)
 	g.checkCycles(report)
-	if err := g.checkState(nil); err != nil {
+	if err := g.checkState(nil, nil); err != nil {
 		report("%w", err)
 	}
 	if err := agent.Check(g); err != nil {

@@ -24,6 +24,8 @@ type ledger struct {
 	// response. What became of them is what session.CallTracker says.
 	calls map[string]*session.Call
 	open  map[*session.Call]bool
+	// writes has the last write of each state key, by the workflow's run and the key.
+	writes map[[2]string]write
 }
 
 // An entry is what the log has of a run, and directly within it.
@@ -61,6 +63,7 @@ func (l *ledger) update(inv *session.Invocation) {
 		l.entries = map[string]*entry{}
 		l.calls = map[string]*session.Call{}
 		l.open = map[*session.Call]bool{}
+		l.writes = map[[2]string]write{}
 		from = 0
 	} else {
 		for from > 0 && inv.Live[from-1].Seq > l.position {
@@ -99,6 +102,10 @@ func (l *ledger) add(e *session.Event) {
 		l.entry(run).first = e
 		around := l.entry(above(run))
 		around.below = append(around.below, run)
+	}
+
+	for key := range e.Actions.StateDelta {
+		l.writes[[2]string{rootOf(path), key}] = write{path: path, seq: e.Seq}
 	}
 
 	// Which inputs do it and those around it have?
@@ -268,6 +275,27 @@ func (l *ledger) openCalls(path string) []session.Call {
 	}
 	slices.SortFunc(calls, func(a, b session.Call) int { return int(a.Event.Seq - b.Event.Seq) })
 	return calls
+}
+
+// writeOf returns the last write of a state key in the workflow's run that a run is in.
+func (l *ledger) writeOf(path, key string) (w write, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w, ok = l.writes[[2]string{rootOf(path), key}]
+	return w, ok
+}
+
+// now returns the position up to which the log was read.
+func (l *ledger) now() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.position
+}
+
+// rootOf returns the first element of a path: the run of the workflow.
+func rootOf(path string) string {
+	root, _, _ := strings.Cut(path, "/")
+	return root
 }
 
 // above returns the path of the run that a run is directly within, "" for the outermost.

@@ -236,6 +236,7 @@ const (
 	NodeWithheld = "NODE_WITHHELD" // a plugin has withheld its end, its question or its call
 	NodeStuck    = "NODE_STUCK"    // a join waits for what will not come
 	NodeLimit    = "NODE_LIMIT"    // a node has run as often as Graph.Runs allows, or has more items than Node.MaxItems
+	NodeState    = "NODE_STATE"    // it sets a state key that another run sets at the same time
 	NodeGone     = "NODE_GONE"     // the log has a run of a node that is not in the graph
 	NodeOutputs  = "NODE_OUTPUTS"  // the workflow has more than one output
 	Abandoned    = "ABANDONED"     // somebody has ended the workflow's run; see Abandon

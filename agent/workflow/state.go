@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,7 +11,9 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/genaischema"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -39,6 +42,29 @@ func StateOf[T any]() *State {
 	any.Required = nil
 	s := &State{schema: schema}
 	s.fits, s.wrong = tool.Schema(&any)
+	return s
+}
+
+// StateSchema returns a State with the keys that a JSON schema of an object has as properties: a *genai.Schema, or
+// whatever else tool.Schema takes, such as a map. A graph reports one that is none.
+func StateSchema(schema any) *State {
+	if s, ok := schema.(*genai.Schema); ok {
+		schema = genaischema.ToJSON(s)
+	}
+	s := &State{schema: &jsonschema.Schema{}}
+	data, err := json.Marshal(schema)
+	if err == nil {
+		err = json.Unmarshal(data, s.schema)
+	}
+	if err == nil && len(s.schema.Properties) == 0 {
+		err = errors.New("it has no properties")
+	}
+	if err != nil {
+		return &State{wrong: fmt.Errorf("the schema of the state: %w", err)}
+	}
+	some := *s.schema // a run sets some of the keys
+	some.Required = nil
+	s.fits, s.wrong = tool.Schema(&some)
 	return s
 }
 
@@ -86,10 +112,10 @@ func inherit(states ...*State) *State {
 }
 
 // checkState returns what in a node does not fit the state that holds around it.
-func (n *Node) checkState(around *State) error {
+func (n *Node) checkState(around *State, reduce map[string]Reducer) error {
 	s := inherit(n.State, around)
 	if g, ok := n.kind.(*graph); ok {
-		return g.checkState(s)
+		return g.checkState(s, reduce)
 	}
 	if s == nil {
 		return nil
@@ -110,7 +136,7 @@ func (n *Node) checkState(around *State) error {
 	}
 	if n.OutputKey != "" {
 		report(s.knows(n.OutputKey))
-		if n.kind != nil {
+		if n.kind != nil && reduce[n.OutputKey] == nil {
 			_, output := n.kind.schemas()
 			fits(n.OutputKey, output, s.schema.Properties[n.OutputKey])
 		}
@@ -125,22 +151,37 @@ func (n *Node) checkState(around *State) error {
 		}
 	case *each:
 		if k.node != nil {
-			wrong = append(wrong, k.node.checkState(s))
+			wrong = append(wrong, k.node.checkState(s, reduce))
 		}
 	}
 	return errors.Join(wrong...)
 }
 
 // checkState returns what in a graph does not fit its state, or else the state around it.
-func (g *graph) checkState(around *State) error {
+func (g *graph) checkState(around *State, reduce map[string]Reducer) error {
 	s := inherit(g.State, around)
+	for _, key := range sortedKeys(g.Reduce) {
+		if g.Reduce[key] == nil {
+			return fmt.Errorf("the reducer of the state key %q is nil", key)
+		}
+		if s != nil && s.wrong == nil {
+			if err := s.knows(key); err != nil {
+				return fmt.Errorf("Reduce: %w", err)
+			}
+		}
+	}
+	reduce = maps.Clone(reduce)
+	if reduce == nil {
+		reduce = map[string]Reducer{}
+	}
+	maps.Copy(reduce, g.Reduce)
 	if s != nil && s.wrong != nil {
 		return s.wrong
 	}
 	var wrong []error
 	for _, nodes := range []map[string]*Node{g.nodes, g.called} {
 		for _, name := range sortedKeys(nodes) {
-			wrong = append(wrong, nodes[name].checkState(s))
+			wrong = append(wrong, nodes[name].checkState(s, reduce))
 		}
 	}
 	return errors.Join(wrong...)

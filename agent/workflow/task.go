@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"sync"
 	"time"
 
 	"google.golang.org/genai"
@@ -19,6 +20,7 @@ import (
 type invocation struct {
 	ledger
 	key     session.Key
+	writing sync.Mutex     // held from the look at the state until an event that sets it is in the log
 	began   int64          // the position of the log when the invocation began
 	content *genai.Content // the message that the workflow began with
 }
@@ -36,8 +38,12 @@ type task struct {
 	digest       string // of the input, if a later call must not have another one
 	triggeredBy  string
 	predecessors []string
-	state        *State   // what the node may set, nil if that is anything
-	outputFor    []string // the runs whose output this run's is, too (see NodeInfo.OutputFor); nil if it is its own alone
+	cause        *cause             // of a node of a graph: what it comes after
+	inTurn       bool               // of a child: it comes after what was in the log when it began
+	began        int64              // the position then
+	reduce       map[string]Reducer // by state key
+	state        *State             // what the node may set, nil if that is anything
+	outputFor    []string           // the runs whose output this run's is, too (see NodeInfo.OutputFor); nil if it is its own alone
 }
 
 // below returns the task of a run within the run: run is its number or its name.
@@ -52,6 +58,7 @@ func (t *task) below(n *Node, run string, input any) *task {
 		around:     t,
 		input:      input,
 		state:      inherit(n.State, t.state),
+		reduce:     t.reduce,
 	}
 }
 
@@ -216,8 +223,12 @@ func (t *task) finish(end ending) result {
 		return t.failed(NodeFailed, err)
 	}
 	before := t.invocation.foldedAnew()
-	goesOn := t.put(e)
+	goesOn, err := t.write(e)
 	switch {
+	case err != nil:
+		res := t.failedForGood(NodeState, err)
+		res.response = end.content // the call that it ends has run
+		return res
 	case t.invocation.ended(t.path) != nil:
 		return result{outcome: hasEnded}
 	case !goesOn, t.invocation.foldedAnew() != before: // it was rewound, or compacted
@@ -263,7 +274,9 @@ func (t *task) ending(end ending) (*session.Event, error) {
 			return nil, fmt.Errorf("it has set the state key %q to a value that JSON does not have: %w", key, err)
 		}
 	}
-	if err := t.state.check(e.Actions.StateDelta); err != nil {
+	asSet := maps.Clone(e.Actions.StateDelta)
+	maps.DeleteFunc(asSet, func(key string, _ any) bool { return t.reduce[key] != nil }) // checked when it is reduced
+	if err := t.state.check(asSet); err != nil {
 		return nil, err
 	}
 
