@@ -99,7 +99,11 @@ func (rec *Recording) read(line []byte) (*Recording, error) {
 	var h struct {
 		Session jsontext.Value `json:"session"`
 	}
-	if err := json.Unmarshal(line, &h, codec.Decoding); err != nil {
+	err := json.Unmarshal(line, &h, codec.Decoding)
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, fmt.Errorf("the line ends within its JSON: the file is cut here, or an object has several lines and must have one: %w", err)
+	case err != nil:
 		return nil, err
 	}
 	if h.Session != nil {
@@ -112,6 +116,9 @@ func (rec *Recording) read(line []byte) (*Recording, error) {
 			State:   s.State,
 			Created: s.Created,
 			Updated: s.Updated,
+		}
+		if err := codec.CheckNames(s.App, s.User, s.ID); err != nil {
+			return nil, fmt.Errorf("session header: %w", err)
 		}
 		return next, next.Key.Check(false)
 	}

@@ -92,7 +92,7 @@ func noTable(name, kind string) error {
 
 // OpenSQLite opens an SQLite database of another kit for reading. zone is that in which the kit ran, for
 // kits that store local times; without it the zone is guessed for each session. The error is ErrOwn or
-// ErrUnknown where the database is not another kit's.
+// ErrUnknown where the database is not another kit's. A damaged file is an error.
 func OpenSQLite(ctx context.Context, file string, zone *time.Location) (*Database, error) {
 	from, err := openSQLite(ctx, file)
 	if err != nil {

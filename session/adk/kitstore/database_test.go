@@ -1,7 +1,9 @@
 package kitstore_test
 
 import (
+	"bytes"
 	"context"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -78,6 +80,33 @@ func TestDatabasesRefused(t *testing.T) {
 	_, err = kitstore.OpenPostgres(t.Context(), "postgres://u:made-up@%zz/", nil)
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), "made-up")
+}
+
+// Of a damaged file nothing is read: queries would show a part of it.
+func TestDamagedFile(t *testing.T) {
+	file := sqliteOf(t, goTables+`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)
+		INSERT INTO events (id, app_name, user_id, session_id, author, timestamp, content)
+		SELECT 'e' || i, 'a', 'u', 's', 'user', '2026-03-02 08:00:01', '{"x":"' || hex(zeroblob(300)) || '"}' FROM n`)
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	const page = 4096
+	require.Greater(t, len(data), 40*page)
+	for name, c := range map[string]struct{ from, to int }{
+		"a page":            {20 * page, 21 * page},
+		"the end":           {len(data) / 2, len(data)},
+		"the first page":    {100, page},
+		"the file's header": {16, 100},
+	} {
+		broken := bytes.Clone(data)
+		copy(broken[c.from:c.to], bytes.Repeat([]byte{0xa5}, c.to-c.from))
+		require.NoError(t, os.WriteFile(file, broken, 0o600))
+		_, err := kitstore.OpenSQLite(t.Context(), file, nil)
+		require.ErrorContains(t, err, "the database is damaged", name)
+	}
+	require.NoError(t, os.WriteFile(file, data, 0o600))
+	db, err := kitstore.OpenSQLite(t.Context(), file, nil)
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
 }
 
 // A view, and what else executes something when it is read, is refused.

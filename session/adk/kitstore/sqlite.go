@@ -3,9 +3,11 @@ package kitstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"iter"
 	"path/filepath"
+	"strings"
 
 	"github.com/plughook/plughook/internal/sqlitedb"
 )
@@ -21,14 +23,38 @@ func openSQLite(ctx context.Context, file string) (*sqliteSource, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := sqlitedb.Open(path, sqlitedb.ReadOnly, "trusted_schema = 0", "query_only = ON", "busy_timeout = 5000")
+	db := sqlitedb.Open(path, sqlitedb.ReadOnly, "trusted_schema = 0", "query_only = ON", "busy_timeout = 5000",
+		"ignore_check_constraints = ON")
 	db.SetMaxOpenConns(1)
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		_ = db.Close() // nothing was opened
 		return nil, fmt.Errorf("open %s: %w", file, err)
 	}
-	return &sqliteSource{db: db, tx: tx}, nil
+	s := &sqliteSource{db: db, tx: tx}
+	if err := s.check(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// check returns an error if the file is damaged: of what is broken, queries may show a part.
+func (s *sqliteSource) check(ctx context.Context) error {
+	const damaged = "the database is damaged; restore a backup, or save what is left with the sqlite3 shell's .recover"
+	var found []string
+	for r, err := range s.each(ctx, "PRAGMA quick_check(3)", 1) {
+		if sqlitedb.Code(err) != 0 {
+			return fmt.Errorf("%s: %w", damaged, err)
+		}
+		if err != nil {
+			return err
+		}
+		found = append(found, string(r[0]))
+	}
+	if len(found) == 1 && found[0] == "ok" {
+		return nil
+	}
+	return fmt.Errorf("%s: %s", damaged, strings.Join(strings.Fields(strings.Join(found, "; ")), " "))
 }
 
 func (s *sqliteSource) Close() error {

@@ -25,6 +25,9 @@ func ReadWeb(data []byte) (*Session, error) {
 	if err := json.Unmarshal(data, &file, codec.Lenient); err != nil {
 		return nil, err
 	}
+	if err := codec.CheckNames(file.App, file.User, file.ID); err != nil {
+		return nil, err
+	}
 	key := session.Key{App: file.App, User: file.User, ID: file.ID}
 	if err := key.Check(false); err != nil {
 		return nil, err

@@ -62,7 +62,7 @@ func Recognize(name string, r *bufio.Reader) (FileKind, error) {
 		return is("a chat file, as models are trained with", noLog)
 	case keys["schema_version"] && keys["steps"], keys["schema_version"] && keys["agent"]:
 		return is("a trajectory in ATIF", noLog)
-	case keys["appName"] && keys["userId"], keys["appName"] && keys["events"]:
+	case keys["appName"] && keys["userId"], keys["events"] && !keys["author"]: // a key that must be there may be missing
 		return WebFile, nil
 	}
 	return SessionFile, nil

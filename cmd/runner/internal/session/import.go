@@ -29,6 +29,7 @@ import (
 func (p *commands) importCommand() *cobra.Command {
 	convert := false
 	dry := false
+	strict := false
 	zone := ""
 	cmd := &cobra.Command{
 		Use:   "import FILE | DATABASE",
@@ -51,6 +52,9 @@ Compactions and rewinds of the Agent Development Kit, which name a range of time
 become ours in an import from such a store. In a session file they have no effect unless --convert
 turns them into ours. Those that cannot be are named.
 
+A damaged SQLite file is refused. --strict refuses, too, what would be left out: the first session that
+cannot be imported as the kit has it ends the import, and says why.
+
 State keys that begin with the name of a plugin of the configuration are taken from events that
 this plugin has written or changed, and refused from others.`,
 		Args: cli.Args(1, 1, "which file? Name one session file, or - for standard input"),
@@ -66,6 +70,7 @@ this plugin has written or changed, and refused from others.`,
 				defer func() { err = errors.Join(err, in.close()) }()
 			}
 			in.convert = in.convert || convert
+			in.strict = strict
 			stop, err := in.begin()
 			defer stop()
 			if err != nil {
@@ -90,6 +95,7 @@ this plugin has written or changed, and refused from others.`,
 	cmd.Flags().BoolVar(&convert, "convert", false,
 		"turn other kits' compactions and rewinds in a session file into ours")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "say what would be imported, and write nothing")
+	cmd.Flags().BoolVar(&strict, "strict", false, "refuse what cannot be imported whole, instead of leaving a part out")
 	cmd.Flags().StringVar(&zone, "zone", "",
 		"the zone of local times in another kit's store, such as Europe/Berlin")
 	return cmd
@@ -99,6 +105,7 @@ this plugin has written or changed, and refused from others.`,
 type importSource struct {
 	name     string // for messages
 	sessions iter.Seq2[*kitstore.Session, error]
+	strict   bool            // whether what would be left out is an error
 	convert  bool            // whether compactions and rewinds of other kits become ours
 	left     func() []string // what is not imported beside the sessions, known after the last one; may be nil
 	close    func() error    // may be nil
@@ -183,11 +190,25 @@ func (p *commands) importOf(ctx context.Context, name string, db *kitstore.Datab
 	p.Note("%s is %s", name, db.Kind)
 	return &importSource{
 		name:     name,
-		sessions: db.Sessions(ctx),
+		sessions: named(name, db.Sessions(ctx)),
 		convert:  true,
 		left:     db.Left,
 		close:    db.Close,
 	}, nil
+}
+
+// named yields sessions, and errors with the name of what they are read from.
+func named(name string, sessions iter.Seq2[*kitstore.Session, error]) iter.Seq2[*kitstore.Session, error] {
+	return func(yield func(*kitstore.Session, error) bool) {
+		for s, err := range sessions {
+			if err != nil {
+				err = fmt.Errorf("%s: %w", name, err)
+			}
+			if !yield(s, err) {
+				return
+			}
+		}
+	}
 }
 
 // maxWebFile bounds, in bytes, the file that a web page has saved.
@@ -312,13 +333,15 @@ func (p *commands) importAll(ctx context.Context, svc session.Service, in *impor
 		}
 
 		// Make what another kit wrote ours, and say what is left out.
-		for _, left := range imported.Left {
-			note("%s: session %s: %s", in.name, rec.Key, left)
-		}
+		lefts := imported.Left
 		if in.convert {
-			for _, left := range adk.Convert(rec) {
-				note("%s: session %s: %s", in.name, rec.Key, left)
-			}
+			lefts = append(lefts, adk.Convert(rec)...)
+		}
+		if in.strict && len(lefts) > 0 {
+			return exit.Usage.Errorf("%s: session %s is not imported with --strict: %s", in.name, rec.Key, strings.Join(lefts, "; "))
+		}
+		for _, left := range lefts {
+			note("%s: session %s: %s", in.name, rec.Key, left)
 		}
 		if err := checkOwners(owners, rec); err != nil {
 			return exit.Usage.Errorf("%s: %w", in.name, err)
@@ -350,7 +373,11 @@ func (p *commands) importAll(ctx context.Context, svc session.Service, in *impor
 		}
 	}
 	if in.left != nil {
-		for _, left := range in.left() {
+		lefts := in.left()
+		if in.strict && len(lefts) > 0 {
+			return exit.Usage.Errorf("%s: the sessions are imported, and with --strict this is an error: %s", in.name, strings.Join(lefts, "; "))
+		}
+		for _, left := range lefts {
 			note("%s: %s", in.name, left)
 		}
 	}
