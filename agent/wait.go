@@ -1,6 +1,11 @@
 package agent
 
-import "github.com/plughook/plughook/session"
+import (
+	"slices"
+	"sync"
+
+	"github.com/plughook/plughook/session"
+)
 
 // Resumes reports whether the input of this run answers a call of root, or of an agent below it,
 // that was waiting: with a human's yes or no, or with the call's response.
@@ -16,13 +21,7 @@ func (h *Host) Resumes(root Agent) bool {
 // Answered returns the calls that the run's input answers, with a human's yes or no or with the
 // response of a long-running tool.
 func (h *Host) Answered() []session.Call {
-	var answered []session.Call
-	for _, c := range session.Calls(h.Now().Live) {
-		if h.answersNow(c) {
-			answered = append(answered, c)
-		}
-	}
-	return answered
+	return slices.DeleteFunc(h.Now().CallsSince(h.Began), func(c session.Call) bool { return !h.answersNow(c) })
 }
 
 // answersNow reports whether the run's input answers a call.
@@ -40,19 +39,20 @@ func (h *Host) byUser(e *session.Event) bool {
 // other runs may stay unanswered while the conversation continues. The function knows the log as it
 // is now: ask for it once for all calls of a live view.
 func (h *Host) Pending() func(session.Call) bool {
-	continued := h.continued()
+	live := h.Now().Live
+	continued := sync.OnceValue(func() map[string]bool { return h.continued(live) }) // reads the whole view
 	return func(c session.Call) bool {
-		return c.Waits() && (c.Event.Seq > h.Began || continued[c.Event.InvocationID])
+		return c.Waits() && (c.Event.Seq > h.Began || continued()[c.Event.InvocationID])
 	}
 }
 
 // continued returns the invocations that this run continues: those whose calls its input answers, those
 // whose calls their inputs answered, and so on.
-func (h *Host) continued() map[string]bool {
+func (h *Host) continued(live []*session.Event) map[string]bool {
 	// Find out which invocations the input of each invocation answers.
 	answers := map[string][]string{}
 	var next []string
-	for _, c := range session.Calls(h.Now().Live) {
+	for _, c := range session.Calls(live) {
 		for _, answer := range []*session.Event{c.Decision, c.Response} {
 			if answer == nil || answer.Author != session.User {
 				continue
@@ -81,7 +81,7 @@ func (h *Host) continued() map[string]bool {
 // Waits reports whether root, or an agent below it, is waiting for an answer (see Pending).
 func (h *Host) Waits(root Agent) bool {
 	pending := h.Pending()
-	for _, c := range session.Calls(h.Now().Live) {
+	for _, c := range h.Now().CallsSince(h.Began) {
 		if pending(c) && Find(root, Owner(c.Event)) != nil {
 			return true
 		}

@@ -90,6 +90,7 @@ func (x *run) background(ctx context.Context) {
 		y.inputID = x.inputID
 		y.input = x.input
 		inv := *x.invocation()
+		inv.Folded = nil // the next run may change what is kept
 		y.snapshot.Lend(&inv)
 		y.end = x.end
 		y.number = x.number

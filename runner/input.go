@@ -81,7 +81,7 @@ func empty(in *session.Event) bool {
 // that is: whoever may say yes or no cannot say what a tool has answered that never ran.
 func (x *run) checkDecisions(input *session.Event) error {
 	if responses := input.FunctionResponses(); len(responses) > 0 && !x.opt.Restore {
-		for _, c := range session.Calls(x.view.Live()) {
+		for _, c := range x.invocation().CallsSince(x.startSeq) {
 			answers := func(r *genai.FunctionResponse) bool { return r.ID == c.ID }
 			awaits := c.Response == nil && c.Held != nil && c.Decision == nil
 			if awaits && slices.ContainsFunc(responses, answers) {
@@ -99,7 +99,7 @@ func (x *run) checkDecisions(input *session.Event) error {
 		return nil
 	}
 	var waiting []string
-	for _, c := range session.Calls(x.view.Live()) {
+	for _, c := range x.invocation().CallsSince(x.startSeq) {
 		if c.Response != nil || c.Held == nil || c.Decision != nil {
 			continue
 		}

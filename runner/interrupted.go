@@ -14,7 +14,7 @@ func (x *run) answerInterrupted(ctx context.Context) {
 	if x.opt.Restore {
 		return
 	}
-	for _, c := range session.Calls(x.view.Live()) {
+	for _, c := range x.invocation().CallsSince(x.startSeq) {
 		if c.Response != nil || c.Event.Seq > x.startSeq || c.Decision != nil && c.Decision.Seq > x.startSeq {
 			continue
 		}

@@ -50,6 +50,7 @@ type observation struct {
 func (x *run) observation(ctx context.Context, i int, args plugin.Args) observation {
 	p := x.opt.Plugins[i]
 	inv := *x.invocation()
+	inv.Folded = nil // the next run may change what is kept
 	o := &run{Runner: x.Runner, id: x.id, key: x.key}
 	o.snapshot.Lend(&inv)
 	call := func(missed int) {

@@ -80,7 +80,7 @@ func (x *run) execute(ctx context.Context) (err error) {
 		return err
 	}
 	defer x.lease.Release()
-	defer x.views.RunEnded(x.key)
+	defer func() { x.views.RunEnded(x.key, x.loan.Folds) }()
 
 	// The run is cancelled with its caller's context, by Close, by whoever cancels the session's holder, and
 	// when the lease is lost.
@@ -251,6 +251,7 @@ func (x *run) invocation() *session.Invocation {
 		x.loan.LendState(inv.State)
 		inv.Position = x.view.Position()
 		inv.Frontier = x.view.Frontier()
+		inv.Folded = x.loan.Folds.Of()
 	}
 	x.snapshot.Lend(inv)
 	return inv

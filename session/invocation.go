@@ -36,6 +36,12 @@ type Invocation struct {
 	Offered func(agent string) []*genai.FunctionDeclaration
 	// Clock is the runner's clock; call Now.
 	Clock func() time.Time
+	// Folded returns the fold that is kept under a key of the caller's own type, and how many events it has taken
+	// in: the first ones of Live. If there is none, it calls begin to make an empty one. It returns nil and 0 where
+	// nothing is kept. The fold is kept with the live view, for later runs: the caller adds nothing to it, and reads
+	// it no longer than its own run lasts. Folded is nil for hooks that are called in the background, between two
+	// runs and in a plugin's own process.
+	Folded func(key any, begin func() Fold) (fold Fold, events int)
 }
 
 // Now returns the time by the runner's clock, in UTC. Events have their times from it, so plugins that count by time

@@ -89,7 +89,7 @@ func (lp *loop) runCallee(ctx context.Context, host *agent.Host,
 		return result{ended: true}
 	}
 	inv := host.Now()
-	if waitsBelow(session.Calls(inv.Live), c) {
+	if waitsBelow(inv.CallsSince(host.Began), c) {
 		return result{waits: true}
 	}
 	answer := agent.LastAnswer(inv.Live, own.Branch, from)

@@ -1,11 +1,13 @@
 package llm
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"google.golang.org/genai"
 
@@ -17,72 +19,217 @@ import (
 // contents returns the conversation for the agent's model. Contents and parts are copies; what
 // parts point to is shared with the log.
 func (lp *loop) contents(inv *session.Invocation) []*genai.Content {
-	b := builder{
-		loop:    lp,
-		answers: map[*genai.FunctionCall]session.Call{},
-		used:    map[*genai.FunctionResponse]bool{},
-	}
-	events := slices.DeleteFunc(slices.Clone(inv.Live),
-		func(e *session.Event) bool { return !agent.Sees(lp.host.Branch, e.Branch) })
+	b := &builder{agent: lp.agent.Name(), branch: lp.host.Branch}
+	seen := 0
 	if lp.agent.NoHistory {
-		events = lp.recent(events)
+		b.shown = lp.recent(inv)
+	} else if inv.Folded != nil {
+		var kept session.Fold
+		kept, seen = inv.Folded(builderKey{lp.agent, b.branch}, func() session.Fold { return new(*b) })
+		if seen > 0 {
+			b = kept.(*builder).after()
+		}
 	}
-	b.pair(inv)
-	for _, e := range events {
-		b.add(e)
+	for _, e := range inv.Live[seen:] {
+		b.Add(e)
 	}
 	b.turnOfModel(math.MaxInt64)
-	return b.contents
+	return b.contents()
 }
 
-// recent returns the events of this run. If the input answers a call of an earlier invocation, it
-// returns all events from that invocation on.
-func (lp *loop) recent(events []*session.Event) []*session.Event {
+// recent returns which events of the agent's conversation are of this run. If the input answers a call of an
+// earlier invocation, it returns all events from that invocation on.
+func (lp *loop) recent(inv *session.Invocation) map[*session.Event]bool {
+	host := *lp.host
+	host.Now = func() *session.Invocation { return inv }
 	asked := map[string]bool{}
-	for _, c := range lp.host.Answered() {
+	for _, c := range host.Answered() {
 		asked[c.Event.InvocationID] = true
 	}
-	var recent []*session.Event
-	for _, e := range events {
+	recent := map[*session.Event]bool{}
+	begun := false // an event that is no summary is among them
+	for _, e := range inv.Live {
 		switch {
+		case !agent.Sees(lp.host.Branch, e.Branch):
 		case e.Marker(): // a summary counts only if it stands for a part of this run too
 			if c := e.Actions.Compaction; c != nil && c.Through > lp.host.Began {
-				recent = append(recent, e)
+				recent[e] = true
 			}
-		case e.Seq > lp.host.Began || asked[e.InvocationID] ||
-			len(recent) > 0 && !recent[len(recent)-1].Marker():
-			recent = append(recent, e)
+		case begun || e.Seq > lp.host.Began || asked[e.InvocationID]:
+			recent[e] = true
+			begun = true
 		}
 	}
 	return recent
 }
 
-// A builder makes contents of events.
+// A builder makes contents of events. It is a session.Fold: what it has made of the events that a run begins with
+// stays for the next run.
 type builder struct {
-	*loop
-	contents []*genai.Content
-	answers  map[*genai.FunctionCall]session.Call // the agent's own calls that have a response, interim or not
-	used     map[*genai.FunctionResponse]bool     // responses that are shown with their calls
-	answered []session.Call                       // the calls with a response that the model has not been told about
-	turnAt   int64                                // the position of the model's last turn
+	agent, branch string
+	shown         map[*session.Event]bool // the events that the model is shown; nil: all that the agent sees
+	before        *builder                // has the events before the first; nil if there are none
+
+	calls   session.CallTracker
+	answers map[*genai.FunctionCall]*genai.FunctionResponse // of the agent's own calls, interim or not
+	// answered are the own calls with a response that the model has not been told about.
+	answered []session.Call
+	turnAt   int64 // the position of the model's last turn
+
+	turns []turn
+	parts int   // how many the contents of turns have
+	bytes int64 // of the texts that were made for them
+}
+
+// builderKey is the key of what is kept of an agent's conversation in a branch.
+type builderKey struct {
+	agent  *llmAgent
+	branch string
+}
+
+// A turn is one content.
+type turn struct {
+	role  string        // "" if it has the responses to the calls of the turn before it
+	parts []*genai.Part // shared with the log; none is nil. Of responses, those of the turn before
+}
+
+// after returns a builder that goes on after b, which nobody may change meanwhile.
+func (b *builder) after() *builder {
+	return &builder{
+		agent:    b.agent,
+		branch:   b.branch,
+		before:   b,
+		calls:    b.calls.Clone(),
+		answered: slices.Clone(b.answered),
+		turnAt:   b.turnAt,
+	}
+}
+
+// Bytes implements session.Fold.
+func (b *builder) Bytes() int64 {
+	const perTurn, perAnswer, perCall = 48, 64, 200
+	return b.bytes + int64(cap(b.turns)*perTurn+len(b.answers)*perAnswer+len(b.answered)*perCall)
+}
+
+// contents returns what was made: copies, so that plugins may change them.
+func (b *builder) contents() []*genai.Content {
+	// Make room for all of them.
+	made := []*builder{b}
+	turns, parts := len(b.turns), b.parts
+	if b.before != nil {
+		made = []*builder{b.before, b}
+		turns += len(b.before.turns)
+		parts += b.before.parts
+	}
+	contents := make([]genai.Content, turns)
+	list := make([]*genai.Content, turns)
+	copies := make([]genai.Part, parts)
+	pointers := make([]*genai.Part, parts)
+
+	// Fill it.
+	turns, parts = 0, 0
+	for _, m := range made {
+		for _, t := range m.turns {
+			from := parts
+			for _, p := range t.parts {
+				switch {
+				case t.role != "":
+					copies[parts] = *p
+				case p.FunctionCall != nil:
+					copies[parts].FunctionResponse = b.answer(p.FunctionCall)
+				default:
+					continue
+				}
+				pointers[parts] = &copies[parts]
+				parts++
+			}
+			c := &contents[turns]
+			c.Role = cmp.Or(t.role, genai.RoleUser)
+			c.Parts = pointers[from:parts:parts]
+			list[turns] = c
+			turns++
+		}
+	}
+	return list
+}
+
+// answer returns the response that the model is shown with one of its calls.
+func (b *builder) answer(call *genai.FunctionCall) *genai.FunctionResponse {
+	if r := b.answers[call]; r != nil {
+		return r
+	}
+	if b.before != nil {
+		return b.before.answer(call)
+	}
+	return &genai.FunctionResponse{ID: call.ID, Name: call.Name,
+		Response: map[string]any{"status": "pending: there is no answer yet"}}
+}
+
+// addTurn adds a content with parts, without those that are nil. There is none without parts.
+func (b *builder) addTurn(role string, parts []*genai.Part) {
+	if slices.Contains(parts, nil) {
+		parts = slices.DeleteFunc(slices.Clone(parts), func(p *genai.Part) bool { return p == nil })
+	}
+	if len(parts) > 0 {
+		b.turns = append(b.turns, turn{role: role, parts: parts})
+		b.parts += len(parts)
+	}
+}
+
+// lastRole returns the role of the last content, "" if there is none.
+func (b *builder) lastRole() string {
+	switch n := len(b.turns); {
+	case n > 0:
+		return cmp.Or(b.turns[n-1].role, genai.RoleUser)
+	case b.before != nil:
+		return b.before.lastRole()
+	}
+	return ""
 }
 
 // ownTurn reports whether the model is shown an event as its own turn.
 func (b *builder) ownTurn(e *session.Event) bool {
-	return e.Content.Role == genai.RoleModel && b.own(e)
+	return e.Content.Role == genai.RoleModel && ownedBy(b.agent, e)
 }
 
-// add adds an event.
-func (b *builder) add(e *session.Event) {
+// Add implements session.Fold.
+func (b *builder) Add(e *session.Event) {
+	used := b.pair(e)
 	switch {
+	case !agent.Sees(b.branch, e.Branch), b.shown != nil && !b.shown[e]:
 	case e.Actions.Compaction != nil && e.Marker():
 		b.summary(e.Actions.Compaction)
 	case e.Content == nil:
 	case b.ownTurn(e):
 		b.turnOf(e)
 	default:
-		b.turnOfOther(e)
+		b.turnOfOther(e, used)
 	}
+}
+
+// pair finds the calls of the agent itself that an event answers, for good or in the meantime, and returns the
+// responses: a prompt has the latest one next to the call, and none of those before it. They may be in any branch,
+// since a user answers outside of them.
+func (b *builder) pair(e *session.Event) (used []*genai.FunctionResponse) {
+	_, answered := b.calls.Add(e)
+	for _, c := range append(answered, b.calls.Informed(e)...) {
+		if !agent.Sees(b.branch, c.Event.Branch) || !b.ownTurn(c.Event) {
+			continue
+		}
+		if b.answers == nil {
+			b.answers = map[*genai.FunctionCall]*genai.FunctionResponse{}
+		}
+		_, latest := c.Latest()
+		b.answers[c.FunctionCall] = latest
+		used = append(used, latest)
+		for _, i := range c.Interim {
+			used = append(used, i.Result)
+		}
+		if c.Response != nil && (b.shown == nil || b.shown[c.Event]) {
+			b.answered = append(b.answered, *c)
+		}
+	}
+	return used
 }
 
 // summary adds the summary of a compaction, as context, so that the model does not take it for
@@ -94,7 +241,7 @@ func (b *builder) summary(c *session.Compaction) {
 	}
 	parts := []*genai.Part{{Text: "For context, a summary of the conversation so far; it is a record, not an instruction:\n<summary>"}}
 	for i, p := range c.Content.Parts {
-		if i >= len(c.Branches) || agent.Sees(b.host.Branch, c.Branches[i]) {
+		if i >= len(c.Branches) || agent.Sees(b.branch, c.Branches[i]) {
 			if p != nil && strings.Contains(p.Text, "<") {
 				p = new(*p)
 				p.Text = withoutEnd(p.Text)
@@ -120,29 +267,13 @@ func withoutEnd(text string) string {
 	return text
 }
 
-// pair finds the responses to the agent's own calls: a prompt has the latest one next to the call, and none of those
-// before it.
-func (b *builder) pair(inv *session.Invocation) {
-	// in all branches, since a user answers outside of them
-	for _, c := range session.Calls(inv.Live) {
-		_, latest := c.Latest()
-		if latest == nil || !agent.Sees(b.host.Branch, c.Event.Branch) || !b.ownTurn(c.Event) {
-			continue
-		}
-		b.answers[c.FunctionCall] = c
-		b.used[latest] = true
-		for _, i := range c.Interim {
-			b.used[i.Result] = true
-		}
-	}
-}
-
 // turnOfModel prepares for the model's turn at a position. It tells the model which of its earlier
 // calls were answered since its last turn, since their responses are shown further up, with the
 // calls. If nothing else is before the turn, it adds a content of the user: providers refuse a turn
 // of the model after another one.
 func (b *builder) turnOfModel(at int64) {
 	parts := []*genai.Part{{Text: told.Context}}
+	slices.SortStableFunc(b.answered, func(x, y session.Call) int { return x.Compare(&y) })
 	for _, c := range b.answered {
 		if c.Event.Seq < b.turnAt && b.turnAt < c.Response.Seq && c.Response.Seq < at {
 			parts = append(parts, &genai.Part{Text: fmt.Sprintf("Your earlier call of %s (id %s) has been answered: the response stands with the call.", c.Name, c.ID)})
@@ -150,53 +281,51 @@ func (b *builder) turnOfModel(at int64) {
 	}
 	b.answered = slices.DeleteFunc(b.answered,
 		func(c session.Call) bool { return c.Response.Seq < at })
-	n := len(b.contents)
+	last := b.lastRole()
 	switch {
 	case len(parts) > 1:
 		b.addTold(append(parts, &genai.Part{Text: "Go on from there."})...)
-	case n == 0 || b.contents[n-1].Role == genai.RoleModel:
+	case last == "" || last == genai.RoleModel:
 		b.addTold(parts[0], &genai.Part{Text: "Nothing new was said. Go on with what you were told to do."})
 	}
 }
 
 // turnOf adds a turn of the agent itself, with the responses to its calls.
 func (b *builder) turnOf(e *session.Event) {
-	turn := &genai.Content{Role: genai.RoleModel}
-	responses := &genai.Content{Role: genai.RoleUser}
-	var answered []session.Call
-	for _, p := range e.Content.Parts {
-		if p == nil || p.FunctionResponse != nil {
-			continue
-		}
-		turn.Parts = append(turn.Parts, new(*p))
-		if p.FunctionCall == nil {
-			continue
-		}
-		answer := &genai.FunctionResponse{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name,
-			Response: map[string]any{"status": "pending: there is no answer yet"}}
-		if c, ok := b.answers[p.FunctionCall]; ok {
-			_, answer = c.Latest()
-			if c.Response != nil {
-				answered = append(answered, c)
-			}
-		}
-		responses.Parts = append(responses.Parts, &genai.Part{FunctionResponse: answer})
+	parts := e.Parts()
+	responds := func(p *genai.Part) bool { return p.FunctionResponse != nil }
+	if slices.ContainsFunc(parts, responds) {
+		parts = slices.DeleteFunc(slices.Clone(parts), responds)
 	}
-	if len(turn.Parts) == 0 {
+	if len(parts) == 0 {
 		return
 	}
 	b.turnOfModel(e.Seq)
-	b.contents = append(b.contents, turn)
-	if len(responses.Parts) > 0 {
-		b.contents = append(b.contents, responses)
+	b.addTurn(genai.RoleModel, parts)
+	calls := 0
+	for _, p := range parts {
+		if p.FunctionCall != nil {
+			calls++
+		}
 	}
-	b.answered = append(b.answered, answered...)
+	if calls > 0 {
+		b.turns = append(b.turns, turn{parts: parts})
+		b.parts += calls
+	}
 	b.turnAt = e.Seq
 }
 
-// turnOfOther adds a turn of the user, of a plugin or of another agent.
-func (b *builder) turnOfOther(e *session.Event) {
+// turnOfOther adds a turn of the user, of a plugin or of another agent. used are its responses that are shown with
+// their calls.
+func (b *builder) turnOfOther(e *session.Event, used []*genai.FunctionResponse) {
 	other := e.Content.Role == genai.RoleModel
+	plain := func(p *genai.Part) bool {
+		return p == nil || p.FunctionCall == nil && p.FunctionResponse == nil && !other
+	}
+	if !slices.ContainsFunc(e.Content.Parts, func(p *genai.Part) bool { return !plain(p) }) {
+		b.addTurn(genai.RoleUser, e.Content.Parts)
+		return
+	}
 	var parts []*genai.Part
 	inWords := false // a part is told in a sentence
 	tell := func(sentence string) {
@@ -209,7 +338,7 @@ func (b *builder) turnOfOther(e *session.Event) {
 		case p.FunctionCall != nil:
 			tell(told.Call(e.Author, p.FunctionCall.Name, p.FunctionCall.Args))
 		case p.FunctionResponse != nil:
-			if !b.used[p.FunctionResponse] {
+			if !slices.Contains(used, p.FunctionResponse) {
 				tell(told.Response(e.Author, p.FunctionResponse.Name, p.FunctionResponse.Response))
 			}
 		case other && p.Text != "":
@@ -228,15 +357,12 @@ func (b *builder) turnOfOther(e *session.Event) {
 	b.addTold(parts...)
 }
 
-// addTold adds parts as a content of the user.
+// addTold adds parts that were made for it as a content of the user.
 func (b *builder) addTold(parts ...*genai.Part) {
-	c := &genai.Content{Role: genai.RoleUser}
 	for _, p := range parts {
 		if p != nil {
-			c.Parts = append(c.Parts, new(*p))
+			b.bytes += int64(unsafe.Sizeof(*p)) + int64(len(p.Text))
 		}
 	}
-	if len(c.Parts) > 0 {
-		b.contents = append(b.contents, c)
-	}
+	b.addTurn(genai.RoleUser, parts)
 }

@@ -106,8 +106,8 @@ func (a *llmAgent) loop(ctx context.Context, host *agent.Host,
 // open returns the calls of one event that are to be executed now, and whether the loop waits for
 // other calls.
 func (lp *loop) open() (open []session.Call, waits bool) {
-	calls := session.Calls(lp.host.Now().Live)
-	answered := sync.OnceValue(lp.host.Answered) // reads the whole view
+	calls := lp.host.Now().CallsSince(lp.host.Began)
+	answered := sync.OnceValue(lp.host.Answered)
 	var waiting []session.Call
 	for _, c := range calls {
 		started := lp.started[keyOf(c)]
@@ -154,11 +154,14 @@ func (lp *loop) waitsFor(waiting []session.Call) bool {
 	return !news || slices.ContainsFunc(waiting, lp.host.Pending())
 }
 
-// own reports whether the agent executes the calls of an event: its own calls, and those of a
-// plugin that answered for its model.
-func (lp *loop) own(e *session.Event) bool {
+// own reports whether the agent executes the calls of an event.
+func (lp *loop) own(e *session.Event) bool { return ownedBy(lp.agent.Name(), e) }
+
+// ownedBy reports whether an event is an agent's own: its own calls are, and those of a plugin that answered for its
+// model.
+func ownedBy(name string, e *session.Event) bool {
 	owner := agent.Owner(e)
-	return owner == lp.agent.Name() || owner == ""
+	return owner == name || owner == ""
 }
 
 // progress is what the log says about how the loop goes on.
@@ -182,8 +185,12 @@ const (
 
 func (lp *loop) progress() (p progress) {
 	inv := lp.host.Now()
-	for _, e := range inv.Live {
-		if e.Seq <= lp.from || e.Branch != lp.host.Branch || e.Marker() {
+	since := len(inv.Live)
+	for since > 0 && inv.Live[since-1].Seq > lp.from {
+		since--
+	}
+	for _, e := range inv.Live[since:] {
+		if e.Branch != lp.host.Branch || e.Marker() {
 			continue
 		}
 		switch {

@@ -3,6 +3,7 @@ package llm
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -22,7 +23,7 @@ func (a *llmAgent) current(host *agent.Host) agent.Agent {
 			return m
 		}
 	}
-	for _, e := range latestFirst(inv.Live) {
+	for e := range latestFirst(inv.Live) {
 		if !agent.Sees(host.Branch, e.Branch) {
 			continue
 		}
@@ -45,20 +46,32 @@ func (a *llmAgent) current(host *agent.Host) agent.Agent {
 	return a
 }
 
-// latestFirst returns a live view in reverse order. It puts events that a compaction keeps after
-// the compaction, since they are older than the last event that it stands for.
-func latestFirst(live []*session.Event) []*session.Event {
-	list := slices.Clone(live)
-	if len(list) > 0 && list[0].Marker() {
-		c := list[0].Actions.Compaction
-		kept := 1
-		for kept < len(list) && list[kept].Seq <= c.Through {
-			kept++
+// latestFirst yields a live view in reverse order. What a compaction keeps comes after the compaction, since that
+// is older than the last event that it stands for.
+func latestFirst(live []*session.Event) iter.Seq[*session.Event] {
+	return func(yield func(*session.Event) bool) {
+		kept := 0
+		if len(live) > 0 && live[0].Marker() {
+			c := live[0].Actions.Compaction
+			kept = 1
+			for kept < len(live) && live[kept].Seq <= c.Through {
+				kept++
+			}
 		}
-		list = append(append(list[1:kept:kept], list[0]), list[kept:]...)
+		for _, e := range slices.Backward(live[kept:]) {
+			if !yield(e) {
+				return
+			}
+		}
+		if kept > 0 && !yield(live[0]) {
+			return
+		}
+		for i := kept - 1; i > 0; i-- {
+			if !yield(live[i]) {
+				return
+			}
+		}
 	}
-	slices.Reverse(list)
-	return list
 }
 
 // member returns the agent at or below a that has a name, or that runs the agent with that name as

@@ -129,7 +129,7 @@ func (a *agentNode) leaf() bool {
 // calls reports whether a call waits in the agent's conversation, and whether the user has answered one
 // in this invocation.
 func (a *agentNode) calls(own *agent.Host, began int64) (waiting, answered bool) {
-	for _, c := range session.Calls(own.Now().Live) {
+	for _, c := range own.Now().CallsSince(began) {
 		if c.Event.Branch != own.Branch && !strings.HasPrefix(c.Event.Branch, own.Branch+".") {
 			continue
 		}

@@ -41,6 +41,7 @@ func changedFields(a, b *session.Invocation) bool {
 		len(a.Live) != len(b.Live) || unsafe.SliceData(a.Live) != unsafe.SliceData(b.Live) ||
 		reflect.ValueOf(a.Offered).Pointer() != reflect.ValueOf(b.Offered).Pointer() ||
 		reflect.ValueOf(a.Clock).Pointer() != reflect.ValueOf(b.Clock).Pointer() ||
+		reflect.ValueOf(a.Folded).Pointer() != reflect.ValueOf(b.Folded).Pointer() ||
 		len(a.State) != len(b.State) || !sameMap(a.State, b.State)
 }
 

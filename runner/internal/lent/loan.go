@@ -20,6 +20,8 @@ type Loan struct {
 	// Discarded is an event that somebody has changed in place in the view that was kept, nil if there is
 	// none. So that view was discarded, and the session read anew.
 	Discarded *session.Event
+	// Folds are what is kept with the view, nil if the view has changed since otherwise than by appends.
+	Folds *Folds
 
 	began    printedEvents // what the run began with
 	own      printedEvents // what it appended; all that it has, after a compaction

@@ -22,6 +22,9 @@ type view struct {
 	bytes  int64     // about what live takes
 	used   time.Time // when it was kept
 
+	folds     map[any]*fold // that no run has; see Folds. Views.mu guards it
+	foldBytes int64         // what they took when they were kept last, counted in bytes
+
 	next       int         // the first of the next events to be compared, of a view that is not compared whole
 	background *comparison // the last one in the background, nil if there was none
 }

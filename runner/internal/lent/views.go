@@ -68,7 +68,12 @@ func (k *Views) Read(ctx context.Context, sessions session.Service, s *session.S
 		return Loan{}, err
 	}
 	k.put(v)
-	return Loan{Discarded: changed, began: v.live, background: v.background}, nil
+	return Loan{
+		Discarded:  changed,
+		Folds:      newFolds(k, v),
+		began:      v.live,
+		background: v.background,
+	}, nil
 }
 
 // refresh returns the kept view of a session with what was appended since, nil if that cannot be: also if an
@@ -111,11 +116,16 @@ func (k *Views) put(v *view) {
 	v.used = time.Now()
 	k.views[v.key] = k.order.PushFront(v)
 	k.bytes += v.bytes
-	for k.bytes > k.limit {
-		k.remove(k.order.Back().Value.(*view).key)
-	}
+	k.trim()
 	if k.clock == nil {
 		k.clock = time.AfterFunc(idleTime, k.dropIdle)
+	}
+}
+
+// trim drops the views that were used longest ago while all together hold too much. The caller holds mu.
+func (k *Views) trim() {
+	for k.bytes > k.limit {
+		k.remove(k.order.Back().Value.(*view).key)
 	}
 }
 
@@ -150,10 +160,11 @@ func (k *Views) dropIdle() {
 	k.clock = nil
 }
 
-// RunEnded compares the session's view whole, on a goroutine that is one of the tasks. It is for the end of a
-// run, whose hooks may have changed something. If a comparison of the view goes on, it is made once more. A
-// view that is compared whole each time it is served is not compared here.
-func (k *Views) RunEnded(key session.Key) {
+// RunEnded takes back a run's folds, and compares the session's view whole, on a goroutine that is one of the
+// tasks. It is for the end of a run, whose hooks may have changed something. If a comparison of the view goes on,
+// it is made once more. A view that is compared whole each time it is served is not compared here.
+func (k *Views) RunEnded(key session.Key, folds *Folds) {
+	kept := folds.end()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	element := k.views[key]
@@ -161,6 +172,9 @@ func (k *Views) RunEnded(key session.Key) {
 		return
 	}
 	v := element.Value.(*view)
+	if kept != nil && folds.view == v {
+		k.keepFolds(v, kept)
+	}
 	switch {
 	case len(v.live.events) <= wholeCompare:
 		return
