@@ -70,7 +70,7 @@ type file struct {
 	Plugins   []pluginConfig `yaml:"plugins" json:"plugins,omitempty" jsonschema:"the plugins in the order in which they see an event"`
 
 	Prices    *prices.Table `yaml:"prices" json:"prices,omitempty" jsonschema:"what models cost, where Plughook does not know it or you pay another price; runner session stats, compaction and the budget of judges read it"`
-	KeptViews size          `yaml:"kept_views" json:"kept_views,omitempty" jsonschema:"how much memory may keep what was read of sessions, so that their next runs read only what is new; 64MiB if empty"`
+	KeptViews size          `yaml:"kept_views" json:"kept_views,omitempty" jsonschema:"how much memory may keep what was read of sessions, so that their next runs read only what is new; 128MiB if empty"`
 	Server    *Server       `yaml:"server" json:"server,omitempty" jsonschema:"how runner serve serves it over HTTP"`
 
 	source *yamlfile.File

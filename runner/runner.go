@@ -44,7 +44,7 @@ type Options struct {
 	AfterRunTimeout, BackgroundTimeout time.Duration
 	// KeptViews is how many bytes of memory the Runner may use to keep the live views of sessions between
 	// runs: the next run on a session then reads only what is new. Those used longest ago are dropped first,
-	// and each after ten minutes without a run. 0 is 64 MiB; a negative number keeps none.
+	// and each after ten minutes without a run. 0 is 128 MiB; a negative number keeps none.
 	KeptViews int64
 	// Now is the clock from which events have their times, and which plugins ask (session.Invocation.Now);
 	// nil is time.Now. It must be safe for concurrent use. Time limits and leases have the machine's clock.
@@ -87,7 +87,7 @@ type Runner struct {
 }
 
 // defaultKeptViews is how many bytes of views a Runner keeps.
-const defaultKeptViews = 64 << 20
+const defaultKeptViews = 128 << 20
 
 // New returns a Runner, or an error for each thing that is wrong with the options.
 func New(o Options) (*Runner, error) {

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -67,7 +69,33 @@ func decode(data []byte) (*Event, error) {
 		}
 	}
 	p.origin = data
+	p.shareTexts()
 	return (*Event)(p), nil
+}
+
+// shareTexts makes long texts parts of the JSON that the event keeps, where they stand there as they are: an event
+// that was read would have them twice.
+func (p *plain) shareTexts() {
+	const long = 32
+	data := unsafe.String(unsafe.SliceData(p.origin), len(p.origin)) // which nobody writes to
+	share := func(text *string) {
+		if len(*text) < long {
+			return
+		}
+		if i := strings.Index(data, *text); i >= 0 {
+			*text = data[i : i+len(*text)]
+		}
+	}
+	share(&p.ID)
+	share(&p.InvocationID)
+	if p.Content == nil {
+		return
+	}
+	for _, part := range p.Content.Parts {
+		if part != nil {
+			share(&part.Text)
+		}
+	}
 }
 
 // readPlain reads an event's fields. A nodeInfo that says nothing, which the Python kit writes on every event

@@ -47,7 +47,7 @@ const (
 
 // longString is the length from which a string is not hashed whole: nobody can write into a string, so its
 // address in memory, its length and its ends tell it from another one.
-const longString = 4 << 10
+const longString = 128
 
 // A walk adds a value of one type, which lies at an address in memory, to a hash.
 type walk func(hash uint64, address unsafe.Pointer, depth int) uint64
@@ -344,7 +344,7 @@ func hashString(hash uint64, s string) uint64 {
 	if len(s) < longString {
 		return mixed(hash, maphash.String(hashSeed, s))
 	}
-	const end = 256
+	const end = 32
 	hash = mixed(hash, uint64(len(s)))
 	hash = mixed(hash, uint64(uintptr(unsafe.Pointer(unsafe.StringData(s)))))
 	hash = mixed(hash, maphash.String(hashSeed, s[:end]))

@@ -34,8 +34,11 @@ const foldedEvents = 128
 // then; that of a conversation of its own, such as one call's, is used no more.
 const idleRuns = 8
 
+// newFolds returns a run's folds of a view, nil if the view is short or nothing is to be kept.
 func newFolds(k *Views, v *view) *Folds {
-	if len(v.live.events) < foldedEvents {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.limit <= 0 || len(v.live.events) < foldedEvents {
 		return nil
 	}
 	f := &Folds{views: k, view: v, began: v.live.events}
