@@ -164,6 +164,17 @@ func drawEvent(rt *rapid.T, log []*session.Event) *session.Event {
 			}
 		},
 		"later": func() { e.Content, e.LongRunningToolIDs = nil, []string{id()} },
+		"interim": func() {
+			e.LongRunningToolIDs = []string{id()}
+			e.Content.Parts = append(e.Content.Parts,
+				&genai.Part{
+					FunctionResponse: &genai.FunctionResponse{
+						ID:       e.LongRunningToolIDs[0],
+						Name:     "f",
+						Response: map[string]any{"seq": float64(len(log))},
+					},
+				})
+		},
 		"empty": func() {},
 		"rewind": func() {
 			*e = session.Event{
@@ -176,7 +187,7 @@ func drawEvent(rt *rapid.T, log []*session.Event) *session.Event {
 		},
 		"compaction": func() { *e = *drawCompaction(rt, log, e) },
 	}
-	kind := rapid.SampledFrom([]string{"text", "text", "call", "call", "answer", "answer", "held", "later", "empty", "rewind", "compaction"}).
+	kind := rapid.SampledFrom([]string{"text", "text", "call", "call", "answer", "answer", "interim", "interim", "held", "later", "empty", "rewind", "compaction"}).
 		Draw(rt, "kind")
 	if kind == "call" && e.Author == session.User {
 		kind = "text" // no model's
