@@ -43,12 +43,16 @@ type builder struct {
 }
 
 func newBuilder(ctx context.Context, c *file, sessions session.Service) *builder {
+	var settings compaction.Config
+	if i := c.compacting(); i >= 0 {
+		settings = c.Plugins[i].Compaction.Config
+	}
 	return &builder{
 		file:   c,
 		ctx:    ctx,
 		models: map[string]model.Model{},
 		tools: map[string][]*tool.Tool{exitLoop: {tool.ExitLoop()},
-			recall: {compaction.Recall(sessions)}},
+			recall: {compaction.Recall(sessions, settings)}},
 		used: map[string]bool{},
 	}
 }

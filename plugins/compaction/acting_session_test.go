@@ -48,6 +48,9 @@ type acting struct {
 	most      int // tokens of a prompt
 	over      int // prompts above the budget
 	readOn    int // cut results that the model has read on in
+	followed  int // of these, how often what was read began with the next row
+	recalls   int // answers of the tool recall
+	cut       int // of these, how many the prompt had no room for
 	summaries int
 }
 
@@ -56,6 +59,7 @@ type want struct {
 	tool  string
 	args  map[string]any
 	shows string // stands at the beginning of the result
+	next  string // begins what is read on, "" if that is not known
 	tries int
 }
 
@@ -75,7 +79,7 @@ func newActing(t *testing.T, budget int, seed uint64) *acting {
 	compacts, err := compaction.New(config)
 	require.NoError(t, err)
 	m := &speaker{answer: s.answer}
-	tools := []*tool.Tool{s.fetch(), s.hold(), s.later(), compaction.Recall(s.store)}
+	tools := []*tool.Tool{s.fetch(), s.hold(), s.later(), compaction.Recall(s.store, config)}
 	make := func(name string, below ...agent.Agent) agent.Agent {
 		a, err := llm.New(llm.Config{
 			Name:          name,
@@ -179,9 +183,16 @@ func (s *acting) answer(_ int, req *model.Request) (*model.Response, error) {
 		w := s.wants[id]
 		result, isThere := shown[id]
 		delete(s.wants, id)
+		how := readsOn.FindStringSubmatch(result)
 		switch {
-		case strings.Contains(result, w.shows) || strings.Contains(text, w.shows):
-			how := readsOn.FindStringSubmatch(result)
+		case strings.Contains(result, w.shows), strings.Contains(text, w.shows), how != nil:
+			if w.tool == meter.RecallName {
+				s.recalls++
+				s.continued(result, w)
+			}
+			if w.tool == meter.RecallName && how != nil && strings.Contains(result, " characters; recall with") {
+				s.cut++
+			}
 			if w.tool == "fetch" && how != nil && s.r.IntN(2) == 0 {
 				s.readOn++
 				parts = append(parts, s.continues(result, how, w))
@@ -267,18 +278,37 @@ func (s *acting) held(name string) *genai.Part {
 // lastRow matches the number of a whole row.
 var lastRow = regexp.MustCompile(`row (\d+) of page (\S+): [^\\]*?harbour`)
 
-// continues reads on where a cut result ends: the answer begins with the row after the last one that was
-// shown.
+// continues reads on where a cut result ends: the answer must begin with the row after the last one that was
+// shown, and does not if that one was cut in the middle.
 func (s *acting) continues(result string, how []string, w want) *genai.Part {
 	from, _ := strconv.Atoi(how[1])
 	to, _ := strconv.Atoi(how[2])
 	skip, _ := strconv.Atoi(how[3])
 	row := 0
-	if found := lastRow.FindAllStringSubmatch(result, -1); len(found) > 0 && skip > 0 {
+	if found := lastRow.FindAllStringSubmatch(result, -1); len(found) > 0 && strings.Contains(result, "reads on") {
 		row, _ = strconv.Atoi(found[len(found)-1][1])
 	}
-	return s.call(meter.RecallName, map[string]any{"from": from, "to": to, "skip": skip},
-		fmt.Sprintf("row %d of page %v:", row+1, w.args["page"]), 0)
+	part := s.call(meter.RecallName, map[string]any{"from": from, "to": to, "skip": skip}, "position", 0)
+	if row > 0 {
+		on := s.wants[part.FunctionCall.ID]
+		on.next = fmt.Sprintf("row %d of page %v:", row+1, w.args["page"])
+		s.wants[part.FunctionCall.ID] = on
+	}
+	return part
+}
+
+// recalledText matches the text of the first event that the tool recall has returned, as far as it is shown.
+var recalledText = regexp.MustCompile(`text\\*":\\*"…?([^…"\\]*)`)
+
+// continued holds an answer of the tool recall to where it must begin.
+func (s *acting) continued(result string, w want) {
+	found := recalledText.FindStringSubmatch(result)
+	if w.next == "" || found == nil {
+		return
+	}
+	require.True(s.t, strings.HasPrefix(found[1], w.next) || strings.HasPrefix(w.next, found[1]),
+		"turn %d: %v begins with %.100q, want %q", s.turn, w.args, found[1], w.next)
+	s.followed++
 }
 
 // say plays one turn: a message, seldom a very long one or one with images, the answer to a call that waits,
@@ -328,17 +358,18 @@ func (s *acting) say() {
 // What a model has asked for is in front of it when it is asked again, in part at least, with how to read
 // on; else it asks for the same for ever.
 func TestAModelSeesWhatItHasAskedFor(t *testing.T) {
-	for _, budget := range []int{2000, 4000, 6400, 16_000} {
+	for _, budget := range []int{1000, 2000, 4000, 6400, 16_000} {
 		t.Run(strconv.Itoa(budget), func(t *testing.T) {
 			turns := turnsOf(60)
 			s := newActing(t, budget, 3)
 			for range turns {
 				s.say()
 			}
-			t.Logf("%d turns, %d calls, %d made again, %d read on, %d refused, %d summaries, at most %d tokens",
-				turns, s.calls, len(s.again), s.readOn, s.refused, s.summaries, s.most)
+			t.Logf("%d turns, %d calls, %d made again, %d read on (%d followed), %d recalls (%d cut), %d refused, %d summaries, at most %d tokens",
+				turns, s.calls, len(s.again), s.readOn, s.followed, s.recalls, s.cut, s.refused, s.summaries, s.most)
 			require.Empty(t, s.again)
 			require.Zero(t, s.over)
+			require.LessOrEqual(t, s.cut, max(2, s.recalls/10))
 			if budget >= 2000 {
 				require.Zero(t, s.refused)
 			}

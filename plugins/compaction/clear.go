@@ -8,6 +8,7 @@ import (
 
 	"github.com/plughook/plughook/internal/told"
 	"github.com/plughook/plughook/plugins/compaction/internal/meter"
+	"github.com/plughook/plughook/plugins/compaction/internal/plan"
 	"github.com/plughook/plughook/session"
 )
 
@@ -43,12 +44,18 @@ func (k *compactor) save(ctx context.Context, inv *session.Invocation, c meter.C
 }
 
 // clearEvent returns the event of a Plan that summarizes nothing: its note lists the parts that are shortened.
-func (k *compactor) clearEvent(ctx context.Context, inv *session.Invocation, p *Plan) *session.Event {
+func (k *compactor) clearEvent(ctx context.Context, inv *session.Invocation, t plan.Task, p *Plan) *session.Event {
 	m := p.Meter
 	p.After = p.Kept
 	e := &session.Event{ID: fmt.Sprintf("%s:clear:%d", Name, inv.Position)}
 	k.save(ctx, inv, m.Cleared, e)
-	n := &meter.Note{Trigger: p.Trigger, By: "offline", Before: p.Before, After: p.After}
+	n := &meter.Note{
+		Trigger: p.Trigger,
+		By:      "offline",
+		Before:  p.Before,
+		After:   p.After,
+		Fixed:   t.FixedTokens + t.AttributionTokens,
+	}
 	m.Cleared.Write(n, func(int64) bool { return true })
 	e.CustomMetadata = n.Metadata()
 	return e

@@ -45,7 +45,7 @@ func (k *compactor) make(
 
 	m := p.Meter
 	if p.Clears() {
-		e := k.clearEvent(ctx, inv, &p)
+		e := k.clearEvent(ctx, inv, t, &p)
 		if t.Background {
 			k.setPending(inv, e)
 		}
@@ -70,10 +70,12 @@ func (k *compactor) make(
 		Before:     p.Before,
 		Events:     len(p.Covered),
 		Generation: 1,
+		Fixed:      t.FixedTokens + t.AttributionTokens,
 	}
 	m.Remember(n, t.Refused, k.Window, t.Message)
 	if before := meter.HeadNote(inv.Live); before != nil {
 		n.Generation = before.Generation + 1
+		n.Fixed = cmp.Or(n.Fixed, before.Fixed)
 	}
 	maps.DeleteFunc(m.Cleared.Saved,
 		func(part meter.Part, _ bool) bool { return p.Fates[part.Seq].Stays == "" })
@@ -91,7 +93,7 @@ func (k *compactor) make(
 		t.CutOnly = true
 		p = plan.Make(k.settings, k.meter(inv.Live), inv, t)
 		if p.Clears() {
-			return k.clearEvent(ctx, inv, &p), &p, nil
+			return k.clearEvent(ctx, inv, t, &p), &p, nil
 		}
 	}
 	if saved <= 0 || t.Limit == 0 && saved < p.MinGain {

@@ -202,7 +202,7 @@ func (p *scripted) open() {
 			}, nil
 		},
 	}
-	tools := append(toolbox(), big, compaction.Recall(p.store))
+	tools := append(toolbox(), big, compaction.Recall(p.store, p.drama.config))
 	a, err := llm.New(
 		llm.Config{Name: "solo", Model: &speaker{answer: p.answer}, Tools: tools, MaxModelCalls: 4})
 	require.NoError(p.t, err)
@@ -488,7 +488,7 @@ func (p *scripted) recall(args map[string]any) *recollection {
 	ctx := p.t.Context()
 	s, err := p.store.Get(ctx, p.key)
 	require.NoError(p.t, err)
-	response, err := compaction.Recall(p.store).Run(ctx, &tool.Call{
+	response, err := compaction.Recall(p.store, p.drama.config).Run(ctx, &tool.Call{
 		Name:       meter.RecallName,
 		Args:       args,
 		Invocation: &session.Invocation{Key: p.key, Position: s.Position},

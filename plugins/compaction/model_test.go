@@ -174,6 +174,19 @@ func TestAnEventLargerThanAPartIsCutWithAMark(t *testing.T) {
 	require.Greater(t, counted(text), 250, "what there is room for is used")
 }
 
+// What the tool recall has returned was said before, so a model is not told it as news.
+func TestWhatWasRecalledIsLeftOut(t *testing.T) {
+	m, srv := served(t, geminitest.Text("They talked."))
+	call := &genai.FunctionCall{ID: "r", Name: "recall", Args: map[string]any{"words": "boat"}}
+	events := append(conversation(2, 5), session.Respond(call, map[string]any{"text": "an old boat"}))
+	_, err := (&compaction.Model{Model: m}).Summarize(t.Context(),
+		&compaction.Request{Events: events, Budget: 100, Count: counted})
+	require.NoError(t, err)
+	require.Contains(t, told(srv)[0], "message-2")
+	require.Contains(t, told(srv)[0], "answer of recall")
+	require.NotContains(t, told(srv)[0], "old boat")
+}
+
 func TestALongSummaryIsShortenedOnce(t *testing.T) {
 	long := geminitest.Text(strings.Repeat("long ", 30))
 	r := &compaction.Request{

@@ -10,9 +10,12 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"google.golang.org/genai"
+
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/plugins/compaction/internal/extract"
 	"github.com/plughook/plughook/plugins/compaction/internal/meter"
+	"github.com/plughook/plughook/plugins/compaction/internal/plan"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
 )
@@ -21,7 +24,7 @@ import (
 const (
 	maxRecallText  = 12_000 // characters
 	maxRecallEvent = 3_000  // characters of one event among several that are read by position
-	maxRecalled    = 20     // events
+	aroundEvent    = 100    // characters of the JSON around an event's text, about
 	maxTerms       = 64     // different words of a query
 )
 
@@ -59,10 +62,18 @@ type recalledEvent struct {
 // Recall returns a tool with which an agent reads the events that a summary stands for, by words or by
 // positions. The tool reads only the session that it is called in, from the given service, and only what the
 // agent's branch sees. It reads events as they are in the log, after plugins have redacted them, and none
-// that a rewind has voided. It leaves out thoughts. An answer has at most 20 events and 12,000 characters.
-// The passages that match best are chosen first, as far as there is room, and are then shown in the order of
-// the conversation.
-func Recall(sessions session.Service) *tool.Tool {
+// that a rewind has voided. It leaves out thoughts, and finds no words in what it has returned before. An answer
+// has at most 12,000 characters, and no more tokens than the prompt has room for, after a compaction if need be.
+// Calls that are made at once share the room. The passages that match best are chosen first, as far as there is
+// room, and are then shown in the order of the conversation.
+//
+// The configuration is that of the plugin; the zero Config if the session is not compacted.
+func Recall(sessions session.Service, c Config) *tool.Tool {
+	completed, err := c.complete()
+	if err != nil {
+		completed, _ = Config{}.complete() // New refuses the configuration
+	}
+	k := newCompactor(completed)
 	t, err := tool.New(
 		meter.RecallName,
 		"Reads earlier parts of this conversation, word for word, of which you are only shown a summary. "+
@@ -74,7 +85,7 @@ func Recall(sessions session.Service) *tool.Tool {
 			if q.From < 0 || q.To < 0 || q.Skip < 0 || q.To != 0 && q.To < q.From {
 				return nil, fmt.Errorf("there are no positions from %d to %d", q.From, q.To)
 			}
-			return (&recaller{sessions: sessions, toolCall: call, query: q}).answer(ctx)
+			return (&recaller{compactor: k, sessions: sessions, toolCall: call, query: q}).answer(ctx)
 		},
 	)
 	if err != nil {
@@ -86,6 +97,7 @@ func Recall(sessions session.Service) *tool.Tool {
 // A recaller answers one call of the tool. It reads the log three times, so that it keeps no text but the
 // answer's.
 type recaller struct {
+	*compactor
 	sessions session.Service
 	toolCall *tool.Call
 	query    recallQuery
@@ -121,13 +133,14 @@ func (r *recaller) answer(ctx context.Context) (*recalled, error) {
 
 	// Then find the passages that match.
 	answer := &recalled{Events: []recalledEvent{}}
-	matches := newSearch(r.query)
+	matches := newSearch(r.query, r.room())
 	err = r.covered(ctx, 0, func(e *session.Event, text string) bool {
 		if answer.First == 0 {
 			answer.First = e.Seq
 		}
 		answer.Last = e.Seq
-		if e.Seq >= r.query.From && (r.query.To == 0 || e.Seq <= r.query.To) {
+		isAsked := e.Seq >= r.query.From && (r.query.To == 0 || e.Seq <= r.query.To)
+		if isAsked && !(len(matches.terms) > 0 && extract.Recalled(e)) {
 			matches.add(e.Seq, text)
 		}
 		return true
@@ -154,6 +167,72 @@ func (r *recaller) answer(ctx context.Context) (*recalled, error) {
 		return len(answer.Events) < len(chosen)
 	})
 	return answer, err
+}
+
+// room returns what an answer may have, so that the prompt shows it whole: as much as the plugin would leave of
+// a very long one.
+func (r *recaller) room() room {
+	inv := *r.toolCall.Invocation
+	m := r.meter(inv.Live)
+
+	// The prompt has the instruction and the tools, too. The model has reported how many tokens these are, or the
+	// last compaction has counted them, or the tools tell. A sixteenth is for what is new.
+	fixed := m.Beside
+	if inv.Offered != nil {
+		fixed = max(fixed, m.Tools(inv.Offered(r.toolCall.Agent)))
+	}
+	for _, e := range inv.Live {
+		if n := meter.NoteOf(e); n != nil {
+			fixed = max(fixed, n.Fixed)
+		}
+	}
+	limit := r.Budget - r.Budget/16
+
+	// The calls of one event are answered by one event, and share the room.
+	answer := &session.Event{
+		Seq:          inv.Position + 1,
+		InvocationID: inv.ID,
+		Author:       r.toolCall.Agent,
+		Branch:       r.toolCall.Branch,
+		Content:      &genai.Content{Role: genai.RoleUser},
+	}
+	long := func(call *genai.FunctionCall) {
+		answer.Content.Parts = append(answer.Content.Parts, session.Respond(call,
+			map[string]any{"text": strings.Repeat("a word\n", maxRecallText/7)}).Content.Parts...)
+	}
+	for _, e := range inv.Live {
+		here := e.FunctionCalls()
+		if slices.ContainsFunc(here, func(c *genai.FunctionCall) bool { return c.ID == r.toolCall.ID }) {
+			answer.Content.Parts = nil
+			for _, call := range here {
+				long(call)
+			}
+		}
+	}
+	if len(answer.Content.Parts) == 0 { // the call is not in the live view
+		long(&genai.FunctionCall{ID: r.toolCall.ID, Name: meter.RecallName})
+	}
+	inv.Live = append(slices.Clip(inv.Live), answer)
+	shown := m
+	if m.View(inv.Live, r.toolCall.Branch)+fixed > limit {
+		p := plan.Make(r.settings, m, &inv, plan.Task{
+			Trigger:     "budget",
+			Running:     true,
+			Branch:      r.toolCall.Branch,
+			Limit:       limit,
+			FixedTokens: fixed,
+		})
+		shown = p.Meter
+	}
+	return room{
+		characters: maxRecallText,
+		tokens:     shown.Event(answer) / len(answer.Content.Parts),
+		count: func(text string) int {
+			return m.Content(&genai.Content{Parts: []*genai.Part{{
+				FunctionResponse: &genai.FunctionResponse{Response: map[string]any{"text": text}},
+			}}})
+		},
+	}
 }
 
 // newRecalledEvent returns an event with those spans of its text, which are ascending.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,6 +16,7 @@ import (
 // it has no words, the events from one position on.
 type search struct {
 	query    recallQuery
+	room     room
 	terms    []string
 	counts   []int // for each term, how many passages have it
 	passages int
@@ -23,48 +25,70 @@ type search struct {
 
 // A hit is a passage that has words of the query.
 type hit struct {
-	seq  int64
-	span span
-	mask uint64 // bit i is set if the passage has terms[i]
+	seq    int64
+	span   span
+	tokens int
+	mask   uint64 // bit i is set if the passage has terms[i]
+}
+
+// A room is what an answer may have.
+type room struct {
+	characters, tokens int
+	count              func(text string) int // the tokens of a text in an answer
 }
 
 // A span is a part of a text, in bytes, with its length in characters.
 type span struct{ from, to, runes int }
 
-func newSearch(q recallQuery) *search {
+func newSearch(q recallQuery, r room) *search {
 	terms := extract.Terms(q.Words)
 	terms = terms[:min(len(terms), maxTerms)]
-	return &search{query: q, terms: terms, counts: make([]int, len(terms))}
+	return &search{query: q, room: r, terms: terms, counts: make([]int, len(terms))}
 }
 
 // add takes in an event.
 func (s *search) add(seq int64, text string) {
 	if len(s.terms) == 0 {
-		s.hits = append(s.hits, hit{seq: seq, span: s.page(seq, text)})
+		s.hits = append(s.hits, s.hit(seq, text, s.page(seq, text), 0))
 		return
 	}
 	for _, p := range passagesOf(text) {
-		h := hit{seq: seq, span: p}
+		mask := uint64(0)
 		part := strings.ToLower(text[p.from:p.to])
 		for i, term := range s.terms {
 			if hasTerm(part, term) {
-				h.mask |= 1 << i
+				mask |= 1 << i
 				s.counts[i]++
 			}
 		}
 		s.passages++
-		if h.mask != 0 {
-			s.hits = append(s.hits, h)
+		if mask != 0 {
+			s.hits = append(s.hits, s.hit(seq, text, p, mask))
 		}
 	}
 }
+
+// hit returns a passage of an event, as much of it as an answer may have.
+func (s *search) hit(seq int64, text string, p span, mask uint64) hit {
+	part := text[p.from:p.to]
+	tokens := func(characters int) int { return s.room.count(part[:extract.Prefix(part, characters)]) + tokensAround }
+	if n := tokens(p.runes); n <= s.room.tokens {
+		return hit{seq: seq, span: p, tokens: n, mask: mask}
+	}
+	p.runes = max(1, sort.Search(p.runes, func(n int) bool { return tokens(n) > s.room.tokens })-1)
+	p.to = p.from + extract.Prefix(part, p.runes)
+	return hit{seq: seq, span: p, tokens: min(tokens(p.runes), s.room.tokens), mask: mask}
+}
+
+// tokensAround are the tokens of the JSON around an event's text, about.
+const tokensAround = 40
 
 // page returns what is shown of an event that is read by its position: of one event as much as an answer may
 // have, of one among several its beginning.
 func (s *search) page(seq int64, text string) span {
 	most := maxRecallEvent
 	if s.query.From == s.query.To {
-		most = maxRecallText - 2*utf8.RuneCountInString(gap)
+		most = s.room.characters - aroundEvent - utf8.RuneCountInString(gap)
 	}
 	skip := 0
 	if seq == s.query.From {
@@ -92,21 +116,24 @@ func (s *search) best() (chosen map[int64][]span, left []int64) {
 	// Choose what fits. Events that are read by position are pages of one text, so the first that does not
 	// fit ends the page.
 	chosen = map[int64][]span{}
-	room := maxRecallText
+	room := s.room
 	lowest := math.Inf(1) // score of the last that was chosen
 	var unfit []hit
 	for _, h := range s.hits {
 		_, known := chosen[h.seq]
 		size := h.span.runes + utf8.RuneCountInString(gap)
-		fits := size <= room && (known || len(chosen) < maxRecalled)
-		if !fits {
+		if !known {
+			size += aroundEvent
+		}
+		if size > room.characters || h.tokens > room.tokens {
 			unfit = append(unfit, h)
 			if len(s.terms) == 0 {
-				room = 0
+				room.characters = 0
 			}
 			continue
 		}
-		room -= size
+		room.characters -= size
+		room.tokens -= h.tokens
 		chosen[h.seq] = append(chosen[h.seq], h.span)
 		lowest = min(lowest, score(h))
 	}

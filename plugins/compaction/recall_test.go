@@ -51,7 +51,7 @@ func ask(
 ) (*recollection, error) {
 	s, err := svc.Get(ctx, key)
 	require.NoError(t, err)
-	recall := compaction.Recall(svc)
+	recall := compaction.Recall(svc, compaction.Config{})
 	check, err := recall.Check()
 	require.NoError(t, err)
 	require.NoError(t, check(ctx, args))
@@ -171,7 +171,7 @@ func TestRecall(t *testing.T) {
 		_, err := ask(t, svc, "", args)
 		require.Error(t, err)
 	}
-	_, err = compaction.Recall(svc).
+	_, err = compaction.Recall(svc, compaction.Config{}).
 		Run(ctx, &tool.Call{Args: map[string]any{"words": "K7Q2"}, Invocation: &session.Invocation{Key: session.Key{App: "app", User: "eve", ID: "s"}, Position: 99}})
 	require.ErrorIs(t, err, session.ErrNotFound) // its own session, and no other
 }
@@ -196,7 +196,6 @@ func TestRecallIsBounded(t *testing.T) {
 			size += n
 		}
 		require.LessOrEqual(t, size, 12_000)
-		require.LessOrEqual(t, len(got.Events), 20)
 		all = append(all, got.positions()...)
 		require.Equal(t, 60-len(all), got.More)
 		from = got.Next
@@ -207,6 +206,59 @@ func TestRecallIsBounded(t *testing.T) {
 	got, err := ask(t, svc, "", map[string]any{"words": "number 7"})
 	require.NoError(t, err)
 	require.Contains(t, got.positions(), int64(7)) // the rarest word leads
+}
+
+// What the tool returns has room in the prompt that the model is asked with next, and fills it. It is not
+// summarized afterwards: what it returned was said before.
+func TestRecallFillsTheRoomThatIsLeft(t *testing.T) {
+	for _, window := range []int{2500, 5000, 8000} {
+		t.Run(fmt.Sprint(window), func(t *testing.T) {
+			shown := "" // of the last answer, in the prompt
+			m := &speaker{}
+			m.answer = func(n int, req *model.Request) (*model.Response, error) {
+				last := req.Contents[len(req.Contents)-1]
+				for _, p := range last.Parts {
+					if p.FunctionResponse != nil {
+						data, err := json.Marshal(p.FunctionResponse.Response)
+						require.NoError(t, err)
+						shown = string(data)
+					}
+				}
+				if n > 40 && n%2 == 0 {
+					return called("", meter.RecallName, map[string]any{"words": "harbour parcel"}), nil
+				}
+				return said("answer %d: the parcel %d is at the harbour, %s", n, n, filler(60)), nil
+			}
+			s := newScene(t)
+			c := compaction.Config{Window: window, Foreground: true, Log: slog.New(s.records)}
+			a, err := llm.New(
+				llm.Config{Name: "agent", Model: m, Tools: []*tool.Tool{compaction.Recall(s.sessions, c)}})
+			require.NoError(t, err)
+			p, err := compaction.New(c)
+			require.NoError(t, err)
+			s.start(a, p)
+			answers := 0
+			for i := range 70 {
+				shown = ""
+				s.say("question %d %s", i, filler(40))
+				if shown == "" {
+					continue
+				}
+				answers++
+				var got recollection
+				require.NoError(t, json.Unmarshal([]byte(shown), &got), "it is whole")
+				require.NotContains(t, shown, "reads on")
+				require.NotContains(t, shown, "reads them")
+				require.Greater(t, len(shown), min(window/3, 6000), "it fills the room")
+			}
+			require.Greater(t, answers, 20)
+			for _, e := range s.compactions() {
+				for _, part := range e.Actions.Compaction.Content.Parts {
+					require.NotContains(t, part.Text, "position")
+				}
+			}
+		})
+	}
 }
 
 // What a query asks for is shown, wherever in however long a text it stands, and however much else has
@@ -339,7 +391,7 @@ func TestRecallAfterRedaction(t *testing.T) {
 	}}
 	svc := memory.New()
 	a, err := llm.New(
-		llm.Config{Name: "agent", Model: m, Tools: []*tool.Tool{compaction.Recall(svc)}})
+		llm.Config{Name: "agent", Model: m, Tools: []*tool.Tool{compaction.Recall(svc, compaction.Config{})}})
 	require.NoError(t, err)
 	c := small()
 	c.Log = slog.New(slog.DiscardHandler)

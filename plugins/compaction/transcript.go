@@ -146,6 +146,8 @@ func partText(p *genai.Part) string {
 		return ""
 	case p.FunctionCall != nil:
 		return "calls " + rendered(p)
+	case p.FunctionResponse != nil && p.FunctionResponse.Name == extract.RecallName:
+		return "answer of recall (earlier parts of this conversation, which are left out here)"
 	case p.FunctionResponse != nil:
 		return "answer of " + rendered(p)
 	case p.ExecutableCode != nil:

@@ -128,7 +128,10 @@ func (l *ledger) add(e *session.Event) {
 			c := collector{ledger: l, used: true}
 			r := c.call(p.FunctionCall.Name, p.FunctionCall.Args)
 			l.asked[p.FunctionCall.ID+" "+p.FunctionCall.Name] = r.head
-			l.put(r)
+			if p.FunctionCall.Name != RecallName { // values that are looked for are used, and are known already
+				l.put(r)
+			}
+		case p.FunctionResponse != nil && p.FunctionResponse.Name == RecallName:
 		case p.FunctionResponse != nil:
 			c := collector{ledger: l}
 			asked := l.asked[p.FunctionResponse.ID+" "+p.FunctionResponse.Name]

@@ -45,6 +45,8 @@ func sentencesOf(e *session.Event) (all []sentence) {
 			add(author, file(p.InlineData.DisplayName, p.InlineData.MIMEType))
 		case p.FileData != nil:
 			add(author, file(p.FileData.DisplayName, p.FileData.MIMEType))
+		case p.FunctionCall != nil && p.FunctionCall.Name == RecallName:
+		case p.FunctionResponse != nil && p.FunctionResponse.Name == RecallName:
 		case p.FunctionCall != nil:
 			tool := oneWord(p.FunctionCall.Name) + "()"
 			eachProse(p.FunctionCall.Args, func(text string) { add(tool, text) })

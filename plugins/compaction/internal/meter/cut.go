@@ -67,7 +67,11 @@ func (c *cut) showing(characters int) *genai.Part {
 	case characters <= line || c.path == nil:
 		text := told.JSON(f.values)
 		begin := head(text, characters)
-		rest := fmt.Sprintf("… (%d characters in all; %s)", utf8.RuneCountInString(text), c.reads("reads them"))
+		how := "reads them"
+		if start := c.start(); start > 0 {
+			how = fmt.Sprintf("and skip %d reads them", start)
+		}
+		rest := fmt.Sprintf("… (%d characters in all; %s)", utf8.RuneCountInString(text), c.reads(how))
 		if characters > line {
 			rest = c.rest(begin, utf8.RuneCountInString(f.name+" "+begin))
 		}
@@ -83,17 +87,25 @@ func (c *cut) showing(characters int) *genai.Part {
 }
 
 // rest says what is left out behind the beginning of the text, and how to read on. skip is where in the part's
-// line of the event's text that is.
+// own text that is.
 func (c *cut) rest(begin string, skip int) string {
-	before := &session.Event{Content: &genai.Content{Parts: c.event.Content.Parts[:c.index]}}
-	if text := extract.Render(before); text != "" {
-		skip += utf8.RuneCountInString(text)
-		if _, isFunction := functionOf(c.part); isFunction || !strings.HasSuffix(text, c.event.Content.Parts[c.index-1].Text) {
-			skip++ // the end of the line
-		}
-	}
 	return fmt.Sprintf("… (%d of %d characters; %s)", utf8.RuneCountInString(begin),
-		utf8.RuneCountInString(c.text), c.reads(fmt.Sprintf("and skip %d reads on", skip)))
+		utf8.RuneCountInString(c.text), c.reads(fmt.Sprintf("and skip %d reads on", c.start()+skip)))
+}
+
+// start returns where in the event's text, as the tool recall reads it, the part begins.
+func (c *cut) start() int {
+	before := c.event.Content.Parts[:c.index]
+	text := extract.Render(&session.Event{Content: &genai.Content{Parts: before}})
+	if text == "" {
+		return 0
+	}
+	_, isFunction := functionOf(c.part)
+	_, afterFunction := functionOf(before[c.index-1])
+	if isFunction || afterFunction {
+		text += "\n"
+	}
+	return utf8.RuneCountInString(text)
 }
 
 // reads says what reads the event.

@@ -249,13 +249,20 @@ func (m *Meter) Request(req *model.Request) (contents, fixed int) {
 	if req.Config.SystemInstruction != nil {
 		fixed += m.Content(req.Config.SystemInstruction)
 	}
-	if len(req.Config.Tools) > 0 {
-		data, err := json.Marshal(req.Config.Tools)
-		if err == nil {
-			fixed += m.Text(string(data))
-		}
+	return contents, fixed + m.tools(req.Config.Tools)
+}
+
+// Tools returns the tokens of the declarations of tools.
+func (m *Meter) Tools(declared []*genai.FunctionDeclaration) int {
+	return m.tools([]*genai.Tool{{FunctionDeclarations: declared}})
+}
+
+func (m *Meter) tools(tools []*genai.Tool) int {
+	data, err := json.Marshal(tools)
+	if err != nil || len(tools) == 0 {
+		return 0
 	}
-	return contents, fixed
+	return m.Text(string(data))
 }
 
 // unscaled returns the estimate of an event, without the factor.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/plughook/plughook/plugins/compaction/internal/extract"
 	"github.com/plughook/plughook/session"
 )
 
@@ -11,7 +12,7 @@ const (
 	// PluginName is the name of the plugin, and the key of a note in the CustomMetadata of its events.
 	PluginName = "compaction"
 	// RecallName is the name of the tool that reads what a prompt does not have.
-	RecallName = "recall"
+	RecallName = extract.RecallName
 )
 
 // A Note is what the event of a compaction says about it. It contains no text, so what a later plugin removes
@@ -31,6 +32,8 @@ type Note struct {
 	// Factor is the meter's reported; Beside is the meter's without the scale.
 	Factor float64 `json:"factor,omitzero"`
 	Beside int     `json:"beside,omitzero"`
+	// Fixed are the tokens of the prompt that the compaction was made for which are not of the live view.
+	Fixed int `json:"fixed,omitzero"`
 	// Scale and Lessons are those of the meter, with what a refused prompt has taught that this compaction is
 	// made for.
 	Scale   float64 `json:"scale,omitzero"`
