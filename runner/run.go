@@ -132,8 +132,12 @@ func (x *run) waitForLease(ctx context.Context, holder string) (*session.Lease, 
 	said := make(chan struct{})
 	notice := time.AfterFunc(leaseNotice, func() {
 		defer close(said)
+		by := ""
+		if s, err := x.opt.Sessions.Get(ctx, x.key); err == nil {
+			by = s.Holder
+		}
 		x.opt.Log.Info("waiting until another run on the session, perhaps in another process, has ended",
-			"session", x.key)
+			"session", x.key, "holder", by)
 	})
 	defer func() {
 		if !notice.Stop() {

@@ -53,7 +53,7 @@ func waitingForTheSessionIsSaid(t *testing.T) {
 	require.NoError(t, run())
 	require.Empty(t, log.String())
 
-	lease, err := s.sessions.Lease(ctx, key, "")
+	lease, err := s.sessions.Lease(ctx, key, "run-7")
 	require.NoError(t, err)
 	done := make(chan error)
 	began := time.Now()
@@ -69,4 +69,5 @@ func waitingForTheSessionIsSaid(t *testing.T) {
 	require.Contains(t, log.String(),
 		"waiting until another run on the session, perhaps in another process, has ended")
 	require.Contains(t, log.String(), "session=app/ann/s")
+	require.Contains(t, log.String(), "holder=run-7")
 }

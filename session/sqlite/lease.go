@@ -11,7 +11,8 @@ import (
 // the first of them looks again every few milliseconds. A lease lasts for three seconds and is renewed every
 // second; its Lost is closed when that failed for three seconds, when another took the lease, when the
 // session was deleted, or when the store was closed. A process that stood still for longer keeps its lease if
-// nobody took it meanwhile.
+// nobody took it meanwhile. On Linux the lease of a process that has ended is free at once for the processes that
+// can see that: those of its container, or of its machine.
 func (s *Store) Lease(ctx context.Context, key session.Key, holder string) (*session.Lease, error) {
 	return s.leases.Lease(ctx, key, holder)
 }
@@ -53,7 +54,7 @@ func (s leaseTable) TakeLease(
 		id = sqlstore.LeaseID{Session: r.sid, Fence: r.lease.fence + 1}
 		_, err = c.exec(`UPDATE sessions SET turns = turns + 1, lease_until = ?, lease_wall = ?, lease_clock = ?,
 			lease_holder = ?, lease_cancelled = 0 WHERE sid = ?`,
-			ticks()+int64(s.ttl), wall()+int64(s.ttl), clockID(), holder, r.sid)
+			ticks()+int64(s.ttl), wall()+int64(s.ttl), leaseClock(), holder, r.sid)
 		return err
 	})
 	return id, err == nil && taken, err
@@ -65,7 +66,7 @@ func (s leaseTable) RenewLease(ctx context.Context, id sqlstore.LeaseID) (held, 
 	err = s.writeLease(ctx, true, func(c *conn) (err error) {
 		renewed.held, err = c.row(`UPDATE sessions SET lease_until = ?, lease_wall = ?, lease_clock = ?
 			WHERE sid = ? AND turns = ? AND lease_until != 0 RETURNING lease_cancelled`,
-			[]any{ticks() + int64(s.ttl), wall() + int64(s.ttl), clockID(), id.Session, id.Fence & maxSeq}, &renewed.cancelled)
+			[]any{ticks() + int64(s.ttl), wall() + int64(s.ttl), leaseClock(), id.Session, id.Fence & maxSeq}, &renewed.cancelled)
 		return err
 	})
 	if err != nil {

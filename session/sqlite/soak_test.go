@@ -36,6 +36,10 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if path := os.Getenv(holdVariable); path != "" {
+		fmt.Println(holdLease(path))
+		os.Exit(1)
+	}
 	contract.Short(25)
 	leaktest.Main(m)
 }
@@ -102,6 +106,25 @@ func appendOnce(path string) error {
 		fmt.Print(after)
 	}
 	return s.Close()
+}
+
+// holdVariable names a file. A process that is started with it holds the lease of a session in it until it is killed.
+const holdVariable = "PLUGHOOK_SQLITE_HOLD"
+
+// held is that session.
+var held = session.Key{App: "app", User: "ann", ID: "s"}
+
+// holdLease returns only if it fails.
+func holdLease(path string) error {
+	s, err := open(context.Background(), path, time.Hour, patient)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Lease(context.Background(), held, "the child"); err != nil {
+		return err
+	}
+	fmt.Println("held")
+	select {}
 }
 
 // appendElsewhere has another process append one event to the file's only session, and returns where its
