@@ -4,28 +4,44 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/genaischema"
 	"github.com/plughook/plughook/session"
 )
 
 // An Omitted counts what a format has no place for.
 type Omitted struct {
-	Unanswered int // calls without a response: a chat answers them with the words that the model is shown
-	Responses  int // responses to calls that are not in the view
-	Parts      int // parts that are neither text, call nor response, such as files
-	Events     int // a plugin's notes, and what was said before the first message or in an agent's call of another
+	Unanswered int      // calls without a response: a chat answers them with the words that the model is shown
+	Responses  int      // responses to calls that are not in the view
+	Tools      []string // the names that Responses have, each once
+	Messages   int      // messages after the last of an assistant, with which a chat ends
+	Chats      int      // chats in which no assistant says anything
+	Parts      int      // parts that are neither text, call nor response, such as files
+	Events     int      // a plugin's notes, and what was said before the first message or in an agent's call of another
 }
 
 // Add adds another count.
 func (o *Omitted) Add(p Omitted) {
 	o.Unanswered += p.Unanswered
 	o.Responses += p.Responses
+	for _, name := range p.Tools {
+		o.addTool(name)
+	}
+	o.Messages += p.Messages
+	o.Chats += p.Chats
 	o.Parts += p.Parts
 	o.Events += p.Events
+}
+
+func (o *Omitted) addTool(name string) {
+	if i, found := slices.BinarySearch(o.Tools, name); !found {
+		o.Tools = slices.Insert(o.Tools, i, name)
+	}
 }
 
 // String names what is not 0, "" if all is.
@@ -36,7 +52,9 @@ func (o Omitted) String() string {
 		what string
 	}{
 		{o.Unanswered, "calls without a response (they are answered as a model is shown them)"},
-		{o.Responses, "responses without their call"},
+		{o.Responses, "responses without their call (" + strings.Join(o.Tools, ", ") + ")"},
+		{o.Messages, "messages after the last of an assistant"},
+		{o.Chats, "conversations in which no assistant says anything"},
 		{o.Parts, "parts that are no text (files, code)"},
 		{o.Events, "events that are no part of the conversation"},
 	} {
@@ -69,20 +87,89 @@ type chatFunction struct {
 	Arguments string `json:"arguments"` // JSON
 }
 
-// WriteChat writes a conversation as one line: {"messages": [...]}, as OpenAI's fine-tuning and most trainers
-// read it. Each call has its latest response right after, one that has none yet the words that the model is shown. An
-// id that repeats gets a number. Thoughts are left out, and so are what a plugin says and the conversation
-// in which an agent answers another one's call, unless it is the only agent of the Extract. System
-// instructions and declarations of tools are not in a log.
-func WriteChat(w io.Writer, x *Extract) (Omitted, error) {
-	var omitted Omitted
+// A Chat is what a chat has beside the conversation.
+type Chat struct {
+	// System is the system instruction, "" for none. A log does not have it.
+	System string
+	// Tools are declarations of functions, as a log does not have them either.
+	Tools []*genai.FunctionDeclaration
+	// Reward is how good the conversation is; nil if nobody said.
+	Reward *float64
+}
+
+type chatTool struct {
+	Type     string `json:"type"`
+	Function struct {
+		Name        string `json:"name"`
+		Description string `json:"description,omitzero"`
+		Parameters  any    `json:"parameters,omitzero"`
+	} `json:"function"`
+}
+
+// WriteChat writes a conversation as one line, {"messages": [...], "tools": [...], "reward": 1}, as OpenAI's fine-tuning and
+// most trainers read it; tools and reward are left out if there are none. The last message is an assistant's: what came
+// after it is left out, and so is a conversation without any. Each call before that has its response right after, one
+// that has none yet the words that the model is shown. An id that repeats gets a number. Thoughts are left out, and so are
+// responses without their call, what a plugin says, and the conversation in which an agent answers another one's call,
+// unless it is the only agent of the Extract.
+func WriteChat(w io.Writer, x *Extract, chat Chat) (Omitted, error) {
 	d := newDocument(w)
-	d.tokens(jsontext.BeginObject, text("messages"), jsontext.BeginArray)
+	written := 0
+	var held []chatMessage // they are written with the next message of an assistant
+	add := func(m chatMessage) {
+		held = append(held, m)
+		if m.Role != "assistant" {
+			return
+		}
+		if written == 0 {
+			d.tokens(jsontext.BeginObject, text("messages"), jsontext.BeginArray)
+		}
+		for _, m := range held {
+			d.value(m)
+		}
+		written += len(held)
+		held = nil
+	}
+	if chat.System != "" {
+		add(chatMessage{Role: "system", Content: &chat.System})
+	}
 	if x.summary != nil {
 		summary := x.summaryText()
-		d.value(chatMessage{Role: "user", Content: &summary})
+		add(chatMessage{Role: "user", Content: &summary})
 	}
+	omitted := x.messages(add)
+	if written == 0 {
+		return Omitted{Chats: 1}, d.end()
+	}
+	omitted.Messages = len(held)
+	d.tokens(jsontext.EndArray)
+	if len(chat.Tools) > 0 {
+		d.member("tools", chatTools(chat.Tools))
+	}
+	if chat.Reward != nil {
+		d.member("reward", *chat.Reward)
+	}
+	d.tokens(jsontext.EndObject)
+	return omitted, d.end()
+}
 
+func chatTools(declared []*genai.FunctionDeclaration) []chatTool {
+	list := make([]chatTool, len(declared))
+	for i, f := range declared {
+		list[i].Type = "function"
+		list[i].Function.Name = f.Name
+		list[i].Function.Description = f.Description
+		list[i].Function.Parameters = f.ParametersJsonSchema
+		if f.ParametersJsonSchema == nil && f.Parameters != nil {
+			list[i].Function.Parameters = genaischema.ToJSON(f.Parameters)
+		}
+	}
+	return list
+}
+
+// messages adds the messages of the conversation, and counts what is none.
+func (x *Extract) messages(add func(chatMessage)) Omitted {
+	var omitted Omitted
 	index := x.index()
 	callIDs := map[string]bool{} // as in the log
 	for _, c := range x.calls {
@@ -98,7 +185,7 @@ func WriteChat(w io.Writer, x *Extract) (Omitted, error) {
 			continue
 		case en.Author == session.User:
 			if message != "" {
-				d.value(chatMessage{Role: "user", Content: &message})
+				add(chatMessage{Role: "user", Content: &message})
 			}
 			continue
 		case !isAgents(en.Event):
@@ -131,13 +218,12 @@ func WriteChat(w io.Writer, x *Extract) (Omitted, error) {
 		if m.Content == nil && len(m.ToolCalls) == 0 {
 			continue
 		}
-		d.value(m)
+		add(m)
 		for _, response := range responses {
-			d.value(response)
+			add(response)
 		}
 	}
-	d.tokens(jsontext.EndArray, jsontext.EndObject)
-	return omitted, d.end()
+	return omitted
 }
 
 // uniqueIDs gives each call an id that no other has.
@@ -209,6 +295,7 @@ func (index callIndex) countOmitted(e *session.Event, omitted *Omitted) {
 	for _, r := range e.FunctionResponses() {
 		if !index.joined[r] {
 			omitted.Responses++
+			omitted.addTool(cmp.Or(r.Name, "unknown"))
 		}
 	}
 }

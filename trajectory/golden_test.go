@@ -87,7 +87,7 @@ func TestGoldenForms(t *testing.T) {
 	x := extract(t, recordings(t)["t1"], trajectory.Config{MaxString: 60})
 	for name, write := range map[string]func(io.Writer) (trajectory.Omitted, error){
 		"trajectory-chat.jsonl": func(w io.Writer) (trajectory.Omitted, error) {
-			return trajectory.WriteChat(w, x)
+			return trajectory.WriteChat(w, x, trajectory.Chat{})
 		},
 		"trajectory-t1.atif.json": func(w io.Writer) (trajectory.Omitted, error) {
 			return trajectory.WriteATIF(w, x)

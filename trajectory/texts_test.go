@@ -110,8 +110,11 @@ func TestDetect(t *testing.T) {
 	x := extract(t, rec, c)
 	for name, write := range map[string]func(io.Writer, *trajectory.Extract) error{
 		"trajectory": trajectory.WriteTrajectory,
-		"chat":       func(w io.Writer, x *trajectory.Extract) error { _, err := trajectory.WriteChat(w, x); return err },
-		"ATIF":       func(w io.Writer, x *trajectory.Extract) error { _, err := trajectory.WriteATIF(w, x); return err },
+		"chat": func(w io.Writer, x *trajectory.Extract) error {
+			_, err := trajectory.WriteChat(w, x, trajectory.Chat{})
+			return err
+		},
+		"ATIF": func(w io.Writer, x *trajectory.Extract) error { _, err := trajectory.WriteATIF(w, x); return err },
 		"eval set": func(w io.Writer, x *trajectory.Extract) error {
 			set := trajectory.NewEvalSet(w, "s")
 			_, err := set.Add(x)

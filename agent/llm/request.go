@@ -1,11 +1,13 @@
 package llm
 
 import (
+	"context"
 	"slices"
 	"strings"
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/session"
 )
@@ -18,15 +20,10 @@ func (lp *loop) request(inv *session.Invocation) (*model.Request, error) {
 		// plugins may change it
 		config = *(&model.Request{Config: a.GenerateContentConfig}).Clone().Config
 	}
-	instruction, err := a.instruction(lp.ctx, inv)
+	text, err := a.system(lp.ctx, inv, lp.targets)
 	if err != nil {
 		return nil, err
 	}
-	parts := []string{instruction}
-	if len(lp.targets) > 0 {
-		parts = append(parts, a.transferInstruction(lp.targets))
-	}
-	text := strings.TrimSpace(strings.Join(parts, "\n\n"))
 	if text != "" {
 		system := &genai.Content{Role: genai.RoleUser}
 		if config.SystemInstruction != nil {
@@ -50,6 +47,32 @@ func (lp *loop) request(inv *session.Invocation) (*model.Request, error) {
 		Config:   &config,
 		Stream:   inv.Config.Streaming != session.NoStreaming,
 	}, nil
+}
+
+// system returns the system instruction, with the agents that it can hand over to.
+func (a *llmAgent) system(ctx context.Context, inv *session.Invocation, targets []agent.Agent) (string, error) {
+	instruction, err := a.instruction(ctx, inv)
+	if err != nil {
+		return "", err
+	}
+	parts := []string{instruction}
+	if len(targets) > 0 {
+		parts = append(parts, a.transferInstruction(targets))
+	}
+	return strings.TrimSpace(strings.Join(parts, "\n\n")), nil
+}
+
+// Prompt returns what the agent's model is given beside the conversation: the system instruction, filled in from the
+// invocation's State, and the declarations of tools and of the function that hands over.
+func (a *llmAgent) Prompt(ctx context.Context, inv *session.Invocation) (system string,
+	tools []*genai.FunctionDeclaration, err error) {
+	targets := a.targets(nil)
+	tools = a.Offered()
+	if len(targets) > 0 {
+		tools = append(tools, transferFunction(targets).Declaration)
+	}
+	system, err = a.system(ctx, inv, targets)
+	return system, tools, err
 }
 
 // Offered returns the declarations of tools, and of agents that are called like tools, as the agent's

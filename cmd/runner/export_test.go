@@ -210,6 +210,8 @@ func TestExportFlags(t *testing.T) {
 		{"--format chat --agent clerk --each-agent", "exclude each other"},
 		{"--format chat --redact a --no-redact", "exclude each other"},
 		{"--format chat --max-string 0", "at least 1"},
+		{"--format atif --reward state:k", "--reward is of a chat"},
+		{"--format chat --reward k", "--reward is state:KEY or file:FILE"},
 		{"--format chat --detect urls", "--detect takes secrets and pii"},
 		{"--detect pii", "--detect is not of a session file"},
 	} {

@@ -53,8 +53,10 @@ type export struct {
 	maxString int
 	file      string
 
-	omitted trajectory.Omitted
-	without int // sessions in which the agent did nothing
+	rewardFrom string
+	chats      chats
+	omitted    trajectory.Omitted
+	without    int // sessions in which the agent did nothing
 }
 
 func (p *commands) exportCommand() *cobra.Command {
@@ -72,7 +74,8 @@ choose sessions without --all, too. A session that is chosen is written whole.
   trajectory  a line for each session: tool calls with their results, state changes, tokens,
               reasoning, final output, error
   evalset     one eval set of the Agent Development Kit, with a case for each session
-  chat        a line for each session: the messages, as trainers of models read them
+  chat        a line for each session: the messages, as trainers of models read them, to the last of
+              the assistant; with --config also the system instruction and the tools
   atif        a line for each session, in the Agent Trajectory Interchange Format 1.7
 
 --view says of which events:
@@ -103,7 +106,12 @@ or personal data out of that and of values.
 			if err := x.check(cmd, args); err != nil {
 				return exit.Usage.As(err)
 			}
-			return p.WithStore(cmd.Context(), false, func(svc session.Service, _ *config.Config) error {
+			return p.WithStore(cmd.Context(), false, func(svc session.Service, c *config.Config) error {
+				if x.format == asChat {
+					if err := x.openChats(cmd.Context(), c); err != nil {
+						return err
+					}
+				}
 				return x.run(cmd.Context(), svc, args)
 			})
 		},
@@ -121,6 +129,8 @@ or personal data out of that and of values.
 		"take out what the guardrail's detectors find, in all texts: `secrets`, pii (personal data), or both")
 	f.IntVar(&x.maxString, "max-string", trajectory.DefaultMaxString,
 		"cut texts in values to so many characters; -1 cuts none")
+	f.StringVar(&x.rewardFrom, "reward", "",
+		"the reward of each chat: `state:KEY`, or file:FILE with lines {\"session\":\"ID\",\"reward\":0.5}")
 	f.StringVar(&x.file, "file", "", "write to this `file`; it is replaced once all is written")
 	return cmd
 }
@@ -143,6 +153,8 @@ func (x *export) check(cmd *cobra.Command, args []string) error {
 		return errors.New("--redact and --no-redact exclude each other")
 	case slices.ContainsFunc(x.detect, func(kind string) bool { return !slices.Contains(detectable, kind) }):
 		return fmt.Errorf("--detect takes %s", strings.Join(detectable, " and "))
+	case x.rewardFrom != "" && x.format != asChat:
+		return errors.New("--reward is of a chat: --format chat")
 	case x.maxString < 1 && x.maxString != trajectory.NoLimit:
 		return errors.New("--max-string is at least 1, or -1 to cut no text")
 	}
@@ -209,6 +221,7 @@ func (x *export) run(ctx context.Context, svc session.Service, ids []string) (er
 	if left := x.omitted.String(); left != "" {
 		x.Note("--format %s has no place for: %s", x.format, left)
 	}
+	x.noteChats()
 	if x.without > 0 {
 		x.Note("left out %s in which the agent %s did nothing", phrase.Count(x.without, "session"), x.agent)
 	}
@@ -339,7 +352,7 @@ func (x *export) writeForm(ctx context.Context, svc session.Service, key session
 		case asTrajectory:
 			err = trajectory.WriteTrajectory(out, part)
 		case asChat:
-			omitted, err = trajectory.WriteChat(out, part)
+			omitted, err = trajectory.WriteChat(out, part, x.chatOf(ctx, s, part.Agents()))
 		case asATIF:
 			omitted, err = trajectory.WriteATIF(out, part)
 		case asEvalSet:
