@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/genai"
-
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
 )
@@ -76,42 +74,56 @@ func empty(in *session.Event) bool {
 	return in.Content != nil || len(in.CustomMetadata) == 0 && reflect.ValueOf(in.Actions).IsZero()
 }
 
-// checkDecisions returns an error if the input does nothing but approve or decline calls that are not
-// awaiting confirmation: there is nothing to go on with. It also does if the input has the response to a call
-// that is: whoever may say yes or no cannot say what a tool has answered that never ran.
-func (x *run) checkDecisions(input *session.Event) error {
-	if responses := input.FunctionResponses(); len(responses) > 0 && !x.opt.Restore {
-		for _, c := range x.invocation().CallsSince(x.startSeq) {
-			answers := func(r *genai.FunctionResponse) bool { return r.ID == c.ID }
-			awaits := c.Response == nil && c.Held != nil && c.Decision == nil
-			if awaits && slices.ContainsFunc(responses, answers) {
+// checkAnswers returns an error if the input responds to a call that is not open or waits for a yes or no (whoever
+// may say that cannot say what a tool has answered that never ran), or if it does nothing but approve or decline
+// calls that are not awaiting confirmation: there is nothing to go on with.
+func (x *run) checkAnswers(input *session.Event) error {
+	responses := input.FunctionResponses()
+	rest := input.Actions
+	decisions := rest.RequestedToolConfirmations
+	rest.RequestedToolConfirmations = nil
+	if x.opt.Restore || len(responses)+len(decisions) == 0 {
+		return nil
+	}
+
+	// What waits?
+	calls := x.invocation().CallsSince(x.startSeq)
+	list := func(waits func(*session.Call) bool) string {
+		var waiting []string
+		for i := range calls {
+			if waits(&calls[i]) {
+				waiting = append(waiting, fmt.Sprintf("%q (%s)", calls[i].ID, calls[i].Name))
+			}
+		}
+		if len(waiting) == 0 {
+			return "no call does"
+		}
+		return "those that do: " + strings.Join(waiting, ", ")
+	}
+	held := func(c *session.Call) bool { return c.Response == nil && c.Held != nil && c.Decision == nil }
+
+	// Each response has its open call.
+	after := session.Calls(append(slices.Clip(x.view.Live()), input))
+	for _, r := range responses {
+		for i := range calls {
+			if c := &calls[i]; c.ID == r.ID && held(c) {
 				return fmt.Errorf("runner: input: it responds to the call %q (%s), which waits for a yes or no: %w",
 					c.ID, c.Name, ErrNotWaiting)
 			}
 		}
+		if !slices.ContainsFunc(after, func(c session.Call) bool { return c.Result == r }) {
+			return fmt.Errorf("runner: input: it responds to %q: %w: it was answered, asked anew with another id or rewound, "+
+				"or never was; %s", r.ID, ErrNotWaiting, list(func(c *session.Call) bool { return c.Waits() && !held(c) }))
+		}
 	}
-	rest := input.Actions
-	decisions := rest.RequestedToolConfirmations
-	rest.RequestedToolConfirmations = nil
+
+	// A yes or no alone has at least one.
 	_, command := input.Command()
-	onlyDecides := len(decisions) > 0 && !command && input.Content == nil && reflect.ValueOf(rest).IsZero()
-	if x.opt.Restore || !onlyDecides {
+	onlyDecides := !command && input.Content == nil && reflect.ValueOf(rest).IsZero()
+	decided := slices.ContainsFunc(after, func(c session.Call) bool { return c.Decision == input })
+	if !onlyDecides || decided {
 		return nil
 	}
-	var waiting []string
-	for _, c := range x.invocation().CallsSince(x.startSeq) {
-		if c.Response != nil || c.Held == nil || c.Decision != nil {
-			continue
-		}
-		if _, ok := decisions[c.ID]; ok {
-			return nil
-		}
-		waiting = append(waiting, fmt.Sprintf("%q (%s)", c.ID, c.Name))
-	}
-	what := "no call does"
-	if len(waiting) > 0 {
-		what = "those that do: " + strings.Join(waiting, ", ")
-	}
 	asked := slices.Sorted(maps.Keys(decisions))
-	return fmt.Errorf("runner: input: it approves or declines %q: %w; %s", asked, ErrNotWaiting, what)
+	return fmt.Errorf("runner: input: it approves or declines %q: %w; %s", asked, ErrNotWaiting, list(held))
 }

@@ -86,6 +86,11 @@ func TestTheSameInputAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := stage(t, says("ok"))
+			open := asked("call", &genai.Part{FunctionCall: &genai.FunctionCall{ID: "c", Name: "f"}})
+			open.Author = "bot"
+			open.LongRunningToolIDs = []string{"c"}
+			_, err := s.sessions.Append(ctx, session.AppendTarget{Key: key}, open)
+			require.NoError(t, err)
 			first, err := s.give(ctx, c.first)
 			require.NoError(t, err)
 			again, err := s.give(ctx, c.again)
@@ -95,7 +100,7 @@ func TestTheSameInputAgain(t *testing.T) {
 			}
 			require.NoError(t, err)
 			require.Len(t, again, len(first))
-			require.Len(t, s.log(), 2)
+			require.Len(t, s.log(), 3)
 		})
 	}
 }

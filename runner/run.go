@@ -210,7 +210,7 @@ func (x *run) takeInput(ctx context.Context) {
 	if x.yieldIfRepeated(input) {
 		return
 	}
-	if err := x.checkDecisions(input); err != nil {
+	if err := x.checkAnswers(input); err != nil {
 		x.fail(ctx, err)
 		return
 	}

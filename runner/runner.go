@@ -67,7 +67,8 @@ func (e *AgentError) Unwrap() error { return e.Err }
 var ErrCommand = errors.New("unknown command")
 
 // ErrNotWaiting says that the input answers calls with what they do not wait for. It responds to a call that
-// waits for a yes or no, or it approves or declines calls that are not awaiting confirmation: they were
+// waits for a yes or no, or is not open: it was answered before, asked anew under another id, or rewound, or never
+// was. Or it approves or declines calls that are not awaiting confirmation: they were
 // decided before, or were rewound, or never were.
 var ErrNotWaiting = errors.New("no such call waits for this answer")
 
@@ -148,8 +149,8 @@ func (r *Runner) Plugins() []*plugin.Plugin { return slices.Clone(r.opt.Plugins)
 // run (session.Service.Cancel, or a context whose cause is session.ErrCancelled), its event with
 // session.Cancelled is yielded, and session.ErrCancelled; a nil input goes on with it. Else the invocation
 // goes on. Another input with the ID is session.ErrIDReused. A command without content that no plugin
-// withholds or stops at is ErrCommand; an input that does nothing but approve or decline calls, none of which
-// waits for that, is ErrNotWaiting, and is not in the log.
+// withholds or stops at is ErrCommand; an input that responds to a call that is not open, or does nothing but
+// approve or decline calls, none of which waits for that, is ErrNotWaiting, and is not in the log.
 //
 // If the run fails, the last pair yielded is a nil event and the error; it is a *plugin.Error if a
 // plugin failed, an *AgentError if the agent did, wraps a session error if the store did, and is the

@@ -17,6 +17,7 @@ import (
 	"github.com/plughook/plughook/agent/workflow"
 	"github.com/plughook/plughook/model/script"
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
 )
@@ -54,7 +55,8 @@ func TestQuestions(t *testing.T) {
 	require.Empty(t, s.steps(g, nil), "nothing goes on without the answer")
 	require.Equal(t, []string{`b@1: ["yes"]`, `c@1: ["yes"]`, `wf: ["yes"]`},
 		s.steps(g, answer("b@1#q", "yes")))
-	require.Empty(t, s.steps(g, answer("b@1#q", "no")), "it was answered, and begins nothing")
+	_, err := s.events(g, answer("b@1#q", "no"))
+	require.ErrorIs(t, err, runner.ErrNotWaiting, "it was answered, and begins nothing")
 
 	// 63, 64: others run while one waits; a node that asks several waits for all.
 	two := asker[int]("two", "x", "y")
@@ -902,4 +904,35 @@ func TestTimeBelow(t *testing.T) {
 	require.Len(t, events, 3, "it is not tried again")
 	require.Contains(t, events[1].ErrorMessage, "a plugin has withheld the question")
 	require.Equal(t, workflow.NodeWithheld, events[1].ErrorCode)
+}
+
+// An answer to a question that nobody waits for is refused, and is not in the log: the command line and the
+// server tell the same error.
+func TestAnswersThatComeTooLate(t *testing.T) {
+	g := newGraph(t, chain(start, asker[int]("n", "q"), asker[int]("last", "q")))
+	s := newStage(t)
+	give := func(input *session.Event) error {
+		_, err := s.events(g, input)
+		return err
+	}
+	require.NoError(t, give(message("m")))
+	require.ErrorIs(t, give(answer("other@1#q", 1)), runner.ErrNotWaiting, "it never was")
+	require.NoError(t, give(answer("n@1#q", "no number")))
+	for name, input := range map[string]*session.Event{
+		"asked anew":      answer("n@1#q", 1),
+		"with a good one": both(answer("n@1#q#2", 1), answer("n@1#q", 1)),
+		"twice":           both(answer("n@1#q#2", 1), answer("n@1#q#2", 2)),
+		"with a message":  both(session.Message("and this"), answer("n@1#q", 1)),
+	} {
+		before := s.live()
+		err := give(input)
+		require.ErrorIs(t, err, runner.ErrNotWaiting, name)
+		require.Equal(t, before, s.live(), name)
+		require.NotContains(t, err.Error(), "no number")
+	}
+	require.ErrorContains(t, give(answer("n@1#q", 1)), `those that do: "wf@m/n@1#q#2" (adk_request_input)`)
+	require.NoError(t, give(answer("n@1#q#2", 1)))
+	require.ErrorIs(t, give(answer("n@1#q#2", 1)), runner.ErrNotWaiting, "it was answered")
+	require.NoError(t, give(answer("last@1#q", 1)))
+	require.ErrorContains(t, give(answer("last@1#q", 1)), "no call does")
 }

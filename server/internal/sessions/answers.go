@@ -125,30 +125,3 @@ func (s Service) RespondTo(
 	}
 	return nil
 }
-
-// CheckResponses returns an error for an input that does nothing but respond to calls none of which waits:
-// nothing would come of it. An input with an ID may be one that is sent again.
-func (s Service) CheckResponses(
-	ctx context.Context, app *apps.App, key session.Key, input *session.Event,
-) error {
-	if input == nil || input.ID != "" || input.Content == nil {
-		return nil
-	}
-	for _, p := range input.Content.Parts {
-		if p == nil || p.FunctionResponse == nil {
-			return nil
-		}
-	}
-	live, err := Live(ctx, app, key)
-	if err != nil {
-		return err
-	}
-	for _, c := range session.Calls(live) {
-		for _, response := range input.FunctionResponses() {
-			if c.ID == response.ID && c.Response == nil {
-				return nil
-			}
-		}
-	}
-	return noSuchCall()
-}

@@ -109,9 +109,6 @@ func (x *routes) run(w http.ResponseWriter, r *request, body *runBody) (any, err
 	if err != nil {
 		return nil, err
 	}
-	if err := x.CheckResponses(r.Context(), r.app, r.key, input); err != nil {
-		return nil, err
-	}
 	return x.answer(w, r, q)
 }
 
