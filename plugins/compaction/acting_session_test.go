@@ -37,6 +37,7 @@ type acting struct {
 	budget int
 	store  session.Service
 	runner *runner.Runner
+	model  *speaker
 
 	wants map[string]want // by the id of a call: what its result must show, until it was seen
 	calls int
@@ -79,6 +80,7 @@ func newActing(t *testing.T, budget int, seed uint64) *acting {
 	compacts, err := compaction.New(config)
 	require.NoError(t, err)
 	m := &speaker{answer: s.answer}
+	s.model = m
 	tools := []*tool.Tool{s.fetch(), s.hold(), s.later(), compaction.Recall(s.store, config)}
 	make := func(name string, below ...agent.Agent) agent.Agent {
 		a, err := llm.New(llm.Config{
@@ -315,6 +317,7 @@ func (s *acting) continued(result string, w want) {
 // or a rewind.
 func (s *acting) say() {
 	s.turn++
+	s.model.asked = nil // requests share the memory of what they show
 	words := s.r.IntN(60)
 	if s.r.IntN(25) == 0 {
 		words = 200 + s.r.IntN(6000)

@@ -149,6 +149,7 @@ func (d *decision) makeRoom() {
 		heading = min(heading, d.s.Summary/4)
 	}
 	room := d.room - heading
+	fits := room
 	d.clearLargest(room, share, d.results)
 	for _, g := range d.groups {
 		if d.least(share) > room && g.stays == stayPinned {
@@ -178,12 +179,12 @@ func (d *decision) makeRoom() {
 	// there all of it is.
 	d.cut(min(room, roomy))
 	if d.s.TextOnly {
-		room = roomy
+		fits = roomy
 	}
 	for _, g := range d.groups {
 		own := slices.ContainsFunc(g.Events,
 			func(e *session.Event) bool { return e.InvocationID == d.inv.ID })
-		if d.p.Kept > room && g.stays == stayUnseen && (!own || d.s.TextOnly) {
+		if d.p.Kept > fits && g.stays == stayUnseen && (!own || d.s.TextOnly) {
 			d.giveWay(g, gaveRoom)
 		}
 	}
