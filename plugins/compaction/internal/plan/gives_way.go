@@ -174,10 +174,11 @@ func (d *decision) makeRoom() {
 		}
 	}
 
-	// What no model has seen is cut, so that the summary has its whole room. If not even that fits, what is of
-	// earlier invocations is summarized: else the session could not go on. No model is asked with a text only, so
-	// there all of it is.
-	d.cut(min(room, roomy))
+	// What no model has seen is cut, so that the summary has its whole room, or more where that is not enough. If not
+	// even that fits, what is of earlier invocations is summarized: else the session could not go on. No model is
+	// asked with a text only, so there all of it is.
+	d.cut(min(room, roomy), d.room/8)
+	d.cut(fits, 0)
 	if d.s.TextOnly {
 		fits = roomy
 	}

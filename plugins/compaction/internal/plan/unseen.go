@@ -84,9 +84,9 @@ func (d *decision) least(share int) int {
 	return d.p.Kept - max(0, sum-share)
 }
 
-// cut cuts what can be cut, so that all that stays fits into a room. Each part gets the same share, and what a
-// small one does not need is for the others.
-func (d *decision) cut(room int) {
+// cut cuts what can be cut, so that all that stays fits into a room, but no part to less than so many tokens. Each
+// part gets the same share, and what a small one does not need is for the others.
+func (d *decision) cut(room, least int) {
 	slices.SortStableFunc(d.cuts, func(a, b result) int { return cmp.Compare(a.Size, b.Size) })
 	for i, r := range d.cuts {
 		if r.group.stays == "" || d.p.Kept <= room {
@@ -96,10 +96,11 @@ func (d *decision) cut(room int) {
 		for _, other := range d.cuts[i:] {
 			rest += other.Size
 		}
-		share := max(0, room-d.p.Kept+rest) / (len(d.cuts) - i)
+		share := max(least, (room-d.p.Kept+rest)/(len(d.cuts)-i))
 		if r.Size > share {
 			d.change(r.group, func() { d.cuts[i].Size = d.m.Cut(r.Result, share) })
 			if d.cuts[i].Size < r.Size {
+				d.cuts[i].Gain -= r.Size - d.cuts[i].Size
 				d.gave[r.Seq] = gaveRoom
 				d.p.Cleared++
 				d.p.Cut = append(d.p.Cut, r.group.Events...)
@@ -124,7 +125,7 @@ func (d *decision) cutOnly(share int) bool {
 	heading := max(0, d.m.Heading(d.inv.Live)-d.m.Head) // the summary before stays too
 	room := d.room - heading - min(d.s.MinGain, d.room/8)
 	if d.p.Kept > d.room-heading && d.least(share) <= room {
-		d.cut(room)
+		d.cut(room, 0)
 		if d.p.Cleared > 0 && d.p.Kept <= d.room-heading {
 			d.settle()
 			d.p.Kept += heading
