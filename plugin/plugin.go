@@ -124,11 +124,12 @@ type Plugin struct {
 // An Outcome is what a hook asks of the runner. The zero Outcome asks nothing.
 type Outcome struct {
 	// Replace is what the event becomes. It keeps the event's ID, invocation, author, branch and
-	// time, the run of a workflow's node that it belongs to or ends, and what a compaction covers;
-	// the plugin is noted on it.
+	// time, the run of a workflow's node that it belongs to or ends, what a compaction covers, and the
+	// content's role if it names none; the plugin is noted on it.
 	Replace *session.Event
 	// Emit are events to append after the thing at hand. The runner sets their invocation, author
-	// and time, and their ID and branch where they are empty.
+	// and time, and their ID and branch where they are empty. A content without a role is the model's, or
+	// the user's if it has function responses.
 	Emit []*session.Event
 	// Withhold keeps the thing at hand from happening: the event is not appended and goes to no
 	// further plugin, the model is not called, no agent runs.

@@ -26,6 +26,11 @@ func (x *run) emission(m *session.Event, i int, hook plugin.Hook, branch, agent,
 		notes.Agent = agent
 	}
 	e := notes.With(m.Clone())
+	role := genai.RoleModel
+	if len(e.FunctionResponses()) > 0 {
+		role = genai.RoleUser
+	}
+	giveRole(e, role)
 	e.Seq = 0
 	e.InvocationID = x.id
 	e.Author = session.PluginPrefix + name
@@ -60,6 +65,9 @@ func (p *pending) replace(by *session.Event, name, reason string, owners plugin.
 	e.KeepIdentity(before)
 	e.Seq = 0
 	e.Partial = before.Partial
+	if before.Content != nil {
+		giveRole(e, before.Content.Role)
+	}
 	e.NodeInfo = sameNode(before.NodeInfo, e.NodeInfo)
 
 	// Nobody changes what a rewind voids or a compaction covers, nor makes an event into one.
@@ -97,6 +105,14 @@ func (p *pending) replace(by *session.Event, name, reason string, owners plugin.
 	p.event = e
 	p.print = 0
 	return nil
+}
+
+// giveRole gives the content of an event, which is a clone, a role if it has none. Agents would take an answer without
+// one for something that they are told, and ask their models again.
+func giveRole(e *session.Event, role string) {
+	if e.Content != nil && e.Content.Role == "" {
+		e.Content.Role = role
+	}
 }
 
 // sameNode returns what a replacement says of its node: what the event before says, with the replacement's
