@@ -166,7 +166,7 @@ func (g *graph) checkState(around *State, reduce map[string]Reducer) error {
 		}
 		if s != nil && s.wrong == nil {
 			if err := s.knows(key); err != nil {
-				return fmt.Errorf("Reduce: %w", err)
+				return fmt.Errorf("field Reduce: %w", err)
 			}
 		}
 	}
