@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/plughook/plughook/server/internal/web"
+	"github.com/plughook/plughook/session"
 )
 
 // guard lets requests in, before any route sees them.
@@ -90,6 +91,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if g.caller == nil {
 		who.Admin = true
+		who.Roles = []string{session.AnyRole}
 	}
 	g.next.ServeHTTP(w, web.WithCaller(r, who, func() bool { return g.still(r, who) }))
 }
@@ -104,10 +106,10 @@ func (g *guard) still(r *http.Request, was Caller) bool {
 	if err != nil {
 		return !errors.Is(err, ErrUnauthorized)
 	}
-	apps := now.Apps == nil || was.Apps != nil && !slices.ContainsFunc(was.Apps, func(app string) bool {
+	all := now.Apps == nil || was.Apps != nil && !slices.ContainsFunc(was.Apps, func(app string) bool {
 		return !slices.Contains(now.Apps, app)
 	})
-	return now.User == was.User && apps
+	return now.User == was.User && all && (now.Admin || !was.Admin) && slices.Equal(now.OnBehalfOf, was.OnBehalfOf)
 }
 
 // unauthorized is the answer to a request whose sender is not known.

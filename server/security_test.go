@@ -31,6 +31,10 @@ func withTokens(o *server.Options) {
 			return server.Caller{User: "bob", Apps: []string{"other"}}, nil
 		case "Bearer root":
 			return server.Caller{User: "root", Admin: true}, nil
+		case "Bearer shop":
+			return server.Caller{User: "shop", OnBehalfOf: []string{"an*"}}, nil
+		case "Bearer other-shop":
+			return server.Caller{User: "other-shop", OnBehalfOf: []string{"b*", "an"}, Roles: []string{"finance"}}, nil
 		case "Bearer broken":
 			return server.Caller{}, fmt.Errorf("the directory at ldap://secret cannot be reached")
 		}
@@ -55,7 +59,12 @@ func TestATokenReachesItsUsersSessionsAndNoOthers(t *testing.T) {
 		{"bob", "GET", one, "", 404},
 		{"bob", "GET", "/v1/apps", "", 200},
 		{"root", "GET", one, "", 404},
-		{"root", "GET", one + "?user=ann", "", 404},
+		{"root", "GET", one + "?user=ann", "", 200},
+		{"shop", "GET", one + "?user=ann", "", 200},
+		{"shop", "POST", one + "/run?user=ann", `{"message":"more"}`, 200},
+		{"shop", "GET", one + "?user=bob", "", 404},
+		{"shop", "POST", "/v1/apps/desk/retention", `{"days":1}`, 403},
+		{"other-shop", "GET", one + "?user=ann", "", 404},
 		{"root", "GET", one + "/events?follow=1", "", 404},
 		{"root", "GET", one + "/export", "", 404},
 		{"root", "DELETE", one, "", 404},

@@ -221,7 +221,7 @@ func onLoopback(addr string) bool {
 }
 
 func (p *program) tokenCommand() *cobra.Command {
-	var apps []string
+	var apps, roles, behalf []string
 	var admin bool
 	var name string
 	cmd := &cobra.Command{
@@ -239,13 +239,18 @@ token, which is shown only now. Who takes the lines out of the file ends the tok
 			}
 			token, sum := tokens.New()
 			lines := []string{"  - sha256: " + sum, "    user: " + strconv.Quote(p.User)}
-			if len(apps) > 0 {
-				var list []string
-				for _, app := range apps {
-					list = append(list, strconv.Quote(app))
+			list := func(key string, names []string) {
+				var quoted []string
+				for _, name := range names {
+					quoted = append(quoted, strconv.Quote(name))
 				}
-				lines = append(lines, "    apps: ["+strings.Join(list, ", ")+"]")
+				if len(names) > 0 {
+					lines = append(lines, "    "+key+": ["+strings.Join(quoted, ", ")+"]")
+				}
 			}
+			list("apps", apps)
+			list("roles", roles)
+			list("on_behalf_of", behalf)
 			if admin {
 				lines = append(lines, "    admin: true")
 			}
@@ -259,7 +264,11 @@ token, which is shown only now. Who takes the lines out of the file ends the tok
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&apps, "allow", nil, "an `app` that the token reaches; may be repeated (default all)")
-	f.BoolVar(&admin, "admin", false, "the token may delete the data of any user, and set state that all users share")
+	f.StringArrayVar(&roles, "role", nil, "a `role` of the token, which answers calls that wait for it; may be repeated")
+	f.StringArrayVar(&behalf, "on-behalf-of", nil,
+		"a `user`, or the beginning of names and a \"*\", whom a service's token may act for; may be repeated")
+	f.BoolVar(&admin, "admin", false,
+		"the token reaches the sessions of any user, may delete their data, and set state that all users share")
 	f.StringVar(&name, "name", "", "what people call the token")
 	return cmd
 }

@@ -106,11 +106,10 @@ func (e *Error) Is(target error) bool {
 }
 
 // path returns the URL of a session, or of a route below it such as "events?follow=1". Without an ID in the key
-// it is that of the user's sessions. The user is left out if it is "user", which is the servers' default, and
-// with a token, which says who the user is.
+// it is that of the user's sessions. The user is left out if it is "user": the server's default, or the user of the token.
 func (c *Client) path(key session.Key, below string) string {
 	path, query, _ := strings.Cut(below, "?")
-	if c.token == "" && key.User != "" && key.User != "user" {
+	if key.User != "" && key.User != "user" {
 		query = "user=" + url.QueryEscape(key.User) + "&" + query
 	}
 	u := c.base.JoinPath("v1", "apps", segment(key.App), "sessions", segment(key.ID), path)

@@ -4,7 +4,9 @@
 //	  - sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 //	    user: ada
 //	    apps: [weather]   # without it: all apps
-//	    admin: true       # may delete the data of any user, and set state with the prefix "app:"
+//	    roles: [finance]  # answers calls that wait for this role, of all users
+//	    on_behalf_of: [shop-*]  # also reaches the sessions of users with these names: for a service
+//	    admin: true       # reaches the sessions of all users, deletes their data, and sets state with "app:"
 //	    name: laptop      # for people who read the file
 //
 // The file holds no token, only their SHA-256 sums: New makes a token and its sum. It is read again when it
@@ -89,6 +91,9 @@ type entry struct {
 	Apps   []string `yaml:"apps"`
 	Admin  bool     `yaml:"admin"`
 	Name   string   `yaml:"name"`
+	Roles  []string `yaml:"roles"`
+	// OnBehalfOf are users: names, and beginnings of names with a "*" at their end.
+	OnBehalfOf []string `yaml:"on_behalf_of"`
 }
 
 // read reads the file.
@@ -129,7 +134,18 @@ func (f *File) read() error {
 				errs = append(errs, file.Errorf(keyPath(".sha256"), "another entry has the same token"))
 			}
 		}
-		callers[sum] = server.Caller{User: e.User, Apps: e.Apps, Admin: e.Admin}
+		for j, role := range e.Roles {
+			err := session.CheckRole(role)
+			if role == session.UserRole {
+				err = errors.New("the role user is that of the session's own user, and is not given")
+			}
+			if err != nil && role != session.AnyRole {
+				errs = append(errs, file.Errorf(keyPath(fmt.Sprintf(".roles[%d]", j)), "%w", err))
+			}
+		}
+		callers[sum] = server.Caller{
+			User: e.User, Apps: e.Apps, Admin: e.Admin, OnBehalfOf: e.OnBehalfOf, Roles: e.Roles,
+		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err

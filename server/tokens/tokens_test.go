@@ -30,7 +30,7 @@ func TestATokenNamesItsUserUntilItIsTakenOutOfTheFile(t *testing.T) {
 	require.NotEqual(t, ann, bob)
 	write := func(text string) { require.NoError(t, os.WriteFile(name, []byte(text), 0o600)) }
 	write(fmt.Sprintf(
-		"tokens:\n  - {sha256: %s, user: ann, apps: [desk]}\n  - {sha256: %s, user: bob, admin: true}\n",
+		"tokens:\n  - {sha256: %s, user: ann, apps: [desk]}\n  - {sha256: %s, user: bob, admin: true, roles: [finance], on_behalf_of: [shop-*]}\n",
 		annSum,
 		bobSum,
 	))
@@ -41,7 +41,9 @@ func TestATokenNamesItsUserUntilItIsTakenOutOfTheFile(t *testing.T) {
 	require.Equal(t, server.Caller{User: "ann", Apps: []string{"desk"}}, who)
 	who, err = caller(f, bob)
 	require.NoError(t, err)
-	require.Equal(t, server.Caller{User: "bob", Admin: true}, who)
+	require.Equal(t, server.Caller{
+		User: "bob", Admin: true, Roles: []string{"finance"}, OnBehalfOf: []string{"shop-*"},
+	}, who)
 	for _, wrong := range []string{"", "x", annSum, ann + "x"} {
 		_, err = caller(f, wrong)
 		require.ErrorIs(t, err, server.ErrUnauthorized, wrong)
@@ -66,6 +68,8 @@ func TestWhatIsWrongInAFileIsToldWithItsPlace(t *testing.T) {
 	for text, want := range map[string]string{
 		"tokens:\n  - {sha256: abc, user: ann}\n":                                                `:2:14: sha256 is the SHA-256 sum`,
 		"tokens:\n  - {sha256: " + sum + "}\n":                                                   `user is missing`,
+		"tokens:\n  - {sha256: " + sum + ", user: ann, roles: [user]}\n":                         `:2:`,
+		"tokens:\n  - {sha256: " + sum + ", user: ann, roles: [a b]}\n":                          `"a b" is no role`,
 		"tokens:\n  - {sha256: " + sum + ", usr: ann}\n":                                         `did you mean "user"`,
 		"tokens:\n  - {sha256: " + sum + ", user: \"a\\u0007\"}\n":                               `control character`,
 		"tokens:\n" + "  - {sha256: " + sum + ", user: a}\n  - {sha256: " + sum + ", user: b}\n": `:3:14: another entry`,

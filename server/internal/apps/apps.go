@@ -7,6 +7,8 @@ package apps
 
 import (
 	"cmp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/plughook/plughook/artifact"
@@ -47,9 +49,32 @@ type Caller struct {
 	AnyUser bool
 	// Apps are the apps that the caller reaches; nil is all of them.
 	Apps []string
-	// Admin says that the caller may delete the data of every user, set off retention, and set state that all
-	// users of an app share: keys with the prefix "app:".
+	// Admin says that the caller may act in the sessions of every user, delete the data of every user, set off
+	// retention, and set state that all users of an app share: keys with the prefix "app:".
 	Admin bool
+	// OnBehalfOf are further users whose sessions the caller reaches, as they would themselves, by naming one in
+	// the request: for the token of a service that has logged its users in. A name that ends with "*" is every
+	// name that begins so.
+	OnBehalfOf []string
+	// Roles are those of the caller, such as "finance"; session.AnyRole is every one. The role "user" is not given: it is
+	// that of whoever acts for a session's user.
+	Roles []string
+}
+
+// ActsFor reports whether the caller may answer and ask in the place of a user.
+func (c Caller) ActsFor(user string) bool {
+	return user == c.User || c.User == "" || slices.ContainsFunc(c.OnBehalfOf, func(name string) bool {
+		start, many := strings.CutSuffix(name, "*")
+		return name == user || many && strings.HasPrefix(user, start)
+	})
+}
+
+// Reaches reports whether the sessions of a user are there for the caller.
+func (c Caller) Reaches(user string) bool { return c.Admin || c.ActsFor(user) }
+
+// Has reports whether the caller has a role.
+func (c Caller) Has(role string) bool {
+	return slices.Contains(c.Roles, session.AnyRole) || slices.Contains(c.Roles, role)
 }
 
 // Limits bound what clients may take. A 0 is the default that stands beside it; a negative number is no

@@ -17,12 +17,9 @@ var dataHandlers = handlers{
 // deleteUser deletes all that belongs to a user: sessions, artifacts and state. It is the caller's own, or an
 // admin's to ask for.
 func (x *routes) deleteUser(_ http.ResponseWriter, r *request) (any, error) {
-	user := r.PathValue("user")
-	if !web.CallerOf(r.Request).Admin {
-		var err error
-		if user, err = x.User(r.Request, user); err != nil {
-			return nil, err
-		}
+	user, err := x.User(r.Request, r.PathValue("user"))
+	if err != nil {
+		return nil, err
 	}
 	report, err := x.DeleteUser(r.Context(), r.app, user, r.flag("dryRun"))
 	return deletedOf(report, err)

@@ -6,6 +6,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -115,19 +116,14 @@ func (c *Core) Reachable(r *http.Request) []*apps.App {
 	return list
 }
 
-// User returns the user of a request: the caller's, or where the caller is nobody in particular the one that
-// is named, DefaultUser if none is. Another user than the caller's is not found.
+// User returns the user of a request: the one that is named, or the caller's own, or DefaultUser where the
+// caller is nobody in particular. A user whom the caller does not reach is not found.
 func (c *Core) User(r *http.Request, named string) (string, error) {
-	switch who := CallerOf(r); {
-	case who.User == "" && named == "":
-		return DefaultUser, nil
-	case who.User == "":
-		return named, nil
-	case named != "" && named != who.User:
+	who := CallerOf(r)
+	if named != "" && !who.Reaches(named) {
 		return "", notFound
-	default:
-		return who.User, nil
 	}
+	return cmp.Or(named, who.User, DefaultUser), nil
 }
 
 // Key returns the key of a session of the caller's. id may be empty if mayBeNew.
