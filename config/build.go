@@ -33,6 +33,7 @@ type builder struct {
 	servers   bool
 	artifacts artifact.Service // nil if there is none
 	stderr    io.Writer        // gets what servers write to standard error; nil discards it
+	waits     waits            // is told of calls of models and tools
 
 	models map[string]model.Model
 	tools  map[string][]*tool.Tool // by the name that agents call them by
@@ -214,8 +215,8 @@ func (b *builder) model(path, ref string) model.Model {
 		b.bad(path, "%w", err)
 		made = notOpened{} // so that the error is reported once
 	}
-	b.models[ref] = made
-	return made
+	b.models[ref] = b.waits.model(ref, made)
+	return b.models[ref]
 }
 
 // replayAgent returns an agent that plays a file with one session.

@@ -53,6 +53,9 @@ func (c *Config) Check(ctx context.Context, o Options) (*Report, error) {
 	}
 	r := &Report{Needs: b.needs()}
 	r.Warnings = slices.Concat(plugin.Warnings(plugins...), c.file.uncheckedSummaries(), c.file.deafTriggers(), c.file.unreadable(), c.file.unguarded(), c.file.refunded(), c.file.unknownTools(), c.file.pinWarnings(a))
+	if o.Stores["sqlite"] == nil {
+		r.Warnings = append(r.Warnings, c.noPlace()...)
+	}
 	if b.Agent == nil {
 		r.Warnings = append(r.Warnings, "no agent is configured, so nobody answers in run and chat")
 	} else {

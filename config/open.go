@@ -31,6 +31,9 @@ type Options struct {
 	NoAgent bool
 	// ServerStderr gets what servers that are commands write to standard error; nil discards it.
 	ServerStderr io.Writer
+	// Waits is told what a run waits for, such as "model fast", "tool get_weather" or "plugin words", when that call
+	// begins, and calls done when it has ended. Calls may run at the same time. nil tells nobody.
+	Waits func(what string) (done func())
 }
 
 func (o *Options) log() *slog.Logger {
@@ -91,7 +94,7 @@ func (c *Config) open(ctx context.Context, o Options, p *Opened) error {
 	if err != nil {
 		return err
 	}
-	p.Plugins = closingOnce(plugins)
+	p.Plugins = waits(o.Waits).plugins(closingOnce(plugins))
 	if o.NoAgent {
 		return nil
 	}
@@ -99,6 +102,7 @@ func (c *Config) open(ctx context.Context, o Options, p *Opened) error {
 	b := newBuilder(ctx, c.file, p.Sessions)
 	b.artifacts = artifacts
 	b.stderr = o.ServerStderr
+	b.waits = o.Waits
 	p.Agent, err = b.agent()
 	p.close = append(p.close, b.close...)
 	return err

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -121,6 +122,25 @@ func openSQLite(ctx context.Context, where string, create bool) (session.Service
 		return nil, &wordedError{text: "there is no store " + file, err: fs.ErrNotExist}
 	}
 	return sqlite.Open(ctx, file)
+}
+
+// noPlace warns of an SQLite file that cannot be made or opened on this machine. Opening the store would say so, too, but would make the file.
+func (c *Config) noPlace() []string {
+	name, ok := strings.CutPrefix(c.Store(), "sqlite:")
+	if !ok {
+		return nil
+	}
+	dir := filepath.Dir(name)
+	switch info, err := os.Stat(dir); {
+	case err != nil:
+		return []string{"the store's directory cannot be used here: " + err.Error() + "; make it, or change store:"}
+	case !info.IsDir():
+		return []string{"the store's directory " + dir + " is a file here; change store:"}
+	}
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return []string{"the store " + name + " is a directory here; change store: to a file in it"}
+	}
+	return nil
 }
 
 func openPostgres(ctx context.Context, where string, _ bool) (session.Service, error) {

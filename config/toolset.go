@@ -26,12 +26,12 @@ func (b *builder) tool(path, name string) []*tool.Tool {
 	b.used[name] = true
 	for i := range b.MCP {
 		if b.MCP[i].Name == name {
-			b.tools[name] = b.server(fmt.Sprintf("mcp[%d]", i), &b.MCP[i])
+			b.tools[name] = b.waits.tools(b.server(fmt.Sprintf("mcp[%d]", i), &b.MCP[i]))
 		}
 	}
 	for i := range b.Tools {
 		if b.Tools[i].Name == name {
-			b.tools[name] = b.command(fmt.Sprintf("tools[%d]", i), &b.Tools[i])
+			b.tools[name] = b.waits.tools(b.command(fmt.Sprintf("tools[%d]", i), &b.Tools[i]))
 		}
 	}
 	return b.tools[name]

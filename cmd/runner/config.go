@@ -43,8 +43,9 @@ line:
 		Short: "Check the configuration and everything it names",
 		Args:  cli.NoArgs,
 		Long: `Check the configuration and everything it names: its form, the agents, their tools,
-models' files, each plugin. What is allowed but probably not meant is a warning. No store is
-opened, no server is started, no model is asked, and no key is needed. Plugins that are commands
+models' files, each plugin. What is allowed but probably not meant is a warning. Of an
+SQLite store the directory is looked at; no store is opened, no server is started, no model is
+asked, and no key is needed. Plugins that are commands
 are not started: their files are compared with the digests that there are, and their settings are
 checked when they start. The last line on standard error names the environment variables that are
 needed when the configuration runs, set or not.`,

@@ -31,7 +31,8 @@ The message is the argument, or standard input if there is no argument or it is 
 is created if it is not there. A message that the chat takes for one of its commands, such as
 "/rewind 4", is refused; with two slashes it is sent with one.
 
-On a terminal, or with --stream, text is printed as it comes. With --jsonl every event of the run is
+On a terminal, or with --stream, text is printed as it comes. A terminal is also told, in a line that
+goes away, which model, tool or plugin the run has waited for longer than a second. With --jsonl every event of the run is
 printed, the input included; with --stream partial events too.
 
 A call waits if a human must agree to it, or if its answer comes later. Then the run ends with
@@ -190,7 +191,13 @@ func (p *program) print(ctx context.Context, out *printer.Printer, s *setup,
 	input *session.Event) error {
 	cfg := out.RunConfig()
 	cfg.Create = input != nil
+	if !p.Quiet {
+		defer p.Waiting.Show()()
+	}
+	done := s.waits()
+	defer func() { done() }()
 	for e, err := range s.runner.Run(ctx, s.key, input, cfg) {
+		done()
 		if err != nil {
 			out.End()
 			return exit.OfRun(err)
@@ -198,6 +205,7 @@ func (p *program) print(ctx context.Context, out *printer.Printer, s *setup,
 		if err := out.Event(e); err != nil {
 			return err
 		}
+		done = s.waits()
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func (p *program) serve(ctx context.Context, c *config.Config, s config.Server) 
 		return exit.Usage.As(err)
 	}
 	defer listener.Close()
-	p.Session = "-" // no session of the command's own
+	p.Session = noSession
 	setup, err := p.setUp(ctx, c)
 	if err != nil {
 		return err

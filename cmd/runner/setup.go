@@ -31,6 +31,8 @@ type setup struct {
 	inMemory bool // the session ends with the program
 
 	local *local // what runs in this process; nil if a server runs the agent
+	// waits says that a run waits for its server; what runs in this process says itself what it waits for.
+	waits func() (done func())
 	close func() error
 }
 
@@ -61,6 +63,7 @@ func (p *program) setUpServer(url string) (*setup, error) {
 		runner:   c,
 		sessions: c,
 		key:      session.Key{App: p.App, User: cmp.Or(p.User, "user"), ID: p.Session},
+		waits:    func() func() { return p.Waiting.Begin("the server") },
 		close: func() error {
 			c.Close()
 			return nil
@@ -78,6 +81,9 @@ func (p *program) setUpServer(url string) (*setup, error) {
 	return s, exit.Usage.As(s.key.Check(false))
 }
 
+// noSession is the session of a command that has none of its own.
+const noSession = "-"
+
 // tokenVariable is the environment variable with the token for --server.
 const tokenVariable = "RUNNER_TOKEN"
 
@@ -93,7 +99,7 @@ func (p *program) setUp(ctx context.Context, c *config.Config) (*setup, error) {
 	if p.server != "" {
 		return p.setUpServer(p.server)
 	}
-	s := &setup{key: p.Key(c)}
+	s := &setup{key: p.Key(c), waits: func() func() { return func() {} }}
 	fresh := s.key.ID == ""
 	if fresh {
 		s.key.ID = session.NewID()
@@ -101,7 +107,7 @@ func (p *program) setUp(ctx context.Context, c *config.Config) (*setup, error) {
 	if err := s.key.Check(false); err != nil {
 		return nil, exit.Usage.As(err)
 	}
-	o := config.Options{Log: p.Log, Store: p.StoreName}
+	o := config.Options{Log: p.Log, Store: p.StoreName, Waits: p.Waiting.Begin}
 	if p.Verbose {
 		o.ServerStderr = p.Err
 	}
@@ -125,8 +131,11 @@ func (p *program) setUp(ctx context.Context, c *config.Config) (*setup, error) {
 	s.close = func() error {
 		return errors.Join(closeRunner(), exit.OfConfig(opened.Close(ctx)))
 	}
-	if fresh {
+	switch {
+	case fresh:
 		p.Note("session %s", s.key.ID)
+	case s.inMemory && p.Session != noSession:
+		p.Note("no store is set, so nothing of session %s is kept; --store sqlite:FILE keeps it", s.key.ID)
 	}
 	return s, nil
 }

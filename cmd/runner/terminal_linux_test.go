@@ -141,10 +141,11 @@ func TestChatOnATerminal(t *testing.T) {
 	y.press("y" + enter)
 	y.waitFor("It is booked.")
 
-	// Ctrl-C stops the turn and not the program.
+	// What the turn waits for is said after a while. Ctrl-C stops the turn and not the program.
 	y.waitFor("> ")
 	y.press("slow" + enter)
 	y.waitFor("response of begin")
+	y.waitFor("waiting for model script:script.yaml, 1 s")
 	y.press(ctrlC)
 	y.waitFor("(stopped)")
 

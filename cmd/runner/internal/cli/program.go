@@ -47,18 +47,21 @@ type Program struct {
 	JSONL, Quiet, Verbose, Explain            bool
 	LogFormat                                 string
 
-	// Run sets these. Out is standard output, Err standard error for several goroutines.
-	Out *terminal.Output
-	Err *terminal.LockedWriter
-	Log *slog.Logger
+	// Run sets these. Out is standard output, Err standard error for several goroutines, Waiting the line on
+	// standard error that says what a run waits for.
+	Out     *terminal.Output
+	Err     *terminal.LockedWriter
+	Waiting *terminal.Waiting
+	Log     *slog.Logger
 }
 
 // Run runs a command line and returns the exit code of the program.
 func (p *Program) Run(ctx context.Context, root *cobra.Command, args []string) int {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	p.Out = terminal.NewOutput(p.Stdout, cancel)
-	p.Err = terminal.NewLockedWriter(p.Stderr)
+	p.Waiting = terminal.NewWaiting(p.Stderr)
+	p.Out = terminal.NewOutput(p.Waiting.Writer(p.Stdout), cancel)
+	p.Err = terminal.NewLockedWriter(p.Waiting.Writer(p.Stderr))
 	root.SetArgs(args)
 	root.SetIn(p.Stdin)
 	root.SetOut(p.Out)
