@@ -19,7 +19,9 @@ const Redacted = "[REDACTED]"
 // The whole value of each key that is listed becomes Redacted, whatever its type, in objects at any depth. Keys are
 // compared by their words, without regard to case and to what is between words, and by their ending: "token" lists
 // "Token", "user:token", "github_token" and "githubToken", and neither "token_count" nor "max_tokens". Digits at the end
-// of a key do not count. Tokens that say where a list goes on ("page_token") are no secrets, unless they are listed.
+// of a key do not count, and password, passwd, passphrase, token, secret and apikey are found at the end of a word, too
+// (PGPASSWORD). Tokens that say where a list goes on ("page_token") are no secrets, unless they are listed. A listed name
+// may also be a value: of {"name": "Authorization", "value": …} and of ["--password", …] the second is redacted.
 //
 // Texts are searched, too. One that is JSON is redacted as JSON. In any other, Redacted stands in the place of what a
 // listed name has behind it (name=value, "name": "value", Name: value, --name value), of users and passwords in URLs and
@@ -87,10 +89,14 @@ func (c cleaner) clean(v jsontext.Value) (jsontext.Value, error) {
 
 // copyValue copies the next value, redacted and cut.
 func (c cleaner) copyValue(to *encoder, from *decoder) error {
+	pairs := pairs{c: c, named: map[int]bool{}}
 	return copyValue(to, from, func(tok token, isKey bool) (token, bool) {
+		hides := !c.exact && len(c.keys) > 0 && pairs.hides(tok, isKey, from)
 		switch {
 		case isKey:
-			return tok, c.sensitive(tok.String())
+			return tok, hides || c.sensitive(tok.String())
+		case hides:
+			return text(Redacted), false
 		case tok.Kind() == '"':
 			return text(c.text(tok.String())), false
 		}

@@ -19,6 +19,9 @@ func SensitiveKeys() []string {
 // pageTokens end as a sensitive key does, and say where a list goes on.
 var pageTokens = folded([]string{"page_token", "sync_token", "continuation_token"})
 
+// joined are the sensitive keys that end many a name without anything between words: PGPASSWORD, accesstoken.
+var joined = []string{"password", "passwd", "passphrase", "token", "secret", "apikey"}
+
 // folded returns the set of keys, each with its words joined.
 func folded(keys []string) map[string]bool {
 	set := map[string]bool{}
@@ -64,6 +67,9 @@ func (c cleaner) sensitive(key string) bool {
 		return true // password2
 	}
 	list := words(key)
+	if len(list) > 0 && c.endsJoined(list[len(list)-1]) {
+		return true
+	}
 	ending := ""
 	for i, word := range slices.Backward(list) {
 		ending = word + ending
@@ -71,6 +77,57 @@ func (c cleaner) sensitive(key string) bool {
 			longer := list[max(i-1, 0)] + ending
 			return !pageTokens[longer] || c.keys[longer]
 		}
+	}
+	return false
+}
+
+// endsJoined reports whether a word is two, the second of which is a sensitive key.
+func (c cleaner) endsJoined(word string) bool {
+	for page := range pageTokens {
+		if strings.HasSuffix(word, page) {
+			return false
+		}
+	}
+	return slices.ContainsFunc(joined, func(key string) bool {
+		return c.keys[key] && len(word) > len(key) && strings.HasSuffix(word, key)
+	})
+}
+
+// names are the keys of a pair whose value names that of its member "value", as headers and environments have it.
+var names = map[string]bool{"name": true, "key": true, "header": true, "variable": true}
+
+// A pairs finds values that a text names which stands before them: in {"name": "Authorization", "value": …}, and in
+// ["--password", …].
+type pairs struct {
+	c     cleaner
+	key   string       // of the member at hand
+	named map[int]bool // the depths of objects whose name is sensitive
+	flag  int          // the depth of the array whose text before was a sensitive flag, or 0
+}
+
+// hides reports whether the value of a key, or of a text in an array, is redacted. It is asked about each token.
+func (p *pairs) hides(tok token, isKey bool, from *decoder) bool {
+	depth := from.StackDepth()
+	flagged := p.flag == depth && depth > 0
+	p.flag = 0
+	kind := tok.Kind()
+	switch {
+	case kind == '{':
+		delete(p.named, depth)
+	case isKey:
+		p.key = strings.ToLower(tok.String())
+		return p.named[depth] && p.key == "value"
+	case kind != '"':
+	default:
+		value := tok.String()
+		if in, _ := from.StackIndex(depth); in == '{' {
+			p.named[depth] = p.named[depth] || names[p.key] && p.c.sensitive(value)
+			break
+		}
+		if strings.HasPrefix(value, "-") && p.c.sensitive(value) && !strings.ContainsAny(value, "= \t\n") {
+			p.flag = depth
+		}
+		return flagged && p.flag == 0 && !strings.HasPrefix(value, "-")
 	}
 	return false
 }

@@ -22,12 +22,14 @@ func TestSensitiveKeys(t *testing.T) {
 		"client_secret", "passwd", "private_key", "credentials", "x-api-key", "X-Api-Key", "cookie", "Set-Cookie", "session_id",
 		"sessionId", "github_token", "githubToken", "dbPassword", "DB_PASSWORD", "AWS_SECRET_ACCESS_KEY", "APIKey", "apikey",
 		"openai.api.key", "Proxy-Authorization", "password2", "api_key_1", "X-Amz-Security-Token", "passphrase", "jwt",
+		"PGPASSWORD", "mypassword", "accesstoken", "MYSQL_PWPASSWD", "clientsecret", "openaiapikey",
 	} {
 		require.Equal(t, map[string]any{key: trajectory.Redacted}, redacted(map[string]any{key: "value"}), key)
 	}
 	for _, key := range []string{
 		"token_count", "max_tokens", "total_tokens", "tokens", "tokenizer", "password_policy", "secretary", "keyboard", "key",
 		"primary_key", "public_key", "next_page_token", "pageToken", "author", "session", "cookie_banner", "bearer_name", "12",
+		"nextpagetoken", "synctoken", "passwords_url", "tokenized",
 	} {
 		require.Equal(t, map[string]any{key: "value"}, redacted(map[string]any{key: "value"}), key)
 	}
@@ -44,6 +46,11 @@ func TestRedactedTexts(t *testing.T) {
 		{"JSON without secrets", "{ \"n\": 1e2,\n \"max_tokens\": 5 }", "{ \"n\": 1e2,\n \"max_tokens\": 5 }"},
 		{"lines of JSON", "{\"token\":\"s3cret\"}\n{\"n\":1}", "{\"token\":\"[REDACTED]\"}\n{\"n\":1}"},
 		{"JSON in text", `got {\"client_secret\": \"s3\\\"cret\"}, ok`, `got {\"client_secret\": \"[REDACTED]\"}, ok`},
+		{"headers in pairs", `[{"name":"X-Api-Key","n":[1],"value":"s3cret"},{"name":"Accept","value":"a"},{"key":"TOKEN","value":{"a":1}}]`,
+			`[{"name":"X-Api-Key","n":[1],"value":"[REDACTED]"},{"name":"Accept","value":"a"},{"key":"TOKEN","value":"[REDACTED]"}]`},
+		{"a command in a list", `{"argv":["mysql","--password","s3cret","--token","--host","db","token","x"]}`,
+			`{"argv":["mysql","--password","[REDACTED]","--token","--host","db","token","x"]}`},
+		{"environment in one word", "PGPASSWORD=s3cret psql", "PGPASSWORD=[REDACTED] psql"},
 		{"cut JSON", `{"n":1,"password":"s3cret, and mo`, `{"n":1,"password":"[REDACTED]`},
 		{"Python", `{'api_key': 's3cret', 'n': 1}`, `{'api_key': '[REDACTED]', 'n': 1}`},
 		{"query", "GET https://x.example/a?page=2&access_token=s3cret&n=1", "GET https://x.example/a?page=2&access_token=[REDACTED]&n=1"},
