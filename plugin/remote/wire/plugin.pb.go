@@ -1062,7 +1062,7 @@ func (x *Appended) GetSeq() int64 {
 }
 
 // ModelRequest is a request to a model. In a call, the first keep contents are those of the request
-// before it in this invocation; in an outcome, those of the request in the call.
+// before it in this session; in an outcome, those of the request in the call.
 type ModelRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Agent         string                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`

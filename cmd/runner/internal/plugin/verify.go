@@ -25,6 +25,7 @@ import (
 type verify struct {
 	config                  remote.Config
 	name, settings, scripts string
+	update                  bool // write what comes out into the scripts
 
 	counts map[string]int // of results
 }
@@ -47,10 +48,12 @@ then give it --settings that name another place. A case that does not apply to t
 skipped, and says why. If a case fails, the exit code is 4.
 
 With --scripts the scripts of package plugintest are played with the plugin, each with a process
-of its own.`,
+of its own. With --update, too, nothing else is done, and what comes out is written into them: read
+it before you keep it.`,
 		Example: `  runner plugin verify ./bin/audit
   runner plugin verify --settings '{"words":["secret"]}' ./plugins/words
   runner plugin verify python3 calls.py
+  runner plugin verify --scripts 'testdata/*.txtar' --update python3 calls.py
   runner plugin verify --config runner.yaml --name audit`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return p.verify(cmd.Context(), v, args) },
@@ -60,6 +63,7 @@ of its own.`,
 	f.StringVar(&v.name, "name", "", "verify the plugin of this `name` in the configuration")
 	f.StringVar(&v.settings, "settings", "", "the plugin's settings, a `JSON` object")
 	f.StringVar(&v.scripts, "scripts", "", "play the scripts whose names match this `pattern`, too")
+	f.BoolVar(&v.update, "update", false, "only play the scripts, and write what comes out into them")
 	f.StringArrayVar(&v.config.Env, "env", nil,
 		"a variable of the environment that the plugin gets: `NAME` or NAME=value")
 	f.BoolVar(&v.config.Network, "network", false, "let the plugin use the network")
@@ -78,6 +82,9 @@ func (p *commands) verify(ctx context.Context, v *verify, args []string) error {
 	case v.settings != "" && !json.Valid([]byte(v.settings)):
 		return exit.Usage.Errorf("--settings: it is not JSON")
 	}
+	if v.update && v.scripts == "" {
+		return exit.Usage.Errorf("plugin verify: which scripts does --update write? Name them with --scripts")
+	}
 	files, err := filepath.Glob(v.scripts)
 	if v.scripts != "" && (err != nil || len(files) == 0) {
 		return exit.Usage.Errorf("--scripts %s: no file has such a name", v.scripts)
@@ -90,6 +97,12 @@ func (p *commands) verify(ctx context.Context, v *verify, args []string) error {
 	v.config.Log = p.Log
 	if !p.Verbose { // processes are killed, and calls fail: that is no news
 		v.config.Log = slog.New(slog.DiscardHandler)
+	}
+	if v.update {
+		if err := p.verifyScripts(ctx, v, files); err != nil {
+			return err
+		}
+		return p.verified(v)
 	}
 	if err := p.verifyProtocol(ctx, v); err != nil {
 		return err

@@ -132,11 +132,15 @@ func (p *commands) verifyScripts(ctx context.Context, v *verify, files []string)
 		l := resultLine{
 			Part: "script",
 			Case: file,
-			Why:  "What comes out is not what the file says. If it is meant, go test -update writes it.",
+			Why:  "What comes out is not what the file says. If it is meant, --update (in Go: go test -update) writes it.",
 		}
 		err = p.try(ctx, v, l, func() error {
 			out, err := plugintest.Play(ctx, data, plug)
-			if err == nil && !bytes.Equal(out, data) {
+			switch {
+			case err != nil || bytes.Equal(out, data):
+			case v.update:
+				err = os.WriteFile(file, out, 0o644)
+			default:
 				err = errors.New(plugintest.Difference(data, out))
 			}
 			return err
