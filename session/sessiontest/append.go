@@ -1,7 +1,6 @@
 package sessiontest
 
 import (
-	"context"
 	"errors"
 	"reflect"
 	"strings"
@@ -82,19 +81,6 @@ var appendCases = []testCase{{
 		t.hasLog(key, "1:m1", "2:m2")
 	},
 }, {
-	Name: "append/partial",
-	Rule: "Partial events are skipped: they get no position and leave no gap, and their state counts for " +
-		"nothing.",
-	On: func(t *tester, key session.Key) {
-		part := delta("part", "k", 1)
-		part.Partial = true
-		t.equal("last position", t.put(key, say("a"), part, say("b")), 2)
-		t.hasLog(key, "1:a", "2:b")
-		t.hasState(key, nil)
-		t.put(key, delta("part", "k", 2)) // the id was not taken
-		t.hasState(key, map[string]any{"k": 2})
-	},
-}, {
 	Name: "append/all or none",
 	Rule: "Append appends all events or none: a bad one anywhere in the batch, and neither log nor state " +
 		"nor the caller's values change.",
@@ -145,22 +131,6 @@ var appendCases = []testCase{{
 			}
 		}
 		t.hasLog(key, "1:m1", "2:m2")
-	},
-}, {
-	Name: "append/order is not time",
-	Rule: "Positions order events; timestamps, equal or running backward, do not.",
-	On: func(t *tester, key session.Key) {
-		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		for i, at := range []time.Time{
-			now, now, now.Add(-time.Hour), now, now.Add(time.Hour), now.AddDate(-1000, 0, 0), now,
-		} {
-			e := says(i + 1)[i]
-			e.Timestamp = at
-			t.put(key, e)
-		}
-		want := []string{"1:m1", "2:m2", "3:m3", "4:m4", "5:m5", "6:m6", "7:m7"}
-		t.equal("log", t.ids(t.log(key)), want)
-		t.equal("live view", t.ids(t.live(key)), want)
 	},
 }}
 
@@ -228,17 +198,6 @@ var repeatCases = []testCase{{
 		t.hasLog(key, "1:a", "2:b", "3:c", "4:d")
 	},
 }, {
-	Name: "repeat/within a batch",
-	Rule: "An event that stands twice in one batch is appended once.",
-	On: func(t *tester, key session.Key) {
-		e := add("n", "app:n", 1)
-		batch := []*session.Event{say("a"), e, say("a"), e, add("n", "app:n", 1)}
-		t.equal("last position", t.put(key, batch...), 2)
-		t.equal("positions in the caller's events", seqs(batch), []int64{1, 2, 1, 2, 2})
-		t.hasLog(key, "1:a", "2:n")
-		t.hasState(key, map[string]any{"app:n": 1})
-	},
-}, {
 	Name: "repeat/other content",
 	Rule: "An event whose ID is in the log, or in the batch, with other content is ErrIDReused, and " +
 		"nothing is appended.",
@@ -258,29 +217,6 @@ var repeatCases = []testCase{{
 		t.Is(t.append(key, 77, 7, other), session.ErrIDReused)
 	},
 }, {
-	Name: "repeat/effects",
-	Rule: "A repeated event has no effect again: not on state, numbers, compactions or rewinds.",
-	On: func(t *tester, key session.Key) {
-		events := []*session.Event{
-			say("a"), add("n", "user:n", 5), delta("k", "k", 1), delta("l", "k", 2),
-			compact("c", 2, 0), rewind("r", 3),
-		}
-		for _, e := range events {
-			t.put(key, e.Clone())
-		}
-		t.put(key, delta("m", "k", 3))
-		want := t.get(key)
-		live := t.ids(t.live(key))
-		for range 2 {
-			for _, e := range events {
-				t.put(key, e.Clone())
-			}
-			t.put(key, clones(events)...)
-		}
-		t.equal("the session", t.get(key), want)
-		t.equal("live view", t.ids(t.live(key)), live)
-	},
-}, {
 	Name: "repeat/another session",
 	Rule: "IDs are a session's own: an event with the same ID, or read from there, goes into another " +
 		"session.",
@@ -295,19 +231,5 @@ var repeatCases = []testCase{{
 		other := session.Message("other content")
 		other.ID = "m1"
 		t.put(two, other)
-	},
-}, {
-	Name: "repeat/after a failure",
-	Rule: "An append that failed leaves nothing behind: the same events can be appended afterwards.",
-	On: func(t *tester, key session.Key) {
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		batch := []*session.Event{say("a"), add("b", "app:n", 1)}
-		_, err := t.Append(ctx, session.AppendTarget{Key: key}, batch...)
-		t.Is(err, context.Canceled)
-		t.Is(t.append(key, 1, 0, batch...), session.ErrConflict)
-		t.put(key, batch...)
-		t.hasLog(key, "1:a", "2:b")
-		t.hasState(key, map[string]any{"app:n": 1})
 	},
 }}

@@ -57,7 +57,7 @@ var faults = map[string]struct {
 	},
 	"the log for the live view": {
 		func(s session.Service) session.Service { return logForLive{s} },
-		"rewind/across",
+		"view/law",
 	},
 	"the first for the last": {
 		func(s session.Service) session.Service { return firstForLast{s} },

@@ -45,16 +45,6 @@ var compactionCases = []testCase{{
 		t.isLive(key, 7, 3, 4, 5)
 	},
 }, {
-	Name: "compaction/late",
-	Rule: "A compaction whose author knew the last compaction or rewind may come late: events appended " +
-		"since do not disturb it.",
-	Run: func(t *tester) {
-		key := t.talk()
-		t.put(key, says(20)[15:]...)
-		t.put(key, compact("c", 3, 0))
-		t.isLive(key, 16, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
-	},
-}, {
 	Name: "compaction/refused",
 	Rule: "A compaction that would break the live view is ErrInvalid: see store.CheckCompaction.",
 	Run: func(t *tester) {
@@ -147,22 +137,6 @@ var compactionCases = []testCase{{
 		t.isLive(key, 14)
 	},
 }, {
-	Name: "compaction/of a batch",
-	Rule: "In a batch each compaction and rewind is checked, and counts, after the events before it.",
-	On: func(t *tester, key session.Key) {
-		t.put(key, say("a"), say("b"), compact("c", 2, 0), say("d"), compact("e", 4, 3))
-		t.isLive(key, 5)
-		t.put(key, say("f"), rewind("g", 4), rewind("h", 1), say("i"), rewind("j", 2), compact("k", 2, 10, 1))
-		t.isLive(key, 11, 1)
-		t.put(key, calls("l", "1"), answers("m", "1"), compact("n", 13, 11))
-		t.isLive(key, 14)
-		t.refused(key, session.ErrInvalid, "bad", say("o"), compact("p", 15, 14), compact("bad", 15, 14))
-		t.refused(key, session.ErrInvalid, "bad", say("o"), rewind("p", 3), compact("bad", 15, 14))
-		t.refused(key, session.ErrInvalid, "bad", rewind("p", 3), rewind("bad", 16), say("o"))
-		t.refused(key, session.ErrInvalid, "bad", calls("o", "2"), compact("bad", 15, 14), answers("q", "2"))
-		t.folds(key)
-	},
-}, {
 	Name: "compaction/inert",
 	Rule: "A compaction without Through, such as another kit's over a range of time, is an ordinary event.",
 	Run: func(t *tester) {
@@ -201,63 +175,6 @@ var rewindCases = []testCase{{
 		t.isLive(key, 1, 8)
 		t.hasState(key, map[string]any{"k": 1, "l": 2, "gone": "back", "app:a": 1, "user:u": 1})
 		t.equal("log", len(t.log(key)), 8)
-	},
-}, {
-	Name: "rewind/to 0",
-	Rule: "A rewind to 0 leaves an empty live view and the state that the session was created with.",
-	Run: func(t *tester) {
-		key := t.createKey(t.Key("ann", "s"), map[string]any{"k": map[string]any{"n": 1}, "user:u": 1})
-		t.put(key, delta("a", "k", nil), delta("b", "x", 1), rewind("c", 0))
-		t.isLive(key)
-		t.hasState(key, map[string]any{"k": map[string]any{"n": 1}, "user:u": 1})
-		t.put(key, delta("d", "k", 2), rewind("e", 0), rewind("f", 0))
-		t.isLive(key)
-		t.hasState(key, map[string]any{"k": map[string]any{"n": 1}, "user:u": 1})
-		empty := t.create("empty")
-		t.put(empty, rewind("r", 0))
-		t.isLive(empty)
-	},
-}, {
-	Name: "rewind/of a rewind",
-	Rule: "A rewind to a position before another rewind voids that one too: what it had voided counts again.",
-	On: func(t *tester, key session.Key) {
-		t.put(key, delta("a", "k", 1), delta("b", "k", 2), delta("c", "k", 3))
-		t.put(key, rewind("d", 1))
-		t.hasState(key, map[string]any{"k": 1})
-		t.put(key, delta("e", "k", 5))
-		t.put(key, rewind("f", 3)) // voids the rewind at 4
-		t.isLive(key, 1, 2, 3)
-		t.hasState(key, map[string]any{"k": 3})
-		t.put(key, rewind("g", 5)) // revives 4 and 5
-		t.isLive(key, 1, 5)
-		t.hasState(key, map[string]any{"k": 5})
-		t.put(key, rewind("h", 4))
-		t.isLive(key, 1)
-		t.put(key, rewind("i", 7))
-		t.isLive(key, 1, 5)
-		t.put(key, rewind("j", 9), rewind("k", 10)) // void nothing
-		t.isLive(key, 1, 5)
-	},
-}, {
-	Name: "rewind/across a compaction",
-	Rule: "A rewind past a compaction revives the events it stood for; to a position after it, it keeps it.",
-	Run: func(t *tester) {
-		key := t.talk()
-		t.put(key, compact("c", 7, 0, 2))
-		t.put(key, say("a"), say("b"))
-		t.put(key, rewind("d", 12))
-		t.isLive(key, 11, 2, 8, 9, 10, 12)
-		t.put(key, rewind("e", 11))
-		t.isLive(key, 11, 2, 8, 9, 10)
-		t.put(key, rewind("f", 10))
-		t.isLive(key, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
-		t.put(key, rewind("g", 5))
-		t.isLive(key, 1, 2, 3, 4, 5)
-		t.put(key, compact("h", 3, 17))
-		t.put(key, rewind("i", 13))
-		t.isLive(key, 11, 2, 8, 9, 10, 12, 13)
-		t.put(key, compact("j", 8, 19, 2))
-		t.isLive(key, 20, 2, 9, 10, 12, 13)
 	},
 }, {
 	Name: "rewind/refused",
@@ -367,24 +284,5 @@ var viewCases = []testCase{{
 			t.folds(whole)
 			t.folds(cut)
 		}
-	},
-}, {
-	Name: "view/one by one or at once",
-	Rule: "It makes no difference whether events were appended one by one or in one batch.",
-	Run: func(t *tester) {
-		events := []*session.Event{
-			delta("a", "k", 1), delta("b", "k", 2), compact("c", 1, 0), delta("d", "l", 1),
-			rewind("e", 2), delta("f", "m", 1), compact("g", 2, 5, 1), rewind("h", 4),
-		}
-		one := t.create("one")
-		all := t.create("all")
-		for _, e := range clones(events) {
-			t.put(one, e)
-		}
-		t.put(all, clones(events)...)
-		t.equal("live view", t.ids(t.live(all)), t.ids(t.live(one)))
-		t.hasState(all, t.get(one).State)
-		t.folds(one)
-		t.folds(all)
 	},
 }}

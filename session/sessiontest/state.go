@@ -121,14 +121,6 @@ var stateCases = []testCase{{
 		t.hasLog(key, "1:a", "2:b", "3:c")
 		t.put(key, delta("a", "k", 1)) // without its temp: keys the event is the same
 	},
-}, {
-	Name: "state/batch",
-	Rule: "The deltas of a batch count in the order of its events.",
-	On: func(t *tester, key session.Key) {
-		t.put(key, delta("a", "k", 1), delta("b", "k", 2), delta("c", "l", 1),
-			delta("d", "l", nil), delta("e", "app:a", 1), delta("f", "app:a", 2))
-		t.hasState(key, map[string]any{"k": 2, "app:a": 2})
-	},
 }}
 
 var incrementCases = []testCase{{
@@ -189,19 +181,6 @@ var incrementCases = []testCase{{
 }}
 
 var boundCases = []testCase{{
-	Name: "bound/allows up to it",
-	Rule: "An increment may lead to its bound exactly: an absent key counts as 0, what was set counts as " +
-		"set, and the events of an append count one after the other.",
-	Run: func(t *tester) {
-		key := t.createKey(t.Key("ann", "s"), map[string]any{"app:set": 40})
-		t.put(key, bounded("a", "app:n", 5, 5))
-		t.put(key, bounded("b", "app:set", 2, 42))
-		t.put(key, bounded("c", "user:n", 0.5, 1), bounded("d", "user:n", 0.5, 1))
-		t.put(key, delta("e", "app:m", 9), bounded("f", "app:m", 1, 10))
-		t.put(key, bounded("g", "app:below", -2, -3), bounded("h", "app:below", 1, -1))
-		t.hasState(key, map[string]any{"app:n": 5, "app:set": 42, "user:n": 1, "app:m": 10, "app:below": -1})
-	},
-}, {
 	Name: "bound/refuses beyond it",
 	Rule: "An append with an increment that would pass its bound is ErrBound, names that event, and is " +
 		"refused as a whole: its other events, keys and compactions too.",
@@ -250,17 +229,6 @@ var boundCases = []testCase{{
 		t.Is(t.append(key, 0, 7, bounded("a", "app:n", 1, 4)), session.ErrFenced)
 	},
 }, {
-	Name: "bound/not of a subtraction",
-	Rule: "An addition of 0 or less is never refused, wherever the value is.",
-	Run: func(t *tester) {
-		key := t.createKey(t.Key("ann", "s"), map[string]any{"app:n": 10, "user:n": 10})
-		t.put(key, bounded("a", "app:n", -1, 5), bounded("b", "user:n", 0, 5),
-			bounded("c", "app:new", -3, -5))
-		t.hasState(key, map[string]any{"app:n": 9, "user:n": 10, "app:new": -3})
-		t.put(key, bounded("d", "app:n", -5, 5), bounded("e", "app:n", 1, 5))
-		t.hasState(key, map[string]any{"app:n": 5, "user:n": 10, "app:new": -3})
-	},
-}, {
 	Name: "bound/without its increment",
 	Rule: "A bound of a key that the event does not add to is ErrInvalid, and so is one that is not a " +
 		"number.",
@@ -305,18 +273,6 @@ var boundCases = []testCase{{
 		t.put(key, bounded("a", "app:n", 3, 3), bounded("b", "app:n", 1, 4))
 		t.hasLog(key, "1:a", "2:b")
 		t.hasState(key, map[string]any{"app:n": 4})
-	},
-}, {
-	Name: "bound/rewind",
-	Rule: "A rewind does not undo what was counted: what was spent stays spent.",
-	On: func(t *tester, key session.Key) {
-		t.put(key, bounded("a", "app:n", 2, 3), bounded("b", "user:n", 3, 3))
-		t.put(key, rewind("c", 0))
-		t.hasState(key, map[string]any{"app:n": 2, "user:n": 3})
-		t.refused(key, session.ErrBound, "d", bounded("d", "app:n", 2, 3))
-		t.refused(key, session.ErrBound, "d", bounded("d", "user:n", 1, 3))
-		t.refused(key, session.ErrBound, "d", rewind("e", 0), bounded("d", "user:n", 1, 3))
-		t.put(key, bounded("d", "app:n", 1, 3))
 	},
 }, {
 	Name: "bound/many sessions",
