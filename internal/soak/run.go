@@ -5,8 +5,6 @@ package soak
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -14,28 +12,6 @@ import (
 	"github.com/plughook/plughook/internal/contract"
 	"github.com/plughook/plughook/session"
 )
-
-// Minutes is the environment variable that says for how many minutes All attacks a store.
-const Minutes = "PLUGHOOK_SOAK_MINUTES"
-
-// All runs tests of a store again and again, those that call t.Parallel at once, until the minutes are over
-// that the environment variable Minutes says. It is skipped without one.
-func All(t *testing.T, attacks map[string]func(*testing.T)) {
-	minutes, err := strconv.ParseFloat(os.Getenv(Minutes), 64)
-	if err != nil || minutes <= 0 {
-		t.Skipf("set %s to the minutes that this is to take; each of its attacks is a test by itself, too", Minutes)
-	}
-	end := time.Now().Add(time.Duration(minutes * float64(time.Minute)))
-	rounds := 0
-	for ; time.Now().Before(end) && !t.Failed(); rounds++ {
-		t.Run(fmt.Sprint("round ", rounds+1), func(t *testing.T) {
-			for name, attack := range attacks {
-				t.Run(name, attack)
-			}
-		})
-	}
-	t.Logf("%d attacks, %d rounds", len(attacks), rounds)
-}
 
 // Kill kills processes that append (SIGKILL) at random moments, in 3 rounds (see contract.Times), and checks
 // after each round that the store has all that was acknowledged, and nothing by halves.

@@ -47,22 +47,3 @@ func TestKillThroughPgBouncer(t *testing.T) {
 	use(t, open(t, pooled))
 	soak.Kill(t, openSoak, pooled+"&pool_max_conns=4")
 }
-
-// TestSoak makes every attack again and again: see soak.All.
-func TestSoak(t *testing.T) {
-	soak.All(t, map[string]func(*testing.T){
-		"writers killed":                     TestKill,
-		"writers killed, through PgBouncer":  TestKillThroughPgBouncer,
-		"writers stopped":                    TestLeases,
-		"a bounded counter":                  TestBound,
-		"shared keys":                        TestSharedKeys,
-		"connections terminated":             TestTerminatedBackends,
-		"connections terminated in a create": TestCreateOnTerminatedBackends,
-		"server crashed":                     TestServerCrashes,
-		"server gone":                        TestServerGone,
-		"timeouts":                           TestTimeouts,
-		"clock set back":                     TestClockSetBack,
-		"clock set forward":                  TestClockSetForward,
-		"a newer program migrates":           TestNewerProgramMigrates,
-	})
-}

@@ -162,22 +162,3 @@ func TestOpenProcesses(t *testing.T) {
 		require.Equal(t, 8, n)
 	}
 }
-
-// TestSoak makes every attack again and again: see soak.All.
-func TestSoak(t *testing.T) {
-	soak.All(t, map[string]func(*testing.T){
-		"writers killed":            TestKill,
-		"writers stopped":           TestLeases,
-		"a bounded counter":         TestBound,
-		"opened at once":            TestOpenProcesses,
-		"leases go around":          TestLeaseFair,
-		"file removed":              TestRemoved,
-		"log removed":               TestRemovedLog,
-		"disk full":                 TestDiskFull,
-		"a disk that fills up":      TestFullDisk,
-		"clock set back":            TestClockSetBack,
-		"clock set forward":         TestClockSetForward,
-		"a newer program waits":     TestNewerProgramWaits,
-		"files of earlier versions": TestFilesOfEarlierVersions,
-	})
-}
