@@ -41,7 +41,7 @@
 // most twelve times as long.
 //
 // To have another encoding undone, add a kind in scan.go, a function that recognises it, and a case in encode.go.
-// To have another look-alike folded, add it to the table in alike.go.
+// To have another look-alike folded, add it to its row in alike.txt.
 package view
 
 import (
