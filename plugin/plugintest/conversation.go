@@ -151,10 +151,10 @@ func talk() []turn {
 // own: a plugin may have ended the first conversation early.
 func oddTurns() []turn {
 	turns := []turn{{what: "a command", input: session.Command{Name: "plugintest", Args: map[string]any{"n": 1.0}}.Event()}}
-	for _, o := range oddInputs {
+	for _, o := range oddRows("odd_inputs.txt") {
 		turns = append(turns, turn{what: o.what, input: event(o.json), steps: []step{{ask: true}}})
 	}
-	for _, o := range odd {
+	for _, o := range oddEvents() {
 		turns = append(turns, turn{what: o.what, input: session.Message("go on"), steps: []step{{event: event(o.json)}, {ask: true}}})
 	}
 	for i, t := range turns[:len(turns):len(turns)] {
