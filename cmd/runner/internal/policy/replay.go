@@ -18,6 +18,7 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
 )
 
 // policyReplay is what policy replay is asked for.
@@ -170,7 +171,7 @@ func (p *commands) judged(ctx context.Context, pol *policy.Policy, key []byte,
 	if err := j.promptsOf(guard, pol, key); err != nil {
 		return nil, err
 	}
-	svc := newReplayStore()
+	svc := memory.New()
 	defer svc.Close()
 	counters, err := playback.Play(ctx, p.Program, svc, []*plugin.Plugin{guard}, recs, runtime.GOMAXPROCS(0))
 	if err == nil {
