@@ -23,7 +23,8 @@ func Kill(t *testing.T, open Open, where string) {
 		workers := startAll(t, 4, task{Where: where, Keys: keys, Do: appends})
 		killAll(workers, func() {})
 
-		// What was acknowledged is there, also after each of the others was repeated.
+		// All acknowledged appends are in the log. So they are after the others, whose outcome is not known,
+		// were made once more.
 		s = reopen(t, open, where)
 		h := newHistory(t, s, workers)
 		acked := len(h.acked)

@@ -130,7 +130,8 @@ func (t task) meet(ctx context.Context, s session.Service) error {
 
 var saying sync.Mutex
 
-// say reports. The line is with the test when say returns, whatever happens to this process then.
+// say writes a report for the test. Once say has returned the test has the line, even if this process is
+// killed.
 func say(r report) {
 	line, err := json.Marshal(r)
 	if err != nil {

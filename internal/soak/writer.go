@@ -144,7 +144,7 @@ func (w *writer) count(ctx context.Context, key session.Key) error {
 		if err != nil {
 			return err
 		}
-		// The first event is there to be refused together with the second.
+		// If the second event is refused because of the bound, the first one must not be in the log either.
 		appended := session.Message("an append")
 		appended.Actions.StateIncrement = map[string]float64{"app:appends": 1}
 		counted := session.Message("counts")

@@ -22,7 +22,7 @@ const patience = 5 * time.Second
 
 var errEnd = errors.New("the agent has failed")
 
-// ends has a run for each end.
+// ends makes a run for each way in which a run can end.
 func ends(ctx context.Context, p *plugin.Plugin) error {
 	if p.AfterRun == nil {
 		return Skip("it has no AfterRun")
@@ -60,7 +60,8 @@ func ends(ctx context.Context, p *plugin.Plugin) error {
 	return nil
 }
 
-// cancelled calls each hook with a context that is done, and with one that will be.
+// cancelled calls each hook twice: with a context that is done, and with one that is cancelled during the
+// call.
 func cancelled(ctx context.Context, p *plugin.Plugin) error {
 	in := session.Message("Hello")
 	in.ID = "e1"
@@ -98,7 +99,7 @@ func cancelled(ctx context.Context, p *plugin.Plugin) error {
 	return nil
 }
 
-// afterCancel has a run on a session that was cancelled in the middle.
+// afterCancel cancels a run in the middle, and then makes another one on the same session.
 func afterCancel(ctx context.Context, p *plugin.Plugin) error {
 	sessions := memory.New()
 	running, cancel := context.WithCancel(ctx)
@@ -109,7 +110,8 @@ func afterCancel(ctx context.Context, p *plugin.Plugin) error {
 	return works(ctx, p, sessions, "a run after one that was cancelled")
 }
 
-// works has the ordinary conversation again, with what a session has been through, and without.
+// works has the ordinary conversation twice: in the sessions given, in which something has failed before,
+// and in new ones. A turn that fails only in the first is an error.
 func works(ctx context.Context, p *plugin.Plugin, sessions session.Service, what string) error {
 	other := talk()
 	for i := range other {

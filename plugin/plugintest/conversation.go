@@ -34,7 +34,8 @@ type step struct {
 	do    func() error
 }
 
-// began is the time of a conversation that a case has: so a plugin says the same each time.
+// began is what the clock shows in the conversations of cases, so that a plugin's answers are the same
+// each time.
 var began = time.Unix(1_700_000_000, 0).UTC()
 
 var key = session.Key{App: "plugintest", User: "ann", ID: "s1"}

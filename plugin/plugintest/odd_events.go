@@ -12,7 +12,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// oddID is how the IDs of events begin that have every key, and unknown keys too: see the two files.
+// oddID begins the IDs of the events that have unknown keys: one in each of the two files. A plugin that
+// replaces such an event has to keep these keys.
 const oddID = "with-unknown-keys"
 
 //go:embed odd_events.txt odd_inputs.txt

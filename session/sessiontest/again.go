@@ -15,7 +15,8 @@ import (
 // that happens, and what the store does then is right. A case about leases that are held begins anew when it
 // has failed and a lease may have run out meanwhile.
 
-// attempts is how often such a case is tried. A store that breaks the rule fails each time.
+// attempts is how often a case about held leases is tried. A store that breaks the rule fails in each
+// attempt.
 var attempts = 6
 
 // For how long a case holds leases, at most, where nothing stands still.
@@ -117,7 +118,8 @@ func (h *holds) take(ctx context.Context, svc session.Service, key session.Key, 
 }
 
 // ranOut reports whether a lease may have run out: one is lost, or is before long, or more time than limit
-// has passed since the first one was taken. Who is late may learn of it late, so it waits for a moment.
+// has passed since the first one was taken. A process that stood still learns late that it has lost a
+// lease, so ranOut waits for up to five seconds.
 func (h *holds) ranOut(limit time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

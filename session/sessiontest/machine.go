@@ -82,14 +82,14 @@ func (h heldTwice) release() {
 	h.model.Release()
 }
 
-// pick draws a session's key; there need not be such a session.
+// pick draws the key of a session that may exist or not.
 func (m *machine) pick(rt *rapid.T) session.Key {
 	m.last = m.Key(rapid.SampledFrom([]string{"ann", "bob"}).Draw(rt, "user"),
 		rapid.SampledFrom([]string{"s", "t"}).Draw(rt, "id"))
 	return m.last
 }
 
-// there draws the key of a session.
+// there draws the key of a session that exists.
 func (m *machine) there(rt *rapid.T) session.Key {
 	if len(m.order) == 0 {
 		rt.Skip("no session yet")
@@ -112,8 +112,9 @@ var refusals = []error{
 	session.ErrConflict, session.ErrBound,
 }
 
-// agree expects that the store and the model have both done something, or have refused it for one reason. If
-// one of them says ErrInvalid, there may be other reasons: which is told first is the store's affair.
+// agree expects that the store and the model have both carried out an operation, or have both refused it
+// for the same reason. ErrInvalid of one of them agrees with every reason of the other: an operation can
+// be wrong in several ways, and a store may check them in another order.
 func (m *machine) agree(err, want error) {
 	m.Helper()
 	why := func(err error) int {
@@ -141,7 +142,7 @@ func (m *machine) doDelete(rt *rapid.T) {
 	m.order = slices.DeleteFunc(m.order, func(k session.Key) bool { return k == key })
 }
 
-// doAppend appends a batch, most often a good one at the right place.
+// doAppend appends a batch. Most batches are valid, and name the log's last position.
 func (m *machine) doAppend(rt *rapid.T) {
 	key := m.there(rt)
 	log := m.model.log(key)
@@ -283,7 +284,7 @@ func (m *machine) compare(*rapid.T) {
 	}
 }
 
-// event draws an event to follow the log: most often one that may.
+// event draws an event that follows the log. Most of these events can be appended; some have to be refused.
 func (m *machine) event(rt *rapid.T, log []*session.Event) *session.Event {
 	m.n++
 	id := fmt.Sprint("e", m.n)

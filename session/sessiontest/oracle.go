@@ -11,8 +11,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// random makes, changes and deletes random sessions. After each step it compares what a random query finds
-// with what a look at each event finds.
+// random makes, changes and deletes random sessions. After each step it searches with a random query, and
+// compares the result with that of expected, which reads each event.
 func (t *tester) random(r *rapid.T) {
 	vocabulary := []string{"refund", "ORDER", "Élan", "退款", "退", "คืนเงิน", "деньги", "4711", "환불을", "x_y"}
 	authors := []string{"agent", "user", "plugin/guard"}
@@ -72,7 +72,7 @@ func (t *tester) random(r *rapid.T) {
 	}
 }
 
-// expected returns what a query of random finds, by a look at each event.
+// expected returns what a query has to find: it reads each event of each session.
 func (t *tester) expected(q session.Query) []string {
 	t.Helper()
 	var list []*session.Hit
@@ -94,7 +94,7 @@ func (t *tester) expected(q session.Query) []string {
 	return hits(list)
 }
 
-// meets reports whether an event of random meets a query's conditions.
+// meets reports whether an event that random has made meets a query's conditions.
 func meets(e *session.Event, q session.Query) bool {
 	said := e.Text()
 	tool := false

@@ -11,7 +11,7 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// settled is longer than a store takes to see what another process has appended.
+// settled is longer than a store needs to notice an append of another process.
 const settled = 200 * time.Millisecond
 
 // A follower collects what session.Follow yields.
@@ -220,7 +220,7 @@ var watchCases = []testCase{{
 			t.isKeyError(f.ended(), session.ErrNotFound, key)
 			w.Stop()
 
-			// The new one's own watches go on.
+			// Watches of the new session go on.
 			next := t.watch(t, key)
 			t.put(key, say("a"))
 			t.tells(next, 1)

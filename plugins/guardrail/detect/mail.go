@@ -80,8 +80,8 @@ func localRun(text string) (start, letters int) {
 	return i, letters
 }
 
-// mayBegin returns where such a local part may begin that the end of a text cuts off; the text's
-// length if none does.
+// mayBegin returns where a local part with quotes or with other letters begins that may go on behind the
+// end of the text. It returns the text's length if there is none.
 func mayBegin(text string) int {
 	pos := len(text)
 	if start := localStart(text); start >= 0 {

@@ -16,7 +16,8 @@ func settleAll(found, all []Finding) []Finding {
 	return found
 }
 
-// uncut returns where a text may be cut: open, or the beginning of the finding that open would cut in two.
+// uncut returns open or, if that is within a finding, the beginning of the finding. A text that is cut
+// there cuts no finding in two.
 func uncut(all []Finding, open int) int {
 	for _, f := range slices.Backward(all) {
 		if f.Start < open && open < f.End {

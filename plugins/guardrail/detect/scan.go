@@ -29,7 +29,7 @@ type mark struct {
 	out     int
 }
 
-// set makes the mark.
+// set keeps the finder's present state in the mark.
 func (m *mark) set(f *finder) {
 	m.progress = f.progress
 	m.out = len(f.out)

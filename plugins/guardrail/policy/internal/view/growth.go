@@ -39,9 +39,9 @@ const (
 	maxSteps
 )
 
-// Grow takes a text, of which the text of the last call is a beginning. It calls split whenever a
-// view begins to differ from another: they are the same as far as the other one was known before
-// the call. Views have numbers.
+// Grow takes a longer text: that of the last call, and what has come since. It calls split, with the
+// numbers of two views, when the view to begins to differ from the view from. Up to where from was known
+// before the call, the two are the same.
 func (g *Growth) Grow(text string, split func(from, to int)) {
 	if g.steps == nil {
 		for number, name := range []string{RawView, NormalisedView, DecodedView, DecodedTwiceView} {
@@ -103,8 +103,8 @@ func (g *Growth) head(number int) int {
 	return number
 }
 
-// hide makes the steps that show what is hidden. Up to where the text hides something for the first
-// time, they are as the others.
+// hide makes the steps of the views that show hidden text. Before the first hidden text these views are
+// the same as those that leave it out.
 func (g *Growth) hide(split func(from, to int)) {
 	for _, like := range []int{foldStep, decodeStep} {
 		old := g.steps[like]

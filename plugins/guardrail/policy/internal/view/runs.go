@@ -10,7 +10,7 @@ const (
 	leastDigits  = 9
 )
 
-// nibbles holds the values of hex digits, and 0xff.
+// nibbles holds the value of each hex digit, and 0xff for every other byte.
 var nibbles = func() (t [256]byte) {
 	for c := range t {
 		switch {
@@ -25,7 +25,7 @@ var nibbles = func() (t [256]byte) {
 	return t
 }()
 
-// sixes holds the values of base64's and base64url's characters, and 0xff.
+// sixes holds the value of each character of base64 and base64url, and 0xff for every other byte.
 var sixes = func() (t [256]byte) {
 	for c := range t {
 		t[c] = 0xff
@@ -103,8 +103,9 @@ func spaced(text string, i int, goesOn bool) verdict {
 	return verdict{kind: spacedKind, end: end, firm: firm, cut: cut, between: size}
 }
 
-// spacedAhead reports whether so many letters more stand behind a place, in words that are spaced out
-// with a separator. It is not firm if what follows the text could say so.
+// spacedAhead reports whether at least so many more letters stand behind a place, in words that are spaced
+// out with a separator. If firm is false, the answer is no so far, and text that follows could make it
+// yes.
 func spacedAhead(text string, at int, separator string, more int) (ahead, firm bool) {
 	for more > 0 {
 		// What parts the words.
