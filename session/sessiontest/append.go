@@ -12,23 +12,6 @@ import (
 )
 
 var appendCases = []testCase{{
-	Name: "append/positions",
-	Rule: "Positions are dense from 1, and Append returns the last; Get says the same.",
-	On: func(t *tester, key session.Key) {
-		for i, batch := range [][]*session.Event{
-			says(1), {say("b"), say("c")}, {say("d")}, {say("e"), say("f"), say("g")},
-		} {
-			last := t.put(key, batch...)
-			want := []int64{1, 3, 4, 7}[i]
-			if s := t.get(key); last != want || s.Position != want {
-				t.Fatalf("Append returned %d, Get says %d; want %d", last, s.Position, want)
-			}
-		}
-		t.hasLog(key, "1:m1", "2:b", "3:c", "4:d", "5:e", "6:f", "7:g")
-		s := t.get(key)
-		t.FailIf(s.Updated.Before(s.Created), "updated %v, before it was created %v", s.Updated, s.Created)
-	},
-}, {
 	Name: "append/sets what is missing",
 	Rule: "Append sets Seq, and ID and Timestamp where they are empty, in the caller's event, and nothing " +
 		"else there.",

@@ -8,16 +8,6 @@ import (
 )
 
 var endCases = []testCase{{
-	Name: "end/unknown session",
-	Rule: "Every operation on a session that is not there is ErrNotFound, and says which.",
-	Run: func(t *tester) {
-		t.create("s")
-		key := t.Key("ann", "none")
-		for _, err := range t.reaching(t.Soon(), key) {
-			t.isKeyError(err, session.ErrNotFound, key)
-		}
-	},
-}, {
 	Name: "end/done context",
 	Rule: "An operation whose context is done returns its error and has no effect.",
 	On: func(t *tester, key session.Key) {

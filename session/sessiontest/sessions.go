@@ -68,18 +68,6 @@ var createCases = []testCase{{
 		t.get(one)
 	},
 }, {
-	Name: "create/exists",
-	Rule: "Create of a session that is there is ErrExists and changes nothing, neither its state nor that " +
-		"of its app and user.",
-	Run: func(t *tester) {
-		key := t.createKey(t.Key("ann", "s"), map[string]any{"k": 1, "app:a": 1, "user:u": 1})
-		t.put(key, say("a"))
-		_, err := t.Create(t.Context(), key, map[string]any{"k": 2, "app:a": 2, "user:u": 2, "new": true})
-		t.isKeyError(err, session.ErrExists, key)
-		t.hasState(key, map[string]any{"k": 1, "app:a": 1, "user:u": 1})
-		t.hasLog(key, "1:a")
-	},
-}, {
 	Name: "create/state",
 	Rule: "Creation state sets the session's own keys, its app's and its user's; temp: keys and nil values " +
 		"are ignored; Initial keeps what it was.",

@@ -12,21 +12,6 @@ import (
 )
 
 var stateCases = []testCase{{
-	Name: "state/scopes",
-	Rule: `Keys are the session's own, but "app:" keys are shared by the app's sessions and "user:" keys by those of the app's user.`,
-	Run: func(t *tester) {
-		one := t.create("one")
-		two := t.create("two")
-		other := t.createKey(t.Key("bob", "one"), nil)
-		t.put(one, deltas("a", map[string]any{"k": 1, "app:k": 2, "user:k": 3}))
-		t.hasState(one, map[string]any{"k": 1, "app:k": 2, "user:k": 3})
-		t.hasState(two, map[string]any{"app:k": 2, "user:k": 3})
-		t.hasState(other, map[string]any{"app:k": 2})
-		t.put(other, delta("b", "app:k", nil), delta("c", "user:k", 4))
-		t.hasState(one, map[string]any{"k": 1, "user:k": 3})
-		t.hasState(other, map[string]any{"user:k": 4})
-	},
-}, {
 	Name: "state/deletion",
 	Rule: "A nil value deletes a key, a typed nil too; to delete what is not there is fine.",
 	Run: func(t *tester) {
