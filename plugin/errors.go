@@ -82,8 +82,8 @@ func Validate(plugins ...*Plugin) error {
 			bad("the name needs 1 to 64 lower case letters, digits, '-', '_' and '.'")
 		}
 		switch p.Name + ":" {
-		case session.AppPrefix, session.UserPrefix, session.TempPrefix:
-			bad("the name is app, user or temp, with which shared state keys begin; choose another name")
+		case session.AppPrefix, session.UserPrefix, session.TempPrefix, RunnerState + ":":
+			bad("the name is app, user, temp or runner, with which state keys of others begin; choose another name")
 		}
 		if seen[p.Name] {
 			bad("another plugin has this name")

@@ -25,7 +25,8 @@ type Notes struct {
 	Stopped string `json:"stopped,omitzero"`
 	// Input names the input of the invocation where the log does not have it: a plugin has withheld it, or the
 	// run was cancelled before. It is on the first event that the invocation has in the log. Who sends the input
-	// again is answered with that event, and those after it.
+	// again is answered with that event, and those after it. It also names another event that an agent outside has
+	// offered (runner.Outside), and is on the first event in its place.
 	Input *InputNote `json:"input,omitzero"`
 }
 

@@ -16,6 +16,9 @@ import (
 // none if several programs want the same keys.
 type StateOwners map[string][]string
 
+// RunnerState is what the runner's own state keys begin with, before a ':'. No plugin has this name.
+const RunnerState = "runner"
+
 // OwnersOf returns the owners of the plugins' state keys. A plugin always owns the keys of its Name. It owns
 // those of its StateName unless another program has that name, or calls itself so, too: what a program says of
 // itself takes nothing from others.
@@ -37,6 +40,7 @@ func OwnersOf(plugins ...*Plugin) StateOwners {
 		}
 		o[p.StateName] = owners
 	}
+	o[RunnerState] = nil
 	return o
 }
 
@@ -129,6 +133,9 @@ func (o StateOwners) refuse(key string) error {
 // NameOwners says in words who owns a state key that has owners, for an error message.
 func (o StateOwners) NameOwners(key string) string {
 	plugins, _ := o.Of(key)
+	if prefixOf(key) == RunnerState {
+		return "the runner"
+	}
 	if len(plugins) == 0 {
 		return fmt.Sprintf("the plugin %s, but several programs call themselves so", prefixOf(key))
 	}

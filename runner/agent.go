@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"google.golang.org/genai"
 
@@ -31,12 +32,6 @@ func (x *run) agent(ctx context.Context) {
 		x.opt.Log.Error("agent ended its goroutine", "agent", name, "invocation", x.id)
 		x.fail(ctx, &AgentError{Agent: name, Err: fmt.Errorf("%w: runtime.Goexit", plugin.ErrPanic)})
 	}()
-	x.loop(ctx)
-	returned = true
-}
-
-// loop puts what the agent yields, until the invocation has ended.
-func (x *run) loop(ctx context.Context) {
 	host := &agent.Host{
 		Began: x.startSeq,
 		Log:   x.opt.Log,
@@ -45,27 +40,7 @@ func (x *run) loop(ctx context.Context) {
 			return x.beforeModel(ctx, agentCtx, build)
 		},
 	}
-	for e, err := range x.opt.Agent.Run(ctx, host) {
-		if cause := context.Cause(ctx); cause != nil {
-			x.fail(ctx, cause)
-		}
-		if x.ended {
-			return
-		}
-		if err == nil {
-			e, err = x.fromAgent(e)
-		}
-		if err == nil && e.Partial && x.cfg.Streaming == session.NoStreaming {
-			continue
-		}
-		if err != nil {
-			x.fail(ctx, &AgentError{Agent: x.opt.Agent.Name(), Err: err})
-			return
-		}
-		if _, err := x.put(ctx, newPending(e), 0); err != nil || x.ended {
-			return
-		}
-	}
+	x.loop(ctx, x.opt.Agent.Run(ctx, host))
 	if err := context.Cause(ctx); err != nil {
 		x.fail(ctx, err)
 	}
@@ -73,6 +48,46 @@ func (x *run) loop(ctx context.Context) {
 		x.ended = true
 		x.end = plugin.End{Kind: plugin.EndDone}
 	}
+	returned = true
+}
+
+// loop puts what an agent yields, until the invocation has ended.
+func (x *run) loop(ctx context.Context, events iter.Seq2[*session.Event, error]) {
+	for e, err := range events {
+		if cause := context.Cause(ctx); cause != nil {
+			x.fail(ctx, cause)
+		}
+		if x.ended {
+			return
+		}
+		given := err == nil && e != nil && e.ID != "" // its caller may offer it again
+		if err == nil {
+			e, err = x.fromAgent(e)
+		}
+		if err == nil && e.Partial && x.cfg.Streaming == session.NoStreaming {
+			continue
+		}
+		if err != nil {
+			x.fail(ctx, &AgentError{Agent: x.agentName(), Err: err})
+			return
+		}
+		if x.outside != nil {
+			x.putOffered(ctx, e, given)
+		} else {
+			x.put(ctx, newPending(e), 0)
+		}
+		if x.ended {
+			return
+		}
+	}
+}
+
+// agentName returns the name of the agent whose events have no author.
+func (x *run) agentName() string {
+	if x.outside != nil {
+		return x.outside.agent
+	}
+	return x.opt.Agent.Name()
 }
 
 // offered is session.Invocation.Offered.
@@ -89,7 +104,7 @@ func (x *run) fromAgent(e *session.Event) (*session.Event, error) {
 	c := e.Clone() // the agent may use its own again
 	c.Seq = 0
 	if c.Author == "" {
-		c.Author = x.opt.Agent.Name()
+		c.Author = x.agentName()
 	}
 	if !x.opt.Restore {
 		switch {

@@ -37,7 +37,7 @@ func (x *run) commit(ctx context.Context, b *batch) error {
 	}
 
 	// What is in the log says who stopped the run, and each call has one response.
-	b.noteStop()
+	b.noteStop(x.outside != nil)
 	x.noteInput(b)
 	b.leaveOutSuperseded(x.inputID)
 
@@ -96,7 +96,7 @@ func (x *run) append(ctx context.Context, b *batch, log []*session.Event) error 
 		x.unlogged = nil
 	}
 	for _, e := range log {
-		if e.ID == x.inputID {
+		if e.ID == x.inputID && e.Author == session.User { // an agent outside may offer an event, too
 			x.input = e
 		}
 		if e.Seq <= x.view.Position() {
@@ -142,12 +142,13 @@ func (b *batch) blame(err error) error {
 
 // noteStop marks the last event of a batch with the name of the plugin that stopped the run, if nothing
 // in the batch answers. What an agent says in a branch does not answer: it may leave calls of others open.
-func (b *batch) noteStop() {
+// always says that it is marked even so: an agent outside would go on.
+func (b *batch) noteStop(always bool) {
 	answered := func(p *pending) bool {
 		e := p.event
 		return e.Branch == "" && isAnswer(e) && len(e.FunctionCalls()) == 0
 	}
-	if b.stop == nil || slices.ContainsFunc(b.pending, answered) {
+	if b.stop == nil || !always && slices.ContainsFunc(b.pending, answered) {
 		return
 	}
 	for _, p := range slices.Backward(b.pending) {

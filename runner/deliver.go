@@ -110,7 +110,7 @@ func (x *run) afterTheEnd(ctx context.Context) (context.Context, context.CancelF
 // sent again, the run does not go on. It does go on after a run whose caller has left, or whose server was
 // shut down.
 func (x *run) noteCancelled(ctx context.Context) error {
-	if x.inputID == "" || x.repeated || x.end.Kind != plugin.EndCancelled || !errors.Is(x.end.Err, session.ErrCancelled) {
+	if x.outside != nil || x.inputID == "" || x.repeated || x.end.Kind != plugin.EndCancelled || !errors.Is(x.end.Err, session.ErrCancelled) {
 		return nil
 	}
 	ctx, cancel, err := x.afterTheEnd(ctx)

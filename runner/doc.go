@@ -18,7 +18,7 @@
 //  5. Balanced. AfterRun is called in list order, exactly once for each plugin, for every invocation
 //     that got its lease, however it ended, each with a context of its own that is bounded and not
 //     cancelled. Observers are called on goroutines of their own, those in the background once the lease
-//     is given back.
+//     is given back. An invocation of an agent outside goes over many calls (see Outside).
 //  6. Stamped. The runner sets invocation, author and time of emitted events, and keeps those of
 //     replaced ones; every change names its author. Only plugins emit compactions and rewinds, and no
 //     replacement changes what one covers. State keys that begin with a configured plugin's name and ':'
@@ -49,6 +49,7 @@
 //	commit.go      appends the event and what was emitted on it
 //	deliver.go     yields it to the caller, and keeps what was shown of an answer that broke off
 //	agent.go       runs the agent; interrupted.go answers calls that an earlier run left open
+//	outside.go     in place of the two: an agent in another program, event by event
 //	finish.go      calls AfterRun
 //	observers.go   calls observers on goroutines of their own
 //

@@ -6,6 +6,8 @@ import (
 	"iter"
 	"strings"
 
+	"google.golang.org/genai"
+
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
@@ -53,4 +55,52 @@ func ExampleRunner_Run() {
 	// 1 user hello false
 	// 2 bot You said: hello false
 	// 3 plugin/polite Please stay polite. true
+}
+
+// A coding agent runs in another program. It tells what it does, and obeys.
+func ExampleOutside() {
+	careful := &plugin.Plugin{
+		Name: "careful",
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			for _, call := range e.FunctionCalls() {
+				if command, _ := call.Args["command"].(string); strings.Contains(command, "push --force") {
+					no := session.Respond(call, map[string]any{"error": "Do not push by force."})
+					return plugin.Outcome{Emit: []*session.Event{no}}, nil
+				}
+			}
+			return plugin.Outcome{}, nil
+		},
+	}
+	ctx := context.Background()
+	r, err := runner.New(runner.Options{
+		Agent:    agent.Outside("claude", "a coding agent"),
+		Sessions: memory.New(),
+		Plugins:  []*plugin.Plugin{careful},
+	})
+	if err != nil {
+		panic(err)
+	}
+	defer r.Close(ctx)
+	claude := runner.Outside{
+		Runner: r,
+		Key:    session.Key{App: "coding", User: "ada", ID: "1"},
+		Agent:  "claude",
+	}
+
+	if _, err := claude.Offer(ctx, session.Message("publish it")); err != nil {
+		panic(err)
+	}
+	call := &genai.FunctionCall{ID: "t1", Name: "Bash", Args: map[string]any{"command": "git push --force"}}
+	got, err := claude.Offer(ctx, &session.Event{
+		ID:      "call t1",
+		Content: &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{FunctionCall: call}}},
+	})
+	if err != nil {
+		panic(err)
+	}
+	if c := got.Calls[0]; c.Response != nil {
+		fmt.Println(c.Name, "is denied:", c.Result.Response["error"])
+	}
+	// Output:
+	// Bash is denied: Do not push by force.
 }

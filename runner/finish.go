@@ -16,7 +16,10 @@ func (x *run) finish(ctx context.Context) error {
 	if !x.ended {
 		x.ended = true // a panic, or runtime.Goexit, in the caller's loop body
 	}
-	errs := []error{x.end.Err}
+	var errs []error
+	if x.outside == nil || !x.outside.over { // else an agent outside has told it
+		errs = append(errs, x.end.Err)
+	}
 	if err := x.checkSnapshot(); err != nil {
 		errs = append(errs, err)
 	}
@@ -37,12 +40,15 @@ func (x *run) finish(ctx context.Context) error {
 // lastWords keeps what was shown of an answer that broke off, and notes that the run was cancelled. Then it
 // calls AfterRun, even if the caller's loop body panics on what was kept.
 func (x *run) lastWords(ctx, detached context.Context, errs *[]error) {
-	defer x.afterRun(detached, 0, errs)
-	if err := x.keepShown(ctx); err != nil {
-		*errs = append(*errs, err)
-	}
-	if err := x.noteCancelled(ctx); err != nil {
-		*errs = append(*errs, err)
+	defer func() {
+		if x.outside == nil || x.outside.over {
+			x.afterRun(detached, 0, errs)
+		}
+	}()
+	for _, last := range []func(context.Context) error{x.keepShown, x.noteCancelled, x.noteStopped} {
+		if err := last(ctx); err != nil {
+			*errs = append(*errs, err)
+		}
 	}
 }
 

@@ -18,15 +18,14 @@ func (x *run) answerInterrupted(ctx context.Context) {
 		if c.Response != nil || c.Event.Seq > x.startSeq || c.Decision != nil && c.Decision.Seq > x.startSeq {
 			continue
 		}
-		owner := agent.Owner(c.Event)
-		if c.Waits() && (owner == "" || agent.Find(x.opt.Agent, owner) != nil) { // its agent goes on with it
+		if x.goesOnWith(&c) {
 			continue
 		}
 		e := session.Respond(c.FunctionCall, map[string]any{"interrupted": true,
 			"error": "interrupted: the run ended before the function had answered; it may or may not have had its effects"})
 		e.Author, e.Branch = c.Event.Author, c.Event.Branch
 		if !e.FromAgent() {
-			e.Author = x.opt.Agent.Name()
+			e.Author = x.agentName()
 		}
 		stamped, err := x.fromAgent(e)
 		if err == nil {
@@ -36,4 +35,17 @@ func (x *run) answerInterrupted(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// goesOnWith reports whether a call waits and its agent goes on with it. An agent outside that got another input has
+// left what it asked a human about.
+func (x *run) goesOnWith(c *session.Call) bool {
+	owner := agent.Owner(c.Event)
+	switch {
+	case !c.Waits():
+		return false
+	case x.outside != nil && owner == x.outside.agent:
+		return c.Held == nil
+	}
+	return owner == "" || agent.Find(x.opt.Agent, owner) != nil
 }

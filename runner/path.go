@@ -14,6 +14,7 @@ type batch struct {
 	events     []*session.Event
 	original   *session.Event   // the event as it was put, nil if a plugin emitted the batch in another hook than OnEvent
 	withheld   bool             // that event was
+	withheldBy plugin.Note      // who did, and why
 	author     string           // the plugin that emitted the batch, if original is nil
 	hook       plugin.Hook      // the hook in which it did
 	stop       *plugin.End      // how the invocation ends once the batch is in the log, nil if it goes on
@@ -143,6 +144,9 @@ func (x *run) offer(ctx context.Context, b *batch, p *pending, from int) (withhe
 			b.stop = &plugin.End{Kind: plugin.EndStopped, Plugin: asked.Name, Reason: out.Reason}
 		}
 		withheld = out.Withhold
+		if withheld && b.withheldBy.Plugin == "" { // else it is what was emitted on the event
+			b.withheldBy = plugin.Note{Plugin: asked.Name, Reason: out.Reason}
+		}
 	}
 
 	// The event stands before what was emitted on it.

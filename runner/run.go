@@ -49,6 +49,8 @@ type run struct {
 
 	end plugin.End // how the run ended, if it has
 
+	outside *offering // what an agent outside offers, nil if the run is of the runner's own agent
+
 	unchecked map[plugin.Note]bool // hooks that failed open, so that what follows is marked
 	streams   map[string]string    // the ID of the event that partial events lead to, by author and branch
 	shown     []*shownText         // what the caller was shown of events that are not whole yet
@@ -171,6 +173,10 @@ func (x *run) stages(ctx context.Context) {
 		return
 	}
 	x.startSeq = x.view.Position()
+	if x.outside != nil {
+		x.offeredStages(ctx)
+		return
+	}
 
 	// The input goes into the log, unless a plugin withholds it.
 	if x.input != nil {
@@ -180,22 +186,13 @@ func (x *run) stages(ctx context.Context) {
 		return
 	}
 
-	// Plugins may stop the run before an agent runs. One of them has to take a command.
-	x.beforeRun(ctx)
-	if x.ended {
+	// Plugins may stop the run before an agent runs.
+	x.begin(ctx)
+	if x.ended || x.cfg.NoAgent {
 		return
-	}
-	if x.input != nil && x.input.Content == nil {
-		if c, ok := x.input.Command(); ok {
-			x.fail(ctx, fmt.Errorf("runner: command %q: %w: no plugin took it; is the plugin configured?", c.Name, ErrCommand))
-			return
-		}
 	}
 
 	// Calls that an earlier run left open are answered. Then the agent runs.
-	if x.cfg.NoAgent {
-		return
-	}
 	x.answerInterrupted(ctx)
 	if x.ended {
 		return
@@ -214,14 +211,29 @@ func (x *run) takeInput(ctx context.Context) {
 		x.fail(ctx, err)
 		return
 	}
-	last := x.view.Position()
-	b, err := x.put(ctx, newPending(input), 0)
-	switch {
-	case err != nil || x.ended: // put has ended the run
-	case b.withheld:
+	if x.putNew(ctx, input).withheld && !x.ended {
 		x.stop("", "the input was withheld")
-	case b.events[0].Seq <= last:
-		x.fail(ctx, &session.EventError{Key: x.key, ID: input.ID, Err: fmt.Errorf("%w: the input is in the log already, and was rewound or compacted since; give it a new id", session.ErrIDReused)})
+	}
+}
+
+// putNew puts an event that the live view does not have. If the log has it all the same, the run fails.
+func (x *run) putNew(ctx context.Context, e *session.Event) batch {
+	last := x.view.Position()
+	b, err := x.put(ctx, newPending(e), 0)
+	if err == nil && !b.withheld && !e.Partial && b.events[0].Seq <= last && !x.ended {
+		x.fail(ctx, &session.EventError{Key: x.key, ID: e.ID, Err: fmt.Errorf("%w: the event is in the log already, and was rewound or compacted since; give it a new id", session.ErrIDReused)})
+	}
+	return b
+}
+
+// begin calls BeforeRun. A plugin has to take a command.
+func (x *run) begin(ctx context.Context) {
+	x.beforeRun(ctx)
+	if x.ended || x.input == nil || x.input.Content != nil {
+		return
+	}
+	if c, ok := x.input.Command(); ok {
+		x.fail(ctx, fmt.Errorf("runner: command %q: %w: no plugin took it; is the plugin configured?", c.Name, ErrCommand))
 	}
 }
 

@@ -117,6 +117,9 @@ func New(o Options) (*Runner, error) {
 	}
 	o.Plugins = slices.Clone(o.Plugins)
 	r := &Runner{opt: o, partials: true, closed: make(chan struct{}), owners: plugin.OwnersOf(o.Plugins...)}
+	if o.Restore {
+		delete(r.owners, plugin.RunnerState)
+	}
 	for _, p := range o.Plugins {
 		r.sharedReaders = r.sharedReaders || p.SharedState
 		r.partials = r.partials && (p.OnEvent == nil || p.Partials || p.Observer)
@@ -174,21 +177,25 @@ func (r *Runner) Run(ctx context.Context, key session.Key, input *session.Event,
 // the session, or if the log is not known after an append that failed. It may be nil.
 func (r *Runner) RunWithFinal(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig, then func(*session.Invocation)) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
-		task := "run of " + key.String()
-		if !r.tasks.Begin(task) {
-			yield(nil, fmt.Errorf("runner: %w", session.ErrClosed))
-			return
-		}
-		defer r.tasks.End(task)
-		if cfg.Streaming != session.NoStreaming {
-			r.warnUnstreamed()
-		}
 		x := newRun(r, key, input, cfg, yield)
 		x.then = then
-		if err := x.execute(ctx); err != nil {
+		if err := x.task(ctx); err != nil {
 			yield(nil, err)
 		}
 	}
+}
+
+// task executes the run as one of the tasks that Close waits for.
+func (x *run) task(ctx context.Context) error {
+	task := "run of " + x.key.String()
+	if !x.tasks.Begin(task) {
+		return fmt.Errorf("runner: %w", session.ErrClosed)
+	}
+	defer x.tasks.End(task)
+	if x.cfg.Streaming != session.NoStreaming && (x.outside == nil || x.outside.stream) {
+		x.warnUnstreamed()
+	}
+	return x.execute(ctx)
 }
 
 // Close waits for runs, observers and background work, then closes the plugins, the last first. New
