@@ -14,6 +14,7 @@ import (
 
 	"github.com/plughook/plughook/agent/workflow"
 	"github.com/plughook/plughook/internal/eventtext"
+	"github.com/plughook/plughook/internal/expression"
 	"github.com/plughook/plughook/yamlfile"
 )
 
@@ -26,19 +27,16 @@ type when struct {
 
 // whenNames has what a condition can ask about.
 type whenNames struct {
+	expression.Meter
 	Output any            `expr:"output"`
 	State  map[string]any `expr:"state"`
 }
-
-// maxWhen is the most nodes that the expression of a condition may have. Together with the ban on
-// ranges it bounds how long a condition takes.
-const maxWhen = 500
 
 var unknownName = regexp.MustCompile(`^unknown name (\S+)$`)
 
 // compileWhen compiles the condition that stands at path. Its error names the place.
 func compileWhen(file *yamlfile.File, path, source string) (*when, error) {
-	program, err := expr.Compile(source, expr.Env(whenNames{}), expr.AsBool(), expr.MaxNodes(maxWhen))
+	checked, program, err := expression.Compile(source, whenNames{}, expr.AsBool())
 	if err != nil {
 		var at *exprfile.Error
 		if !errors.As(err, &at) {
@@ -54,7 +52,7 @@ func compileWhen(file *yamlfile.File, path, source string) (*when, error) {
 		return nil, file.ErrorInf(path, at.Column, "when: %s", message)
 	}
 	found := &ranges{}
-	node := program.Node()
+	node := checked.Node()
 	ast.Walk(&node, found)
 	if found.any {
 		return nil, file.Errorf(path, "when: ranges (a..b) are not supported, since they can take very long")
@@ -74,12 +72,15 @@ func (r *ranges) Visit(node *ast.Node) {
 
 // holds reports whether the condition is true.
 func (w *when) holds(output any, state map[string]any) (bool, error) {
-	result, err := expr.Run(w.program, whenNames{Output: output, State: state})
-	if err != nil {
+	result, err := expr.Run(w.program, whenNames{Meter: expression.NewMeter(), Output: output, State: state})
+	yes, ok := result.(bool)
+	if errors.Is(err, expression.ErrBudget) {
+		return false, fmt.Errorf("the condition %q: %w with the values that it met", w.source, expression.ErrBudget)
+	}
+	if err != nil || !ok {
 		// The message may quote a value, so that only the condition is told.
 		return false, fmt.Errorf("the condition %q cannot be computed, or is neither true nor false, with the values that it met; compare values, as in output == \"yes\"; a key that may be missing is written as state?.key ?? 0", w.source)
 	}
-	yes, _ := result.(bool) // what is no bool was an error
 	return yes, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	exprfile "github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/vm"
 
+	"github.com/plughook/plughook/internal/expression"
 	"github.com/plughook/plughook/plugins/guardrail/policy/file"
 	"github.com/plughook/plughook/yamlfile"
 )
@@ -21,6 +22,7 @@ import (
 // asked has what conditions can ask about. Where the text, a call's arguments, the state or a file's
 // name have tokens of the vault, conditions see what these stand for.
 type asked struct {
+	expression.Meter
 	Stage   string         `expr:"stage"`
 	App     string         `expr:"app"`
 	User    string         `expr:"user"`
@@ -40,7 +42,7 @@ type askedTool struct {
 	Args map[string]any `expr:"args"`
 }
 
-// condition is a compiled when.
+// condition is a compiled when. Its computation has a budget of memory and time (expression.ErrBudget).
 type condition struct {
 	program *vm.Program
 	text    bool // it asks about text
@@ -49,19 +51,15 @@ type condition struct {
 	files   bool // it asks about files
 }
 
-// maxNodes is the most nodes that an expression may have. Together with the ban on ranges it bounds
-// how long an expression takes.
-const maxNodes = 500
-
 // condition reads and compiles a condition; nil if there is none.
 func (r *reader) condition(path, source string) *condition {
 	if source == "" {
 		return nil
 	}
-	_, err := expr.Compile(source, expr.Env(asked{}), expr.AsBool(), expr.MaxNodes(maxNodes))
-	var program *vm.Program
+	_, _, err := expression.Compile(source, asked{}, expr.AsBool())
+	var checked, program *vm.Program
 	if err == nil { // AsBool would make the same error of every other result
-		program, err = expr.Compile(source, expr.Env(asked{}), expr.MaxNodes(maxNodes))
+		checked, program, err = expression.Compile(source, asked{})
 	}
 	if err != nil {
 		var at *exprfile.Error
@@ -77,7 +75,7 @@ func (r *reader) condition(path, source string) *condition {
 	}
 	c := &condition{program: program}
 	uses := &uses{condition: c}
-	node := program.Node()
+	node := checked.Node()
 	ast.Walk(&node, uses)
 	kind := neverBool(node)
 	if kind != "" {
@@ -119,7 +117,9 @@ func whenWrong(message string) string {
 // namesOf returns the names that conditions have for a struct's fields.
 func namesOf(t reflect.Type) (names []string) {
 	for f := range t.Fields() {
-		names = append(names, f.Tag.Get("expr"))
+		if name := f.Tag.Get("expr"); name != "" {
+			names = append(names, name)
+		}
 	}
 	return names
 }
@@ -206,6 +206,7 @@ func (a *Active) satisfies(c *condition, text string) (bool, error) {
 		text = a.openedText(text)
 	}
 	out, err := expr.Run(c.program, asked{
+		Meter:   expression.NewMeter(),
 		Stage:   string(a.stage),
 		App:     s.App,
 		User:    s.User,
@@ -221,6 +222,9 @@ func (a *Active) satisfies(c *condition, text string) (bool, error) {
 	})
 	if err != nil {
 		// The message may quote a value, so that only the place is told.
+		if errors.Is(err, expression.ErrBudget) {
+			return false, fmt.Errorf("when: %w with the values that it met; ask less of a long text, as in text contains", expression.ErrBudget)
+		}
 		column := 0
 		var at *exprfile.Error
 		if errors.As(err, &at) {

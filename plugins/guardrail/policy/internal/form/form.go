@@ -36,7 +36,7 @@ type Rule struct {
 	Stages  []string `yaml:"stages" json:"stages,omitempty" jsonschema:"Where the rule judges: input, prompt, output, tool_args, tool_result, summary. The default is all but prompt; for a rule with tools it is tool_args."`
 	Scope   Scope    `yaml:"scope" json:"scope,omitzero" jsonschema:"Whose texts the rule judges. The default is everybody's."`
 	Detect  Detect   `yaml:"detect" json:"detect,omitzero" jsonschema:"What the rule looks for. Without detect, tools and judge it acts on every text."`
-	When    string   `yaml:"when" json:"when,omitempty" jsonschema:"A condition in the language of expr-lang.org, about stage, app, user, tenant, agent, branch, tool.name, tool.args, text, state, taint, tainted, files. Its result is true or false. It sees what tokens of the vault stand for."`
+	When    string   `yaml:"when" json:"when,omitempty" jsonschema:"A condition in the language of expr-lang.org, about stage, app, user, tenant, agent, branch, tool.name, tool.args, text, state, taint, tainted, files. Its result is true or false. It sees what tokens of the vault stand for. It has a second and 64 MiB of memory; repeat and uniq are not there."`
 	Tools   Tools    `yaml:"tools" json:"tools,omitzero" jsonschema:"Which tools may be called. It replaces detect and action."`
 	Judge   Judge    `yaml:"judge" json:"judge,omitzero" jsonschema:"A service or a model that is asked about the text. It replaces detect."`
 	Action  any      `yaml:"action" json:"action,omitempty" jsonschema:"allow, flag, mask, vault, hash, replace, redact, ask or block; or an object with one for each type that the rule finds, and * for the other types."`
