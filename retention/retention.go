@@ -97,6 +97,10 @@ func (s Store) all(ctx context.Context, key session.Key, report *Report) error {
 		if err := s.Sessions.Delete(ctx, key); err != nil {
 			return err
 		}
+		// What was saved while the others were deleted. What is saved from now on is refused (artifact.Bind).
+		if err := s.artifacts(ctx, key, own, report); err != nil {
+			return err
+		}
 	}
 	report.Sessions = append(report.Sessions, key)
 	return nil
@@ -125,11 +129,16 @@ func (s Store) artifacts(ctx context.Context, key session.Key, chosen func(name 
 	return nil
 }
 
-// Before deletes the sessions of an app to which nothing was appended since a time and on which no run is active. It
+// Before deletes the sessions of an app to which nothing was appended since a time and on which no run is active, and
+// artifacts that earlier deletions have left behind. It
 // stops at the first error. The Report has what was deleted until then, too.
 func (s Store) Before(ctx context.Context, app string, since time.Time) (*Report, error) {
 	report := &Report{Sessions: []session.Key{}}
-	return report, s.each(ctx, app, "", func(key session.Key) error { return s.unused(ctx, key, since, report) })
+	err := s.each(ctx, app, "", func(key session.Key) error { return s.unused(ctx, key, since, report) })
+	if err == nil {
+		err = s.Sweep(ctx, app, report)
+	}
+	return report, err
 }
 
 // unused deletes a session that nobody runs and that had no append since a time.
@@ -191,7 +200,32 @@ func (s Store) User(ctx context.Context, app, user string) (*Report, error) {
 			err = s.user(ctx, key, report)
 		}
 	}
-	return report, errors.Join(err, s.Sessions.Delete(context.WithoutCancel(ctx), key))
+	err = errors.Join(err, s.Sessions.Delete(context.WithoutCancel(ctx), key))
+	if keeper, ok := s.Artifacts.(artifact.Keeper); ok && err == nil && !s.DryRun {
+		// What was saved meanwhile, and what an earlier deletion has left that did not come to its end.
+		var n int
+		n, err = keeper.DeleteUser(ctx, app, user)
+		report.Artifacts += n
+	}
+	return report, err
+}
+
+// Sweep deletes the artifacts of an app's sessions that are not there any more: a deletion that did not come to its end
+// has left them. It does nothing if the artifacts' service cannot tell what it keeps (artifact.Keeper).
+func (s Store) Sweep(ctx context.Context, app string, report *Report) error {
+	keeper, ok := s.Artifacts.(artifact.Keeper)
+	if !ok || s.DryRun {
+		return nil
+	}
+	n, err := keeper.Sweep(ctx, app, func() (keys []session.Key, err error) {
+		err = s.each(ctx, app, "", func(key session.Key) error {
+			keys = append(keys, key)
+			return nil
+		})
+		return keys, err
+	})
+	report.Artifacts += n
+	return err
 }
 
 // user deletes a user's artifacts and state, by a session of theirs.
