@@ -30,13 +30,23 @@ type serverChat struct {
 
 // serverLimits are what clients may take; 0 is the default.
 type serverLimits struct {
-	Body        size          `yaml:"body" json:"body,omitempty" jsonschema:"the largest body; 1MiB if empty"`
-	Upload      size          `yaml:"upload" json:"upload,omitempty" jsonschema:"the largest body with a file; 10MiB if empty"`
-	Waiting     int           `yaml:"waiting" json:"waiting,omitempty" jsonschema:"how many runs may wait for busy sessions; 1000 if empty"`
-	UserRuns    int           `yaml:"user_runs" json:"user_runs,omitempty" jsonschema:"how many runs of one user may wait or run at once; 100 if empty"`
-	Run         time.Duration `yaml:"run" json:"run,omitempty" jsonschema:"how long a run may take; 30m if empty"`
-	Streams     int           `yaml:"streams" json:"streams,omitempty" jsonschema:"how many streams may be open at once; 10000 if empty"`
-	UserStreams int           `yaml:"user_streams" json:"user_streams,omitempty" jsonschema:"how many streams of one user; 100 if empty"`
+	Body          size          `yaml:"body" json:"body,omitempty" jsonschema:"the largest body; 1MiB if empty"`
+	Upload        size          `yaml:"upload" json:"upload,omitempty" jsonschema:"the largest body with a file; 10MiB if empty"`
+	Waiting       int           `yaml:"waiting" json:"waiting,omitempty" jsonschema:"how many runs may wait for busy sessions; 1000 if empty"`
+	UserRuns      int           `yaml:"user_runs" json:"user_runs,omitempty" jsonschema:"how many runs of one user may wait or run at once; 100 if empty"`
+	Run           time.Duration `yaml:"run" json:"run,omitempty" jsonschema:"how long a run may take; 30m if empty"`
+	Memory        size          `yaml:"memory" json:"memory,omitempty" jsonschema:"how much memory requests may hold at once; a quarter of the process's memory if empty"`
+	UserMemory    size          `yaml:"user_memory" json:"user_memory,omitempty" jsonschema:"how much memory the requests of one user may hold; a quarter of memory if empty"`
+	Requests      int           `yaml:"requests" json:"requests,omitempty" jsonschema:"how many requests may be under way at once; 20000 if empty"`
+	UserRequests  int           `yaml:"user_requests" json:"user_requests,omitempty" jsonschema:"how many requests of one user; 400 if empty"`
+	State         size          `yaml:"state" json:"state,omitempty" jsonschema:"the largest state of a session; 1MiB if empty"`
+	Session       size          `yaml:"session" json:"session,omitempty" jsonschema:"how large the events of a session may be; 256MiB if empty"`
+	UserSessions  size          `yaml:"user_sessions" json:"user_sessions,omitempty" jsonschema:"how large the events of all sessions of a user may be; 1GiB if empty"`
+	UserArtifacts size          `yaml:"user_artifacts" json:"user_artifacts,omitempty" jsonschema:"how large the artifacts of a user may be; 1GiB if empty"`
+	Heartbeat     time.Duration `yaml:"heartbeat" json:"heartbeat,omitempty" jsonschema:"after how much silence a stream sends a comment; 15s if empty"`
+	Patience      time.Duration `yaml:"patience" json:"patience,omitempty" jsonschema:"how long a reader may take for each 64KiB of an answer; 10s if empty"`
+	Streams       int           `yaml:"streams" json:"streams,omitempty" jsonschema:"how many streams may be open at once; 10000 if empty"`
+	UserStreams   int           `yaml:"user_streams" json:"user_streams,omitempty" jsonschema:"how many streams of one user; 100 if empty"`
 }
 
 // Server returns the section server. Its paths are those of this process.
@@ -76,8 +86,10 @@ func (c *file) checkServing(bad complaint) {
 			bad(fmt.Sprintf("server.origins[%d]", i), "%q is no origin, such as https://chat.example.com", origin)
 		}
 	}
-	checkAbove0(c, bad, "server.limits.run", s.Limits.Run)
-	for key, n := range map[string]int{"waiting": s.Limits.Waiting, "user_runs": s.Limits.UserRuns, "streams": s.Limits.Streams, "user_streams": s.Limits.UserStreams} {
+	for key, d := range map[string]time.Duration{"run": s.Limits.Run, "heartbeat": s.Limits.Heartbeat, "patience": s.Limits.Patience} {
+		checkAbove0(c, bad, "server.limits."+key, d)
+	}
+	for key, n := range map[string]int{"requests": s.Limits.Requests, "user_requests": s.Limits.UserRequests, "waiting": s.Limits.Waiting, "user_runs": s.Limits.UserRuns, "streams": s.Limits.Streams, "user_streams": s.Limits.UserStreams} {
 		if n < 0 {
 			bad("server.limits."+key, "%d: it must be more than 0", n)
 		}

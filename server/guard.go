@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plughook/plughook/server/internal/limits"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
 )
@@ -93,7 +94,16 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		who.Admin = true
 		who.Roles = []string{session.AnyRole}
 	}
-	g.next.ServeHTTP(w, web.WithCaller(r, who, func() bool { return g.still(r, who) }))
+	var hold *limits.Hold
+	if !open(r) {
+		var err error
+		if hold, err = g.core.Budget.Request(who.Budget()); err != nil {
+			g.core.Fail(w, r, err)
+			return
+		}
+		defer hold.Release()
+	}
+	g.next.ServeHTTP(w, web.WithCaller(r, who, hold, func() bool { return g.still(r, who) }))
 }
 
 // still reports whether a request would still be let in, as the same caller. It is true if Options.Caller

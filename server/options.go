@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/plughook/plughook/server/internal/apps"
+	"github.com/plughook/plughook/server/internal/limits"
 	"github.com/plughook/plughook/session"
 )
 
@@ -51,9 +52,9 @@ type App = apps.App
 // A Caller is who sends a request.
 type Caller = apps.Caller
 
-// Limits bound what clients may take. A 0 is the default that stands beside it; a negative number is no
-// bound.
-type Limits = apps.Limits
+// Limits bound what clients may take. A 0 is the default, which the table in docs/server.md says; a negative number is
+// no bound.
+type Limits = limits.Limits
 
 // ErrUnauthorized says that it is not known who sends a request.
 var ErrUnauthorized = errors.New("unauthorized")

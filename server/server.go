@@ -7,6 +7,7 @@ import (
 	"github.com/plughook/plughook/server/internal/a2a"
 	"github.com/plughook/plughook/server/internal/agui"
 	"github.com/plughook/plughook/server/internal/kit"
+	"github.com/plughook/plughook/server/internal/limits"
 	v1 "github.com/plughook/plughook/server/internal/v1"
 	"github.com/plughook/plughook/server/internal/web"
 )
@@ -24,7 +25,7 @@ func New(o Options) (*Server, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	core := web.New(o.Apps, o.Limits.WithDefaults(), o.Log)
+	core := web.New(o.Apps, o.Limits, o.Log)
 	mux := http.NewServeMux()
 	v1.Register(mux, core, v1.Options{
 		ChatApp:   o.Chat.App,
@@ -40,6 +41,14 @@ func New(o Options) (*Server, error) {
 	if o.Kit {
 		kit.Register(mux, core, kit.Options{Dev: o.KitDev, Pages: o.Pages})
 	}
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
+		if !web.CallerOf(r).Admin {
+			core.Fail(w, r, web.NewProblem(http.StatusForbidden, "forbidden", "only an admin may see the metrics"))
+			return
+		}
+		w.Header().Set("Content-Type", limits.MetricsType)
+		_ = core.Budget.WriteMetrics(w) // a client that has left is told nothing
+	})
 	g, err := newGuard(o, core, mux)
 	if err != nil {
 		return nil, err

@@ -209,6 +209,17 @@ type Indexer interface {
 	Indexed(ctx context.Context) (bool, error)
 }
 
+// A Sizer is a Service that knows how much it keeps. A server asks it, to bound what one user may store.
+type Sizer interface {
+	// Size returns how many bytes a session's events take as JSON; or, if the key has no ID, those of all sessions of
+	// the user in the app, without Live. It is ErrNotFound if there is no such session; a user without any has 0. It
+	// costs a look at each event, without its content.
+	Size(ctx context.Context, key Key) (Size, error)
+}
+
+// A Size is how many bytes events take: those of the log, and those of the live view.
+type Size struct{ Log, Live int64 }
+
 // CancelGrace is how long the holder of a lease may go on after Service.Cancel.
 const CancelGrace = 5 * time.Second
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/cobra"
 
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
@@ -85,6 +86,11 @@ func (p *program) serve(ctx context.Context, c *config.Config, s config.Server) 
 		return exit.Usage.Errorf("%s can be reached from other machines, and nobody would have to say who they are: give --tokens FILE (\"runner serve token\" makes one), or server.user_header in the configuration", s.Addr)
 	}
 
+	// Go collects its garbage before the machine or the container has no memory left.
+	if _, err := memlimit.Set(); err != nil {
+		p.Log.Debug("how much memory the process may use is not known", "error", err)
+	}
+
 	// Listen first: an address that is taken costs nothing.
 	listener, err := net.Listen("tcp", s.Addr)
 	if err != nil {
@@ -114,13 +120,23 @@ func (p *program) serve(ctx context.Context, c *config.Config, s config.Server) 
 		Kit:     s.Kit,
 		KitDev:  s.KitDev,
 		Limits: server.Limits{
-			Body:        int64(s.Limits.Body),
-			Upload:      int64(s.Limits.Upload),
-			Waiting:     s.Limits.Waiting,
-			UserRuns:    s.Limits.UserRuns,
-			Run:         s.Limits.Run,
-			Streams:     s.Limits.Streams,
-			UserStreams: s.Limits.UserStreams,
+			Body:          int64(s.Limits.Body),
+			Upload:        int64(s.Limits.Upload),
+			Waiting:       s.Limits.Waiting,
+			UserRuns:      s.Limits.UserRuns,
+			Run:           s.Limits.Run,
+			Streams:       s.Limits.Streams,
+			UserStreams:   s.Limits.UserStreams,
+			Memory:        int64(s.Limits.Memory),
+			UserMemory:    int64(s.Limits.UserMemory),
+			Requests:      s.Limits.Requests,
+			UserRequests:  s.Limits.UserRequests,
+			State:         int64(s.Limits.State),
+			Session:       int64(s.Limits.Session),
+			UserSessions:  int64(s.Limits.UserSessions),
+			UserArtifacts: int64(s.Limits.UserArtifacts),
+			Heartbeat:     s.Limits.Heartbeat,
+			Patience:      s.Limits.Patience,
 		},
 		Log:     p.Log,
 		Version: version.Get().Version,

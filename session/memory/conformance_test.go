@@ -21,3 +21,9 @@ func TestMemory(t *testing.T) {
 		return memory.New()
 	})
 }
+
+func TestSize(t *testing.T) {
+	s := memory.New()
+	defer s.Close()
+	sessiontest.Size(t, s)
+}

@@ -141,3 +141,39 @@ func selected(ranges [][2]int64, last int, takes func(seq int64) bool) iter.Seq[
 		}
 	}
 }
+
+// Size implements session.Sizer.
+func (m *Service) Size(ctx context.Context, key session.Key) (size session.Size, err error) {
+	if key.ID != "" {
+		s, err := m.find(ctx, key)
+		if err != nil {
+			return size, err
+		}
+		defer m.mu.Unlock()
+		for _, r := range s.spans.Ranges(s.Position) {
+			for _, e := range s.log[r[0]-1 : r[1]] {
+				size.Live += int64(len(e.data))
+			}
+		}
+		size.Log = s.bytes()
+		return size, nil
+	}
+	if err := m.lock(ctx); err != nil {
+		return size, err
+	}
+	defer m.mu.Unlock()
+	for _, s := range m.order {
+		if s.App == key.App && s.User == key.User {
+			size.Log += s.bytes()
+		}
+	}
+	return size, nil
+}
+
+// bytes returns how many bytes the session's events take.
+func (s *storedSession) bytes() (n int64) {
+	for _, e := range s.log {
+		n += int64(len(e.data))
+	}
+	return n
+}

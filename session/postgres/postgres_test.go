@@ -44,3 +44,8 @@ func TestConformance(t *testing.T) {
 		return open(t, url)
 	})
 }
+
+func TestSize(t *testing.T) {
+	t.Parallel()
+	sessiontest.Size(t, open(t, pgtest.URL(t)))
+}

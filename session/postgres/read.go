@@ -105,7 +105,7 @@ func (s *Store) since(ctx context.Context, sid, after, head int64, t time.Time) 
 // the caller works. It ends early after the event that takes it beyond pageBytes.
 const (
 	pageEvents = 256
-	pageBytes  = 8 << 20
+	pageBytes  = 1 << 20
 )
 
 // page reads the first of the events at those positions; one at least.
@@ -206,4 +206,37 @@ func within(ranges [][2]int64, list []int64) [][2]int64 {
 		}
 	}
 	return out
+}
+
+// Size implements session.Sizer. The length of a value is read without the value.
+func (s *Store) Size(ctx context.Context, key session.Key) (size session.Size, err error) {
+	if err := s.check(ctx); err != nil {
+		return size, err
+	}
+	if key.ID == "" {
+		err = s.on(ctx, "read", key, func() error {
+			return s.pool.QueryRow(ctx, `
+				SELECT coalesce(sum(octet_length(e.data)), 0)::bigint
+				FROM plughook_sessions s JOIN plughook_events e ON e.sid = s.sid
+				WHERE s.app = $1 AND s.usr = $2`, key.App, key.User).Scan(&size.Log)
+		})
+		return size, err
+	}
+	sid, ranges, err := s.find(ctx, key, session.Selection{Live: true})
+	if err != nil {
+		return size, err
+	}
+	var from, to []int64
+	for _, r := range ranges {
+		from = append(from, r[0])
+		to = append(to, r[1])
+	}
+	err = s.on(ctx, "read", key, func() error {
+		return s.pool.QueryRow(ctx, `
+			SELECT (SELECT coalesce(sum(octet_length(data)), 0) FROM plughook_events WHERE sid = $1)::bigint,
+				(SELECT coalesce(sum(octet_length(e.data)), 0) FROM unnest($2::bigint[], $3::bigint[]) AS r(a, z)
+				JOIN plughook_events e ON e.sid = $1 AND e.seq BETWEEN r.a AND r.z)::bigint`, sid, from, to).
+			Scan(&size.Log, &size.Live)
+	})
+	return size, err
 }

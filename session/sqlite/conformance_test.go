@@ -24,3 +24,5 @@ func TestConformance(t *testing.T) {
 		return openTest(t)
 	})
 }
+
+func TestSize(t *testing.T) { sessiontest.Size(t, openTest(t)) }

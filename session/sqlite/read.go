@@ -193,3 +193,45 @@ func (r *reading) fill(c *conn) ([]sqlstore.StoredEvent, error) {
 	r.done = len(r.ranges) == 0
 	return rows, nil
 }
+
+// The lengths of the events stand in their rows, without their data's overflow pages.
+const (
+	sizeQuery     = "SELECT coalesce(sum(length(data)), 0) FROM events WHERE pos BETWEEN ? AND ?"
+	userSizeQuery = `SELECT coalesce(sum((SELECT sum(length(data)) FROM events
+		WHERE pos BETWEEN s.sid << 32 AND (s.sid << 32) + 4294967295)), 0) FROM sessions s WHERE app = ? AND usr = ?`
+)
+
+// Size implements session.Sizer.
+func (s *Store) Size(ctx context.Context, key session.Key) (size session.Size, err error) {
+	err = s.view(ctx, func(c *conn) error {
+		size = session.Size{}
+		if key.ID == "" {
+			_, err := c.row(userSizeQuery, []any{key.App, key.User}, &size.Log)
+			return err
+		}
+		row, err := find(c, key)
+		if err != nil {
+			return err
+		}
+		spans, err := spansAt(c, row.sid, row.frontier)
+		if err != nil {
+			return err
+		}
+		if _, err := c.row(sizeQuery, []any{pos(row.sid, 1), pos(row.sid, row.position)}, &size.Log); err != nil {
+			return err
+		}
+		if row.frontier == 0 {
+			size.Live = size.Log
+			return nil
+		}
+		for _, r := range spans.Ranges(row.position) {
+			var n int64
+			if _, err := c.row(sizeQuery, []any{pos(row.sid, r[0]), pos(row.sid, r[1])}, &n); err != nil {
+				return err
+			}
+			size.Live += n
+		}
+		return nil
+	})
+	return size, err
+}

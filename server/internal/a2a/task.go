@@ -76,7 +76,7 @@ func (x *routes) taskOf(c *rpcRequest, t taskID, run *runs.Run) (*fullTask, erro
 	if err != nil {
 		return nil, err
 	}
-	events, live, err := read(ctx, c.app, t)
+	events, live, err := x.read(ctx, c.app, t)
 	if err != nil {
 		return nil, err
 	}
@@ -209,9 +209,9 @@ func question(t taskID, waiting []sessions.WaitingCall) *wire.Message {
 
 // read returns the events of a task, and the live view of its session. An invocation that stands behind a
 // summary is read from the log; one that was rewound is not there.
-func read(ctx context.Context, app *apps.App, t taskID) (events, live []*session.Event, err error) {
+func (x *routes) read(ctx context.Context, app *apps.App, t taskID) (events, live []*session.Event, err error) {
 	mine := func(e *session.Event) bool { return e.InvocationID == t.invocation && !e.Marker() }
-	live, err = sessions.Live(ctx, app, t.key)
+	live, err = x.Live(ctx, app, t.key)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -344,7 +344,7 @@ func (x *routes) tasksOf(c *rpcRequest, key session.Key) ([]*fullTask, error) {
 	if err != nil {
 		return nil, err
 	}
-	live, err := sessions.Live(c.r.Context(), c.app, key)
+	live, err := x.Live(c.r.Context(), c.app, key)
 	if err != nil {
 		return nil, err
 	}

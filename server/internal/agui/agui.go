@@ -61,7 +61,7 @@ func (x *routes) run(w http.ResponseWriter, r *http.Request) error {
 	}
 
 	// What is new in it?
-	live, err := sessions.Live(r.Context(), app, key)
+	live, err := x.Live(r.Context(), app, key)
 	if err != nil && !errors.Is(err, session.ErrNotFound) {
 		return err
 	}
@@ -191,7 +191,7 @@ func (st *stream) end() error {
 
 // finish ends the stream of a run that has not failed: with the calls that wait for an answer, if there are.
 func (st *stream) finish() {
-	waiting, err := sessions.Waiting(st.ctx, st.app, st.key)
+	waiting, err := st.Waiting(st.ctx, st.app, st.key)
 	if err != nil && !errors.Is(err, session.ErrNotFound) {
 		st.broken(err)
 		return
@@ -259,7 +259,7 @@ func (st *stream) snapshots() {
 
 // messages sends the messages of the live view.
 func (st *stream) messages() {
-	live, err := sessions.Live(st.ctx, st.app, st.key)
+	live, err := st.Live(st.ctx, st.app, st.key)
 	if err == nil || errors.Is(err, session.ErrNotFound) {
 		st.send(frame{"type": "MESSAGES_SNAPSHOT", "messages": messagesOf(live)})
 	}

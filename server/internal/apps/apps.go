@@ -1,15 +1,12 @@
-// Package apps has what the packages of the server share: an app that is served, who sends a request, and the
-// limits. Package server exports these types under its own name, so each of them is defined once, here.
+// Package apps has what the packages of the server share: an app that is served, and who sends a request. Package server exports these types under its own name, so each of them is defined once, here.
 //
 // A new option of the server that more than one package reads: add a field here. One that a single package
 // reads belongs to that package.
 package apps
 
 import (
-	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/plughook/plughook/artifact"
 	"github.com/plughook/plughook/plugin"
@@ -61,6 +58,15 @@ type Caller struct {
 	Roles []string
 }
 
+// Budget returns the user whose share of the server the caller takes; "" for a service that acts for many: what these
+// run and store counts as theirs.
+func (c Caller) Budget() string {
+	if len(c.OnBehalfOf) > 0 {
+		return ""
+	}
+	return c.User
+}
+
 // ActsFor reports whether the caller may answer and ask in the place of a user.
 func (c Caller) ActsFor(user string) bool {
 	return user == c.User || c.User == "" || slices.ContainsFunc(c.OnBehalfOf, func(name string) bool {
@@ -75,40 +81,4 @@ func (c Caller) Reaches(user string) bool { return c.Admin || c.ActsFor(user) }
 // Has reports whether the caller has a role.
 func (c Caller) Has(role string) bool {
 	return slices.Contains(c.Roles, session.AnyRole) || slices.Contains(c.Roles, role)
-}
-
-// Limits bound what clients may take. A 0 is the default that stands beside it; a negative number is no
-// bound.
-type Limits struct {
-	Body        int64         // bytes of a body: 1 MiB
-	Upload      int64         // bytes of a body with a file: 10 MiB
-	Waiting     int           // runs of the process that wait for a busy session: 1000
-	UserRuns    int           // runs of one user, waiting or running: 100
-	Run         time.Duration // length of a run, from its beginning: 30 minutes
-	Streams     int           // streams of the process: 10000
-	UserStreams int           // streams of one user: 100
-	Heartbeat   time.Duration // silence on a stream: 15 s
-	Patience    time.Duration // for a client that reads too slowly, for each 64 KiB of an answer: 10 s
-}
-
-// WithDefaults returns the limits with a number for each that is 0, and 0 for no bound.
-func (l Limits) WithDefaults() Limits {
-	return Limits{
-		Body:        bound(l.Body, 1<<20),
-		Upload:      bound(l.Upload, 10<<20),
-		Waiting:     bound(l.Waiting, 1000),
-		UserRuns:    bound(l.UserRuns, 100),
-		Run:         bound(l.Run, 30*time.Minute),
-		Streams:     bound(l.Streams, 10000),
-		UserStreams: bound(l.UserStreams, 100),
-		Heartbeat:   cmp.Or(l.Heartbeat, 15*time.Second),
-		Patience:    cmp.Or(l.Patience, 10*time.Second),
-	}
-}
-
-func bound[N int | int64 | time.Duration](n, otherwise N) N {
-	if n == 0 {
-		return otherwise
-	}
-	return max(n, 0)
 }

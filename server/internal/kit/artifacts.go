@@ -78,6 +78,10 @@ func (x *routes) saveArtifact(w http.ResponseWriter, r *request) (any, error) {
 	if part.FileData != nil {
 		return nil, web.Bad("an artifact cannot refer to another file: send its contents, as inlineData")
 	}
+	err = x.Budget.RoomForArtifact(r.Context(), r.app.Artifacts, r.key, int64(len(b.raw)))
+	if err != nil {
+		return nil, err
+	}
 	version, err := r.app.Artifacts.Save(r.Context(), r.key, name, part)
 	if err != nil {
 		return nil, err
@@ -123,6 +127,9 @@ func (x *routes) getArtifact(w http.ResponseWriter, r *request) (any, error) {
 	}
 	version, err := versionOf(number)
 	if err != nil {
+		return nil, err
+	}
+	if err := web.HoldOf(r.Context()).WaitJSON(r.Context(), x.Limits.Upload/2); err != nil {
 		return nil, err
 	}
 	part, err := r.app.Artifacts.Load(r.Context(), r.key, of, version)

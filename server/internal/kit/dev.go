@@ -96,7 +96,7 @@ func (x *routes) readLog(r *request, key session.Key) ([]*session.Event, error) 
 	if err != nil || key.Check(false) != nil {
 		return nil, err
 	}
-	log, err := session.ReadAll(r.Context(), app.Sessions(), key, session.Selection{})
+	log, err := x.ReadAll(r.Context(), app, key, session.Selection{})
 	if errors.Is(err, session.ErrNotFound) {
 		return nil, nil
 	}

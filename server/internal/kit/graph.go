@@ -94,7 +94,7 @@ func (x *routes) graphImages(_ http.ResponseWriter, r *request) (any, error) {
 
 // eventGraph answers with a picture of an app's agents in which what an event is of stands out.
 func (x *routes) eventGraph(_ http.ResponseWriter, r *request) (any, error) {
-	log, err := session.ReadAll(r.Context(), r.app.Sessions(), r.key, session.Selection{})
+	log, err := x.ReadAll(r.Context(), r.app, r.key, session.Selection{})
 	if err != nil {
 		return nil, err
 	}

@@ -170,7 +170,7 @@ func (x *routes) input(r *request, b *body) (*session.Event, error) {
 	}
 
 	// It answers calls.
-	live, err := sessions.Live(r.Context(), r.app, r.key)
+	live, err := x.Live(r.Context(), r.app, r.key)
 	if err != nil {
 		return nil, err
 	}

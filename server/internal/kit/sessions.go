@@ -2,6 +2,7 @@ package kit
 
 import (
 	"errors"
+	"iter"
 	"maps"
 	"net/http"
 	"slices"
@@ -89,7 +90,7 @@ func (x *routes) createSession(w http.ResponseWriter, r *request) (any, error) {
 	}
 	b.read("sessionId", &r.key.ID)
 	b.fail(r.key.Check(true))
-	return x.create(r, b, b.wrappedState())
+	return x.create(w, r, b, b.wrappedState())
 }
 
 // createNamedSession makes a session of the id in the path. The body is the state, as the kit's Python server
@@ -112,7 +113,7 @@ func (x *routes) createNamedSession(w http.ResponseWriter, r *request) (any, err
 	} else {
 		state = b.readObject("the body", b.raw)
 	}
-	return x.create(r, b, state)
+	return x.create(w, r, b, state)
 }
 
 // wrappedState returns the state of a session that a body wants made. Events are refused: whoever makes a
@@ -127,7 +128,7 @@ func (b *body) wrappedState() map[string]any {
 }
 
 // create makes a session with a state of a body.
-func (x *routes) create(r *request, b *body, state map[string]any) (any, error) {
+func (x *routes) create(w http.ResponseWriter, r *request, b *body, state map[string]any) (any, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
@@ -138,41 +139,59 @@ func (x *routes) create(r *request, b *body, state map[string]any) (any, error) 
 	}
 	r.key = s.Key
 	x.recent.add(r.key)
-	return x.getSession(nil, r)
+	return x.getSession(w, r)
 }
 
 // getSession answers with a session and its events: all that were appended, also those that a summary stands
 // for, but none that a rewind has taken back, and not the rewinds themselves.
-func (x *routes) getSession(_ http.ResponseWriter, r *request) (any, error) {
+func (x *routes) getSession(w http.ResponseWriter, r *request) (any, error) {
 	s, err := r.app.Sessions().Get(r.Context(), r.key)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := bodyOfSession(s)
+	body, err := bodyOfSession(s)
 	if err != nil {
 		return nil, err
 	}
-	log, err := session.ReadAll(r.Context(), r.app.Sessions(), r.key, session.Selection{})
-	if err != nil {
-		return nil, err
+	// The log is read twice: for what was taken back, and to be written as it is read.
+	read := func() iter.Seq2[*session.Event, error] {
+		return web.HoldOf(r.Context()).Paced(r.Context(), r.app.Sessions().Read(r.Context(), r.key, session.Selection{}))
 	}
 	var statuses session.EventStatuses
-	for _, e := range log {
-		statuses.Add(e)
-	}
-	h := newHistory(nil)
-	for _, e := range log {
-		if e.Actions.Rewind != nil || statuses.Of(e).Void != 0 {
-			continue
-		}
-		h.add(e)
-		event, err := h.encode(e)
+	for e, err := range read() {
 		if err != nil {
 			return nil, err
 		}
-		answer.Events = append(answer.Events, event)
+		statuses.Add(e)
 	}
-	return answer, nil
+	events := func(yield func(jsontext.Value, error) bool) {
+		h := newHistory(nil)
+		for e, err := range read() {
+			var data jsontext.Value
+			if err == nil {
+				if e.Seq > s.Position {
+					return
+				}
+				if e.Actions.Rewind != nil || statuses.Of(e).Void != 0 {
+					continue
+				}
+				h.add(e)
+				data, err = h.encode(e)
+			}
+			if !yield(data, err) {
+				return
+			}
+		}
+	}
+	return nil, x.WriteList(w, r.Request, "events", events, func() map[string]any {
+		return map[string]any{
+			"id":             body.ID,
+			"appName":        body.App,
+			"userId":         body.User,
+			"state":          body.State,
+			"lastUpdateTime": body.Updated,
+		}
+	})
 }
 
 // patchSession changes a session's state.

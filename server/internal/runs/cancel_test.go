@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/plughook/plughook/server/internal/apps"
+	"github.com/plughook/plughook/server/internal/limits"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/memory"
 )
@@ -21,7 +21,7 @@ func TestManyCancelsWaitOnce(t *testing.T) {
 	lease, err := svc.Lease(t.Context(), key,
 		"i-1") // of another process: it takes its time to obey
 	require.NoError(t, err)
-	rs := New(apps.Limits{}, slog.New(slog.DiscardHandler))
+	rs := New(limits.New(limits.Limits{}, slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler))
 	before := runtime.NumGoroutine()
 	for range 200 {
 		rs.CancelLater(svc, key, "i-1")

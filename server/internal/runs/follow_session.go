@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/plughook/plughook/server/internal/limits"
 	"github.com/plughook/plughook/session"
 )
 
@@ -22,6 +23,7 @@ type SessionFollower struct {
 	runs     *Runs
 	sessions session.Service
 	key      session.Key
+	hold     *limits.Hold
 	watch    *session.Watch
 	started  chan struct{} // gets a value when a run of this process has begun on the session
 
@@ -42,8 +44,12 @@ type SessionFollower struct {
 // askPause is how long a reader waits between two questions to the store about who runs.
 const askPause = time.Second
 
-// chunk is how many events are read from the store at once.
-const chunk = 64
+// chunk is how many events are read from the store at once; and chunkBytes how much they weigh, but for one: a slow
+// reader holds no more.
+const (
+	chunk      = 64
+	chunkBytes = 128 << 10
+)
 
 // FollowSession returns a reader of a session's events behind position after. It returns the store's error,
 // such as session.ErrNotFound.
@@ -58,6 +64,7 @@ func (r *Runs) FollowSession(
 		runs:     r,
 		sessions: sessions,
 		key:      key,
+		hold:     r.budget.Hold(key.User),
 		watch:    watch,
 		started:  make(chan struct{}, 1),
 		position: after,
@@ -68,6 +75,7 @@ func (r *Runs) FollowSession(
 	s, err := sessions.Get(ctx, key)
 	if err != nil {
 		watch.Stop()
+		f.hold.Release()
 		return nil, err
 	}
 	f.known = s.Position
@@ -78,6 +86,7 @@ func (r *Runs) FollowSession(
 // Close ends the reading.
 func (f *SessionFollower) Close() {
 	f.watch.Stop()
+	f.hold.Release()
 	f.runs.unfollow(f)
 	if f.run != nil {
 		f.run.Close()
@@ -217,6 +226,12 @@ func (f *SessionFollower) readLog(ctx context.Context) error {
 	if f.run == nil {
 		clear(f.early)
 	}
+	end, err := f.hold.Turn(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	size := int64(0)
 	for e, err := range f.watch.Read(ctx, session.Selection{After: f.position}) {
 		if err != nil {
 			return err
@@ -225,7 +240,8 @@ func (f *SessionFollower) readLog(ctx context.Context) error {
 		if f.run == nil || f.run.run.Invocation == "" || f.run.run.Invocation == e.InvocationID {
 			f.early[e.ID] = true
 		}
-		if len(f.read) == chunk {
+		size += limits.Weight(e)
+		if len(f.read) == chunk || size >= chunkBytes {
 			break
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
-	"github.com/plughook/plughook/server/internal/apps"
+	"github.com/plughook/plughook/server/internal/limits"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/memory"
 )
@@ -22,14 +22,17 @@ func under(t *testing.T) (*Runs, *Run, session.Service, session.Key) {
 	key := session.Key{App: "desk", User: "ada", ID: "s"}
 	_, err := sessions.Create(t.Context(), key, nil)
 	require.NoError(t, err)
+	budget := limits.New(limits.Limits{}, slog.New(slog.DiscardHandler))
 	run := &Run{
+		hold:       budget.Hold("u"),
+		budget:     budget,
 		Invocation: "i",
 		Key:        key,
 		begun:      make(chan struct{}),
 		done:       make(chan struct{}),
 		followers:  map[*RunFollower]struct{}{},
 	}
-	all := New(apps.Limits{}, slog.New(slog.DiscardHandler))
+	all := New(budget, slog.New(slog.DiscardHandler))
 	all.sessions[key] = &sessionRuns{all: []*Run{run}, begun: run}
 	return all, run, sessions, key
 }

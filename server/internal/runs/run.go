@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/server/internal/limits"
 	"github.com/plughook/plughook/session"
 )
 
@@ -20,7 +21,8 @@ type Run struct {
 	Key               session.Key
 
 	request Request
-	user    string // who started it
+	hold    *limits.Hold
+	budget  *limits.Process
 	cancel  context.CancelCauseFunc
 	begun   chan struct{} // closed when the run has yielded something
 	done    chan struct{} // closed when the run has ended
@@ -116,6 +118,11 @@ func (r *Run) Follow(after int64) *RunFollower {
 
 // add adds what the run has yielded, and wakes its followers.
 func (r *Run) add(e *session.Event) {
+	if !e.Partial {
+		n := limits.Weight(e)
+		r.hold.AddJSON(n)
+		r.budget.Grown(r.Key, n)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e.Partial {
@@ -180,6 +187,10 @@ func (r *Run) finish(ctx context.Context, err error) {
 		r.end = End{Kind: Done}
 	}
 	r.ended = true
+	r.hold.Ended()
+	if len(r.followers) == 0 {
+		r.hold.Release()
+	}
 	close(r.done)
 	r.wake()
 }
@@ -199,6 +210,9 @@ func (r *Run) leave(f *RunFollower) {
 	r.mu.Lock()
 	delete(r.followers, f)
 	alone := r.leaves && len(r.followers) == 0 && !r.ended
+	if r.ended && len(r.followers) == 0 {
+		r.hold.Release() // nobody reads any more what it has said
+	}
 	r.mu.Unlock()
 	if alone {
 		r.Cancel(nil)

@@ -11,15 +11,12 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/runner"
-	"github.com/plughook/plughook/server/internal/apps"
+	"github.com/plughook/plughook/server/internal/limits"
 	"github.com/plughook/plughook/session"
 )
 
-// What Start returns, besides the errors of package session.
-var (
-	ErrFull = errors.New("too many runs wait already")
-	ErrBusy = errors.New("the session is busy")
-)
+// ErrBusy is what Start returns for a busy session, besides the errors of packages session and limits.
+var ErrBusy = errors.New("the session is busy")
 
 // A Request says what to run.
 type Request struct {
@@ -38,7 +35,7 @@ type Request struct {
 // Runs are the runs of a process. A session's key tells it from all others: the apps of a server have
 // different names.
 type Runs struct {
-	limits apps.Limits
+	budget *limits.Process
 	log    *slog.Logger
 
 	life   context.Context
@@ -49,8 +46,6 @@ type Runs struct {
 	closed    bool
 	sessions  map[session.Key]*sessionRuns
 	followers map[session.Key]map[*SessionFollower]struct{}
-	waiting   int
-	users     map[string]int
 	cancels   map[invocationKey]struct{} // that CancelLater waits for
 }
 
@@ -62,8 +57,9 @@ type invocationKey struct {
 
 // sessionRuns are the runs on one session that have not ended.
 type sessionRuns struct {
-	all   []*Run // in the order in which they were started
-	begun *Run   // the last one that has begun, nil if all wait
+	live  *limits.Hold // the live view, which one of them has in memory
+	all   []*Run       // in the order in which they were started
+	begun *Run         // the last one that has begun, nil if all wait
 }
 
 // first returns the run that has begun, or else the first that waits.
@@ -88,22 +84,21 @@ func (on *sessionRuns) withInput(id string) *Run {
 }
 
 // New returns Runs without any.
-func New(limits apps.Limits, log *slog.Logger) *Runs {
+func New(budget *limits.Process, log *slog.Logger) *Runs {
 	life, end := context.WithCancelCause(context.Background())
 	return &Runs{
-		limits:    limits,
+		budget:    budget,
 		log:       log,
 		life:      life,
 		end:       end,
 		sessions:  map[session.Key]*sessionRuns{},
 		followers: map[session.Key]map[*SessionFollower]struct{}{},
-		users:     map[string]int{},
 		cancels:   map[invocationKey]struct{}{},
 	}
 }
 
 // Start starts a run, or finds the one with the same input, and returns a Follower of it: its events
-// behind position after. The context is only that of starting. It returns ErrFull, a *BusyError,
+// behind position after. The context is only that of starting. It returns a *limits.Exceeded, a *BusyError,
 // session.ErrIDReused for an input with the ID of another one, or session.ErrClosed.
 func (r *Runs) Start(ctx context.Context, q Request, after int64) (*Run, *RunFollower, error) {
 	// Check the input, and give it an ID if it has none.
@@ -127,6 +122,12 @@ func (r *Runs) Start(ctx context.Context, q Request, after int64) (*Run, *RunFol
 		}
 	}
 
+	// Is there room for what it stores? An input that is known already stores nothing.
+	size, err := r.room(ctx, q)
+	if err != nil {
+		return nil, nil, err
+	}
+
 	// A run with the same input is joined.
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,24 +146,33 @@ func (r *Runs) Start(ctx context.Context, q Request, after int64) (*Run, *RunFol
 	}
 
 	// Is there room for another one?
-	switch {
-	case q.Busy == Reject && on != nil: // it has come since makeRoom looked
+	if q.Busy == Reject && on != nil { // it has come since makeRoom looked
 		return nil, nil, &BusyError{Invocation: on.first().Invocation}
-	case r.limits.Waiting > 0 && r.waiting >= r.limits.Waiting:
-		return nil, nil, fmt.Errorf("%w: %d in this server", ErrFull, r.waiting)
-	case r.limits.UserRuns > 0 && r.users[q.User] >= r.limits.UserRuns:
-		return nil, nil, fmt.Errorf("%w: %d of this user", ErrFull, r.users[q.User])
+	}
+	hold, err := r.budget.Run(q.User)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := hold.TakeJSON(weight(q.Input)); err != nil {
+		hold.Release()
+		return nil, nil, err
 	}
 
 	// Start it.
 	if on == nil {
-		on = &sessionRuns{}
+		on = &sessionRuns{live: r.budget.Hold(q.User)}
+		if err := on.live.TakeJSON(size.Live); err != nil {
+			on.live.Release()
+			hold.Release()
+			return nil, nil, err
+		}
 		r.sessions[q.Key] = on
 	}
 	life, cancel := context.WithCancelCause(r.life)
 	run := &Run{
 		Key:       q.Key,
-		user:      q.User,
+		hold:      hold,
+		budget:    r.budget,
 		cancel:    cancel,
 		begun:     make(chan struct{}),
 		done:      make(chan struct{}),
@@ -175,11 +185,45 @@ func (r *Runs) Start(ctx context.Context, q Request, after int64) (*Run, *RunFol
 		run.Invocation = cmp.Or(q.Input.InvocationID, q.Input.ID)
 	}
 	on.all = append(on.all, run)
-	r.waiting++
-	r.users[q.User]++
 	follower := run.Follow(after)
 	r.active.Go(func() { r.run(life, run) })
 	return run, follower, nil
+}
+
+// room checks that there is room for what a request stores: its input in the session, and its state. It returns the
+// session's size.
+func (r *Runs) room(ctx context.Context, q Request) (size session.Size, err error) {
+	n := int64(0)
+	if q.Input != nil {
+		r.mu.Lock()
+		known := r.sessions[q.Key].withInput(q.Input.ID) != nil
+		r.mu.Unlock()
+		if known {
+			return size, nil
+		}
+		n = weight(q.Input)
+	}
+	if q.Input != nil && len(q.Input.Actions.StateDelta) > 0 {
+		state := map[string]any{}
+		now, err := q.Runner.Sessions().Get(ctx, q.Key)
+		if err == nil {
+			state = now.State
+		} else if !errors.Is(err, session.ErrNotFound) {
+			return size, err
+		}
+		if err := r.budget.StateFits(state, q.Input.Actions.StateDelta); err != nil {
+			return size, err
+		}
+	}
+	return r.budget.Room(ctx, q.Runner.Sessions(), q.Key, n)
+}
+
+// weight returns the weight of an input, 0 for none.
+func weight(input *session.Event) int64 {
+	if input == nil {
+		return 0
+	}
+	return limits.Weight(input)
 }
 
 // run runs a run to its end.
@@ -188,8 +232,8 @@ func (r *Runs) run(ctx context.Context, run *Run) {
 	q := run.request
 	var clock *time.Timer
 	startClock := func() {
-		if r.limits.Run > 0 {
-			clock = time.AfterFunc(r.limits.Run, func() { run.cancel(ErrTooLong) })
+		if limit := r.budget.Limits.Run; limit > 0 {
+			clock = time.AfterFunc(limit, func() { run.cancel(ErrTooLong) })
 		}
 	}
 	if q.Input == nil {
@@ -230,20 +274,17 @@ func (r *Runs) run(ctx context.Context, run *Run) {
 	on.all = slices.DeleteFunc(on.all, func(other *Run) bool { return other == run })
 	if len(on.all) == 0 {
 		delete(r.sessions, run.Key)
+		on.live.Release()
 	} else if on.begun == run {
 		on.begun = nil
-	}
-	r.users[run.user]--
-	if r.users[run.user] == 0 {
-		delete(r.users, run.user)
 	}
 }
 
 // begin notes that a run waits no more, and wakes those who follow its session.
 func (r *Runs) begin(run *Run) {
+	run.hold.Begun()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.waiting--
 	r.sessions[run.Key].begun = run
 	for f := range r.followers[run.Key] {
 		select {

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ import (
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/rewind"
 	"github.com/plughook/plughook/runner"
-	"github.com/plughook/plughook/server/internal/apps"
+	"github.com/plughook/plughook/server/internal/limits"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/session/memory"
 	"github.com/plughook/plughook/session/sqlite"
@@ -73,8 +74,8 @@ func TestWhatFollowersSeeInAStorm(t *testing.T) {
 			r, err := runner.New(
 				runner.Options{Agent: a, Sessions: svc, Plugins: []*plugin.Plugin{rewind.New(svc)}})
 			require.NoError(t, err)
-			rs := New(apps.Limits{Waiting: 50, UserRuns: 50, Run: 10 * time.Minute},
-				slog.New(slog.DiscardHandler))
+			rs := New(limits.New(limits.Limits{Waiting: 50, UserRuns: 50, Run: 10 * time.Minute},
+				slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler))
 			ctx, cancel := context.WithCancel(t.Context())
 			var wg, fw sync.WaitGroup
 			counts := map[string]int{}
@@ -189,8 +190,11 @@ func TestWhatFollowersSeeInAStorm(t *testing.T) {
 			late, c2 := context.WithTimeout(context.Background(), time.Minute)
 			rs.Close(late)
 			c2()
-			require.Zero(t, rs.waiting)
-			require.Empty(t, rs.users)
+			var metrics bytes.Buffer
+			require.NoError(t, rs.budget.WriteMetrics(&metrics))
+			for _, nothing := range []string{"held_bytes", "runs_waiting", "user_runs_max"} {
+				require.Contains(t, metrics.String(), "plughook_"+nothing+" 0\n")
+			}
 			require.Empty(t, rs.sessions)
 			require.Empty(t, rs.followers)
 			require.NoError(t, r.Close(context.Background()))

@@ -63,7 +63,7 @@ func (s Service) Approve(
 	calls []string,
 	all bool,
 ) error {
-	waiting, err := Waiting(ctx, app, key)
+	waiting, err := s.Waiting(ctx, app, key)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (s Service) Approve(
 func (s Service) RespondTo(
 	ctx context.Context, app *apps.App, key session.Key, input *session.Event, responses map[string]any,
 ) error {
-	live, err := Live(ctx, app, key)
+	live, err := s.Live(ctx, app, key)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func (s Service) Cancel(
 	}
 
 	// It has left workflows waiting.
-	waiting, err := waitingWorkflows(ctx, app, key, invocation)
+	waiting, err := s.waitingWorkflows(ctx, app, key, invocation)
 	if err != nil {
 		return "", nil, err
 	}
@@ -62,10 +62,10 @@ func (s Service) Cancel(
 
 // waitingWorkflows returns the paths of the workflows' runs that an invocation has begun or gone on with, and
 // that wait for an answer from outside.
-func waitingWorkflows(
+func (s Service) waitingWorkflows(
 	ctx context.Context, app *apps.App, key session.Key, invocation string,
 ) (paths []string, err error) {
-	live, err := Live(ctx, app, key)
+	live, err := s.Live(ctx, app, key)
 	if err != nil {
 		return nil, err
 	}

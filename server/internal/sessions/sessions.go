@@ -54,6 +54,9 @@ func (s Service) Create(
 	if err := runs.CheckAppState(ctx, state); err != nil {
 		return nil, err
 	}
+	if err := s.Budget.StateFits(nil, state); err != nil {
+		return nil, err
+	}
 	return app.Sessions().Create(ctx, key, state)
 }
 
@@ -84,6 +87,23 @@ func (s Service) Fork(
 	if position == nil {
 		position = &from.Position
 	}
+	// A fork stores its events again, and has them in memory while it does.
+	size, err := s.Budget.Size(ctx, app.Sessions(), key)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.Budget.Room(ctx, app.Sessions(), session.Key{App: key.App, User: key.User, ID: id}, size.Log); err != nil {
+		return nil, err
+	}
+	hold := web.HoldOf(ctx)
+	if err := hold.TakeJSON(size.Log); err != nil {
+		return nil, err
+	}
+	end, err := hold.Turn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	return session.Fork(ctx, app.Sessions(), key, *position, id)
 }
 
@@ -94,6 +114,7 @@ func (s Service) Delete(ctx context.Context, app *apps.App, key session.Key) err
 		return err
 	}
 	s.Runs.CancelAll(ctx, func(other session.Key) bool { return other == key })
+	defer s.Budget.Forget(key.User)
 	_, err := app.Stores(false).Session(ctx, key)
 	return err
 }
@@ -107,6 +128,7 @@ func (s Service) DeleteUser(
 		s.Runs.CancelAll(ctx,
 			func(other session.Key) bool { return other.App == app.Name && other.User == user })
 	}
+	defer s.Budget.Forget(user)
 	return app.Stores(dryRun).User(ctx, app.Name, user)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/plughook/plughook/server/internal/apps"
 	"github.com/plughook/plughook/server/internal/runs"
+	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
 )
 
@@ -23,15 +24,38 @@ type WaitingCall struct {
 	Invocation string `json:"-"`
 }
 
-// Live returns the live view of a session.
-func Live(ctx context.Context, app *apps.App, key session.Key) ([]*session.Event, error) {
-	return session.ReadAll(ctx, app.Sessions(), key, session.Selection{Live: true})
+// Live returns the live view of a session. The request has the memory for it until it is answered.
+func (s Service) Live(ctx context.Context, app *apps.App, key session.Key) ([]*session.Event, error) {
+	return s.ReadAll(ctx, app, key, session.Selection{Live: true})
+}
+
+// ReadAll is session.ReadAll. The request has the memory for what it returns until it is answered.
+func (s Service) ReadAll(
+	ctx context.Context, app *apps.App, key session.Key, sel session.Selection,
+) ([]*session.Event, error) {
+	size, err := s.Budget.Size(ctx, app.Sessions(), key)
+	if err != nil {
+		return nil, err
+	}
+	hold := web.HoldOf(ctx)
+	if !sel.Live {
+		size.Live = size.Log
+	}
+	if err := hold.TakeJSON(size.Live); err != nil {
+		return nil, err
+	}
+	end, err := hold.Turn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	return session.ReadAll(ctx, app.Sessions(), key, sel)
 }
 
 // Waiting returns the calls of a session that wait for an answer from outside, not those that an agent
 // answers.
-func Waiting(ctx context.Context, app *apps.App, key session.Key) ([]WaitingCall, error) {
-	live, err := Live(ctx, app, key)
+func (s Service) Waiting(ctx context.Context, app *apps.App, key session.Key) ([]WaitingCall, error) {
+	live, err := s.Live(ctx, app, key)
 	if err != nil {
 		return nil, err
 	}
@@ -39,11 +63,11 @@ func Waiting(ctx context.Context, app *apps.App, key session.Key) ([]WaitingCall
 }
 
 // WaitingAfter is Waiting as a run has left the session, or as the session is now if that is not known.
-func WaitingAfter(ctx context.Context, app *apps.App, run *runs.Run) ([]WaitingCall, error) {
+func (s Service) WaitingAfter(ctx context.Context, app *apps.App, run *runs.Run) ([]WaitingCall, error) {
 	if calls, known := run.Waiting(); known {
 		return waitingOf(calls), nil
 	}
-	return Waiting(ctx, app, run.Key)
+	return s.Waiting(ctx, app, run.Key)
 }
 
 // WaitingIn is Waiting of a live view.

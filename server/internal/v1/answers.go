@@ -6,7 +6,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/plughook/plughook/server/internal/sessions"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
 )
@@ -20,7 +19,7 @@ var answerHandlers = handlers{
 }
 
 func (x *routes) waiting(_ http.ResponseWriter, r *request) (any, error) {
-	calls, err := sessions.Waiting(r.Context(), r.app, r.key)
+	calls, err := x.Waiting(r.Context(), r.app, r.key)
 	return map[string]any{"waiting": calls}, err
 }
 

@@ -73,6 +73,10 @@ func (x *routes) getArtifact(w http.ResponseWriter, r *request) (any, error) {
 	if r.query.Get("version") != "" {
 		version = r.number("version")
 	}
+	hold := web.HoldOf(r.Context())
+	if err := hold.WaitJSON(r.Context(), x.Limits.Upload/2); err != nil { // how large it is, is not known
+		return nil, err
+	}
 	part, err := files.Load(r.Context(), r.key, name, version)
 	if err != nil {
 		return nil, err
@@ -111,6 +115,9 @@ func (x *routes) putArtifact(w http.ResponseWriter, r *request) (any, error) {
 	if _, _, err := mime.ParseMediaType(kind); err != nil {
 		return nil, web.Bad("the header Content-Type is not a media type")
 	}
+	if err := x.Budget.RoomForArtifact(r.Context(), files, r.key, int64(len(data))); err != nil {
+		return nil, err
+	}
 	version, err := files.Save(r.Context(), r.key, name, genai.NewPartFromBytes(data, kind))
 	if err != nil {
 		return nil, err
@@ -124,6 +131,7 @@ func (x *routes) deleteArtifact(w http.ResponseWriter, r *request) (any, error) 
 	if err != nil {
 		return nil, err
 	}
+	defer x.Budget.Forget(r.key.User)
 	if err := files.Delete(r.Context(), r.key, name); err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ type rewindBody struct {
 }
 
 // rewind takes back the end of a session, or says what that would do.
-func (x *routes) rewind(_ http.ResponseWriter, r *request, body *rewindBody) (any, error) {
+func (x *routes) rewind(w http.ResponseWriter, r *request, body *rewindBody) (any, error) {
 	args := map[string]any{}
 	if body.To != nil {
 		args["to"] = float64(*body.To)
@@ -43,12 +43,12 @@ func (x *routes) rewind(_ http.ResponseWriter, r *request, body *rewindBody) (an
 		return nil, web.Bad("how far back? Send one of to (a position), before (an invocation) and turns " +
 			"(a number above 0)")
 	}
-	return x.command(r, plugin.Rewind, args, body.commandBody)
+	return x.command(w, r, plugin.Rewind, args, body.commandBody)
 }
 
 // undo takes back the last rewind.
-func (x *routes) undo(_ http.ResponseWriter, r *request, body *commandBody) (any, error) {
-	return x.command(r, plugin.Rewind, map[string]any{"undo": true}, *body)
+func (x *routes) undo(w http.ResponseWriter, r *request, body *commandBody) (any, error) {
+	return x.command(w, r, plugin.Rewind, map[string]any{"undo": true}, *body)
 }
 
 type compactBody struct {
@@ -57,17 +57,17 @@ type compactBody struct {
 }
 
 // compact makes a summary stand in for the older part of a session, or says what that would do.
-func (x *routes) compact(_ http.ResponseWriter, r *request, body *compactBody) (any, error) {
+func (x *routes) compact(w http.ResponseWriter, r *request, body *compactBody) (any, error) {
 	args := map[string]any{}
 	if body.Instructions != "" {
 		args["instructions"] = body.Instructions
 	}
-	return x.command(r, plugin.Compact, args, body.commandBody)
+	return x.command(w, r, plugin.Compact, args, body.commandBody)
 }
 
 // command carries out a command, and answers with the events that came of it; or with what it would do.
 func (x *routes) command(
-	r *request, action plugin.Action, args map[string]any, body commandBody,
+	w http.ResponseWriter, r *request, action plugin.Action, args map[string]any, body commandBody,
 ) (any, error) {
 	if body.DryRun {
 		plan, err := x.DryRun(r.Context(), r.app, r.key, action, args)
@@ -77,5 +77,5 @@ func (x *routes) command(
 	if err != nil {
 		return nil, err
 	}
-	return x.eventsOf(r, run)
+	return nil, x.eventsOf(w, r, run)
 }

@@ -25,7 +25,7 @@ func (x *routes) events(w http.ResponseWriter, r *request) (any, error) {
 	if r.flag("follow") || wantsStream(r) {
 		return nil, x.follow(w, r)
 	}
-	return page(r)
+	return nil, x.page(w, r)
 }
 
 // inside returns an error if there is no session, or the position that the client has read to is beyond its
@@ -38,27 +38,30 @@ func inside(r *request) error {
 	return err
 }
 
-// page returns at most "limit" events behind a position, or the live view.
-func page(r *request) (any, error) {
+// page answers with at most "limit" events behind a position, or the live view. It writes them as it reads them.
+func (x *routes) page(w http.ResponseWriter, r *request) error {
 	limit := int(r.number("limit"))
 	selection := session.Selection{Live: r.flag("live"), After: r.after()}
-	list := []jsontext.Value{}
+	events := web.HoldOf(r.Context()).Paced(r.Context(), r.app.Sessions().Read(r.Context(), r.key, selection))
 	more := false
-	for e, err := range r.app.Sessions().Read(r.Context(), r.key, selection) {
-		if err != nil {
-			return nil, err
+	list := func(yield func(jsontext.Value, error) bool) {
+		n := 0
+		for e, err := range events {
+			if err == nil && n == limit && !selection.Live {
+				more = true
+				return
+			}
+			n++
+			var data jsontext.Value
+			if err == nil {
+				data, err = e.MarshalJSON()
+			}
+			if !yield(data, err) {
+				return
+			}
 		}
-		if len(list) == limit && !selection.Live {
-			more = true
-			break
-		}
-		data, err := e.MarshalJSON()
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, data)
 	}
-	return map[string]any{"events": list, "more": more}, nil
+	return x.WriteList(w, r.Request, "events", list, func() map[string]any { return map[string]any{"more": more} })
 }
 
 // runningBody says which invocation runs on a session, "" if none does, and how the one before it ended, if

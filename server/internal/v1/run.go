@@ -176,20 +176,20 @@ func (x *routes) answer(w http.ResponseWriter, r *request, q runs.Request) (any,
 	if err := run.End().Err; err != nil && len(run.Events()) == 0 {
 		return nil, err
 	}
-	return x.eventsOf(r, run)
+	return nil, x.eventsOf(w, r, run)
 }
 
-// eventsOf returns the events of a run that has ended, and how it ended.
-func (x *routes) eventsOf(r *request, run *runs.Run) (any, error) {
-	list := []jsontext.Value{}
-	for _, e := range run.Events() {
-		data, err := e.MarshalJSON()
-		if err != nil {
-			return nil, err
+// eventsOf answers with the events of a run that has ended, and how it ended.
+func (x *routes) eventsOf(w http.ResponseWriter, r *request, run *runs.Run) error {
+	list := func(yield func(jsontext.Value, error) bool) {
+		for _, e := range run.Events() {
+			data, err := e.MarshalJSON()
+			if !yield(data, err) {
+				return
+			}
 		}
-		list = append(list, data)
 	}
-	return map[string]any{"events": list, "end": x.endOf(r, run)}, nil
+	return x.WriteList(w, r.Request, "events", list, func() map[string]any { return map[string]any{"end": x.endOf(r, run)} })
 }
 
 // endBody says how a run ended.
@@ -211,7 +211,7 @@ func (x *routes) endOf(r *request, run *runs.Run) endBody {
 		body.Error = x.Noted(r.Request, end.Err)
 		return body
 	}
-	waiting, _ := sessions.WaitingAfter(context.WithoutCancel(r.Context()), r.app, run) // what can be read
+	waiting, _ := x.WaitingAfter(context.WithoutCancel(r.Context()), r.app, run) // what can be read
 	if len(waiting) > 0 {
 		body.Waiting = waiting
 		if body.Kind == runs.Done {

@@ -1,7 +1,9 @@
 package v1
 
 import (
+	"context"
 	"encoding/base64"
+	"iter"
 	"net/http"
 	"net/url"
 	"strings"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/plughook/plughook/server/internal/limits"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
 )
@@ -225,6 +228,19 @@ func (x *routes) fork(w http.ResponseWriter, r *request, body *forkBody) (any, e
 	return created(w, s, err)
 }
 
+// paced reads a log for a client who may be slow.
+type paced struct {
+	session.Service
+	hold *limits.Hold
+}
+
+// Read implements session.Reader.
+func (p paced) Read(
+	ctx context.Context, key session.Key, sel session.Selection,
+) iter.Seq2[*session.Event, error] {
+	return p.hold.Paced(ctx, p.Service.Read(ctx, key, sel))
+}
+
 // export answers with a session file, which "runner session import" reads.
 func (x *routes) export(w http.ResponseWriter, r *request) (any, error) {
 	if _, err := r.app.Sessions().Get(r.Context(), r.key); err != nil {
@@ -234,7 +250,7 @@ func (x *routes) export(w http.ResponseWriter, r *request) (any, error) {
 	h.Set("Content-Type", "application/jsonl")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Disposition", `attachment; filename="session.jsonl"`)
-	if err := session.Export(r.Context(), r.app.Sessions(), r.key, w); err != nil {
+	if err := session.Export(r.Context(), paced{Service: r.app.Sessions(), hold: web.HoldOf(r.Context())}, r.key, w); err != nil {
 		x.Noted(r.Request, err)
 		panic(http.ErrAbortHandler) // a file that ends early must not look whole
 	}

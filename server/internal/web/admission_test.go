@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/server/internal/apps"
+	"github.com/plughook/plughook/server/internal/limits"
 	"github.com/plughook/plughook/server/internal/sse"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
@@ -39,8 +40,8 @@ func (l *late) Close() {}
 // An event that comes does not put off the question whether the caller may still see more.
 func TestACallerIsAskedAboutInEachHeartbeat(t *testing.T) {
 	const heartbeat = time.Minute
-	core := web.New(nil, apps.Limits{Heartbeat: heartbeat}, slog.New(slog.DiscardHandler))
-	r := web.WithCaller(httptest.NewRequest("GET", "/", nil), apps.Caller{},
+	core := web.New(nil, limits.Limits{Heartbeat: heartbeat}, slog.New(slog.DiscardHandler))
+	r := web.WithCaller(httptest.NewRequest("GET", "/", nil), apps.Caller{}, nil,
 		func() bool { return true })
 	source := &late{after: 20 * time.Millisecond}
 	err := core.Stream(httptest.NewRecorder(), r, func(context.Context, *sse.Stream) web.Frames {

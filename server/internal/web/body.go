@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 
@@ -12,12 +11,28 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Body reads a body of at most limit bytes; 0 is no bound.
+// Body reads a body of at most limit bytes; 0 is no bound. The request has the memory for it from before the first
+// byte is read until it is answered.
 func Body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if limit == 0 {
 		limit = math.MaxInt64
 	}
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	// A body that does not say its length, or says a wrong one, may have any.
+	size := min(max(r.ContentLength, 0), limit)
+	if r.ContentLength < 0 {
+		size = min(limit, unknownBody)
+	}
+	hold := HoldOf(r.Context())
+	if err := hold.TakeJSON(size); err != nil {
+		return nil, err
+	}
+	var buf bytes.Buffer
+	if r.ContentLength > 0 {
+		buf.Grow(int(size) + bytes.MinRead)
+	}
+	_, err := buf.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
+	data := buf.Bytes()
+	hold.AddJSON(int64(len(data)) - size)
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
@@ -27,6 +42,9 @@ func Body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	}
 	return data, nil
 }
+
+// unknownBody is how many bytes a body is taken to have that does not say it.
+const unknownBody = 10 << 20
 
 // JSON reads a body of at most limit bytes that is to be JSON, nested at most maxDepth deep.
 func JSON(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {

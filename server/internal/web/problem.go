@@ -1,9 +1,14 @@
 package web
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
+	"iter"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json"
@@ -12,6 +17,7 @@ import (
 	"github.com/plughook/plughook/artifact"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/server/internal/limits"
 	"github.com/plughook/plughook/server/internal/runs"
 	"github.com/plughook/plughook/session"
 )
@@ -60,6 +66,7 @@ func ProblemOf(err error) *Problem {
 	var p *Problem
 	var tooLarge *http.MaxBytesError
 	var busy *runs.BusyError
+	var exceeded *limits.Exceeded
 	var failed *plugin.Error
 	var refused *plugin.CommandError
 	var agentFailed *runner.AgentError
@@ -85,8 +92,8 @@ func ProblemOf(err error) *Problem {
 		return NewProblem(http.StatusNotImplemented, "no_plugin", "no plugin of the app takes this command")
 	case errors.As(err, &busy):
 		return &Problem{Status: http.StatusConflict, Code: "busy", Message: "the session is busy", Invocation: busy.Invocation}
-	case errors.Is(err, runs.ErrFull):
-		return NewProblem(http.StatusTooManyRequests, "too_many_runs", err.Error()).RetryIn(2)
+	case errors.As(err, &exceeded):
+		return NewProblem(exceeded.Row.Status, exceeded.Row.Code, err.Error()).RetryIn(exceeded.Row.Wait)
 	case errors.Is(err, runs.ErrTooLong):
 		return NewProblem(http.StatusGatewayTimeout, "too_long", runs.ErrTooLong.Error())
 	case errors.Is(err, session.ErrCancelled):
@@ -146,6 +153,62 @@ func WriteProblem(w http.ResponseWriter, p *Problem, body any) {
 	WriteJSON(w, p.Status, body)
 }
 
+// WriteList answers with an object of a list, under a key, and what rest returns when the list has been read. It writes
+// the list as it reads it, and holds no more than one value of it. It returns an error of the first value; after that,
+// it cuts the connection.
+func (c *Core) WriteList(
+	w http.ResponseWriter, r *http.Request, key string, list iter.Seq2[jsontext.Value, error], rest func() map[string]any,
+) error {
+	buf := bufio.NewWriterSize(w, 4<<10)
+	begun := false
+	begin := func() {
+		begun = true
+		jsonHeader(w)
+		w.WriteHeader(http.StatusOK)
+		fmt.Fprintf(buf, "{%q:[", key)
+	}
+	for data, err := range list {
+		switch {
+		case err != nil && !begun:
+			return err
+		case err != nil:
+			c.Noted(r, err)
+			panic(http.ErrAbortHandler) // an answer that ends early must not look whole
+		case begun:
+			_ = buf.WriteByte(',')
+		default:
+			begin()
+		}
+		if _, err := buf.Write(data); err != nil {
+			return nil // the client has left, or is too slow
+		}
+	}
+	if !begun {
+		begin()
+	}
+	_ = buf.WriteByte(']')
+	members := rest()
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		data, err := json.Marshal(members[name], json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+		if err != nil {
+			c.Noted(r, err)
+			panic(http.ErrAbortHandler)
+		}
+		fmt.Fprintf(buf, ",%q:%s", name, data)
+	}
+	_, _ = buf.WriteString("}\n")
+	_ = buf.Flush() // a client that has left is told nothing
+	return nil
+}
+
+// jsonHeader sets the header of an answer in JSON.
+func jsonHeader(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+}
+
 // WriteJSON answers with a value as JSON.
 func WriteJSON(w http.ResponseWriter, status int, value any) {
 	data, err := json.Marshal(value, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
@@ -153,10 +216,7 @@ func WriteJSON(w http.ResponseWriter, status int, value any) {
 		status = http.StatusInternalServerError
 		data = []byte(`{"error":{"code":"failed","message":"the answer cannot be written as JSON"}}`)
 	}
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cache-Control", "no-store")
+	jsonHeader(w)
 	w.WriteHeader(status)
 	_, _ = w.Write(append(data, '\n')) // a client that has left is told nothing
 }

@@ -64,30 +64,16 @@ func (c *Core) Stream(
 func (c *Core) openStream(
 	w http.ResponseWriter, r *http.Request) (ctx context.Context, s *sse.Stream, done func(), err error,
 ) {
-	user := CallerOf(r).User
-	c.mu.Lock()
-	full := c.Limits.Streams > 0 && c.open >= c.Limits.Streams ||
-		c.Limits.UserStreams > 0 && user != "" && c.streams[user] >= c.Limits.UserStreams
-	if !full {
-		c.open++
-		c.streams[user]++
-	}
-	c.mu.Unlock()
-	if full {
-		return nil, nil, nil, NewProblem(http.StatusTooManyRequests, "too_many_streams",
-			"too many streams are open already").RetryIn(5)
+	hold, err := c.Budget.Stream(CallerOf(r).Budget())
+	if err != nil {
+		return nil, nil, nil, err
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	stop := context.AfterFunc(c.life, func() { cancel(errClosing) })
 	done = func() {
 		stop()
 		cancel(nil)
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.open--
-		if c.streams[user]--; c.streams[user] == 0 {
-			delete(c.streams, user)
-		}
+		hold.Release()
 	}
 	return ctx, sse.Begin(w, retry), done, nil
 }
@@ -129,7 +115,7 @@ func (c *Core) pump(
 		case e == nil:
 			err = s.Heartbeat()
 		default:
-			err = send(e)
+			err = who.hold.Writing(ctx, e, func() error { return send(e) })
 		}
 		if err != nil {
 			return err

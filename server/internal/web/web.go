@@ -12,9 +12,10 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
-	"sync"
 
+	"github.com/plughook/plughook/artifact"
 	"github.com/plughook/plughook/server/internal/apps"
+	"github.com/plughook/plughook/server/internal/limits"
 	"github.com/plughook/plughook/server/internal/runs"
 	"github.com/plughook/plughook/session"
 )
@@ -26,28 +27,30 @@ const DefaultUser = "user"
 type Core struct {
 	Apps   []*apps.App
 	Runs   *runs.Runs
-	Limits apps.Limits // with numbers in place of defaults
+	Limits limits.Limits // with numbers in place of defaults
+	Budget *limits.Process
 	Log    *slog.Logger
 
-	mu      sync.Mutex
-	streams map[string]int // open streams by user
-	open    int
-	life    context.Context // done when streams have to end
-	end     context.CancelFunc
+	life context.Context // done when streams have to end
+	end  context.CancelFunc
 }
 
 // New returns a Core with runs of its own.
-func New(served []apps.App, limits apps.Limits, log *slog.Logger) *Core {
+func New(served []apps.App, bounds limits.Limits, log *slog.Logger) *Core {
 	life, end := context.WithCancel(context.Background())
+	budget := limits.New(bounds, log)
 	c := &Core{
-		Runs:    runs.New(limits, log),
-		Limits:  limits,
-		Log:     log,
-		streams: map[string]int{},
-		life:    life,
-		end:     end,
+		Runs:   runs.New(budget, log),
+		Limits: budget.Limits,
+		Budget: budget,
+		Log:    log,
+		life:   life,
+		end:    end,
 	}
 	for _, app := range served {
+		if app.Artifacts != nil {
+			app.Artifacts = artifact.Bind(app.Artifacts, app.Sessions())
+		}
 		c.Apps = append(c.Apps, &app)
 	}
 	return c
@@ -69,14 +72,15 @@ type callerKey struct{}
 // admitted is a caller who was let in.
 type admitted struct {
 	apps.Caller
+	hold *limits.Hold // nil for a request without bounds
 	// still reports whether the caller would still be let in. It is asked while a stream is open.
 	still func() bool
 }
 
-// WithCaller returns the request with who sends it in its context. still reports whether the caller would
-// still be let in.
-func WithCaller(r *http.Request, who apps.Caller, still func() bool) *http.Request {
-	ctx := context.WithValue(r.Context(), callerKey{}, admitted{Caller: who, still: still})
+// WithCaller returns the request with who sends it in its context, and what it has of the budgets. still reports whether
+// the caller would still be let in.
+func WithCaller(r *http.Request, who apps.Caller, hold *limits.Hold, still func() bool) *http.Request {
+	ctx := context.WithValue(r.Context(), callerKey{}, admitted{Caller: who, hold: hold, still: still})
 	if !who.Admin {
 		ctx = runs.WithoutAppState(ctx)
 	}
@@ -91,6 +95,12 @@ func CallerOf(r *http.Request) apps.Caller {
 			"WithCaller") // a new handler that forgets the guard lets nobody in
 	}
 	return who.Caller
+}
+
+// HoldOf returns what a request has of the budgets; nil, which has no bounds, for what is no request.
+func HoldOf(ctx context.Context) *limits.Hold {
+	who, _ := ctx.Value(callerKey{}).(admitted)
+	return who.hold
 }
 
 // App returns the app of a name that the caller can reach. The error says that there is none, also where it
