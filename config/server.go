@@ -13,7 +13,7 @@ type Server struct {
 	Addr       string       `yaml:"addr" json:"addr,omitempty" jsonschema:"where to listen, HOST:PORT; 127.0.0.1:8080 if empty. On other addresses than this machine's own, callers must say who they are: tokens or user_header"`
 	Tokens     string       `yaml:"tokens" json:"tokens,omitempty" jsonschema:"a file of bearer tokens, which say whose sessions a caller reaches; runner serve token makes one"`
 	UserHeader string       `yaml:"user_header" json:"user_header,omitempty" jsonschema:"a header in which a proxy in front of the server says who the user is, such as X-Forwarded-User; only for a server that nobody but the proxy reaches"`
-	URL        string       `yaml:"url" json:"url,omitempty" jsonschema:"where clients reach the server, such as https://agents.example.com; the cards that tell other agents of it say so. The name that a request came by if empty"`
+	URL        string       `yaml:"url" json:"url,omitempty" jsonschema:"where clients reach the server, such as https://agents.example.com; the cards that tell other agents of it say so. The address that a request has reached if empty"`
 	Hosts      []string     `yaml:"hosts" json:"hosts,omitempty" jsonschema:"names by which clients reach the server, without ports"`
 	Origins    []string     `yaml:"origins" json:"origins,omitempty" jsonschema:"origins whose pages may use the server, such as https://chat.example.com"`
 	Chat       serverChat   `yaml:"chat" json:"chat,omitzero" jsonschema:"the route POST /chat"`
@@ -21,6 +21,8 @@ type Server struct {
 	KitDev     bool         `yaml:"kit_dev" json:"kit_dev,omitempty" jsonschema:"serves that kit's routes for developers too: traces and graphs"`
 	Pages      string       `yaml:"pages" json:"pages,omitempty" jsonschema:"a directory with that kit's web page, served under /dev-ui/"`
 	Limits     serverLimits `yaml:"limits" json:"limits,omitzero" jsonschema:"what clients may take"`
+
+	ResumeAfter time.Duration `yaml:"resume_after" json:"resume_after,omitempty" jsonschema:"goes on with a run that was cut off, since its server died, after this time, such as 30s; only a client that sends the input again does so if empty"`
 }
 
 // serverChat is the route POST /chat.
@@ -86,6 +88,7 @@ func (c *file) checkServing(bad complaint) {
 			bad(fmt.Sprintf("server.origins[%d]", i), "%q is no origin, such as https://chat.example.com", origin)
 		}
 	}
+	checkAbove0(c, bad, "server.resume_after", s.ResumeAfter)
 	for key, d := range map[string]time.Duration{"run": s.Limits.Run, "heartbeat": s.Limits.Heartbeat, "patience": s.Limits.Patience} {
 		checkAbove0(c, bad, "server.limits."+key, d)
 	}

@@ -67,6 +67,10 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	w = web.Patient(w, g.core.Limits.Patience)
+	if tooLong(r) {
+		g.core.Fail(w, r, headerTooLarge)
+		return
+	}
 	if err := g.check(w, r); err != nil {
 		g.core.Fail(w, r, err)
 		return
@@ -120,6 +124,23 @@ func (g *guard) still(r *http.Request, was Caller) bool {
 		return !slices.Contains(now.Apps, app)
 	})
 	return now.User == was.User && all && (now.Admin || !was.Admin) && slices.Equal(now.OnBehalfOf, was.OnBehalfOf)
+}
+
+// headerBytes is how many bytes the URL and the header of a request may have. An http.Server refuses longer ones,
+// too, but not as JSON.
+const headerBytes = 64 << 10
+
+var headerTooLarge = web.NewProblem(http.StatusRequestHeaderFieldsTooLarge, "header_too_large",
+	fmt.Sprintf("the request's URL and header have more than %d bytes", headerBytes))
+
+func tooLong(r *http.Request) bool {
+	n := len(r.RequestURI)
+	for name, values := range r.Header {
+		for _, value := range values {
+			n += len(name) + len(value) + 4
+		}
+	}
+	return n > headerBytes
 }
 
 // unauthorized is the answer to a request whose sender is not known.

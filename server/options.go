@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/plughook/plughook/server/internal/apps"
 	"github.com/plughook/plughook/server/internal/limits"
@@ -36,11 +37,15 @@ type Options struct {
 	// Pages are the files of that kit's web page, served under /dev-ui/; nil serves none. They need Kit.
 	Pages  http.FileSystem
 	Limits Limits
+	// ResumeAfter has the server go on with runs that were cut off, since their server died or could not reach
+	// the store: after this time, and for an hour. 0 leaves that to the clients, who send the input again. Any
+	// number of servers on one store may have it. Tools may be called again that were under way.
+	ResumeAfter time.Duration
 	// Log takes what clients are not told, such as why a run failed. No record has content of events. nil
 	// logs nothing.
 	Log *slog.Logger
 	// URL is where clients reach the server, such as "https://agents.example.com": the cards that tell other
-	// agents of the apps name it. If it is empty, they name the address that they were asked for at.
+	// agents of the apps name it. If it is empty, they name the address that the request has reached.
 	URL string
 	// Version is told by the route /version.
 	Version string

@@ -42,6 +42,9 @@ import (
 // its own on that store.
 const replicaVariable = "PLUGHOOK_REPLICA"
 
+// resumeVariable has after which time a replica goes on with runs that were cut off; it does not if it is not set.
+const resumeVariable = "PLUGHOOK_REPLICA_RESUME"
+
 func TestMain(m *testing.M) {
 	if store := os.Getenv(replicaVariable); store != "" {
 		if err := serveReplica(store); err != nil {
@@ -76,6 +79,7 @@ func serveReplica(where string) error {
 	if err != nil {
 		return err
 	}
+	resumeAfter, _ := time.ParseDuration(os.Getenv(resumeVariable))
 	a := agent.New("errand", "It does what it is told.", errand)
 	plugins := []*plugin.Plugin{rewind.New(sessions)}
 	r, err := runner.New(runner.Options{Agent: a, Sessions: sessions, Plugins: plugins})
@@ -85,6 +89,8 @@ func serveReplica(where string) error {
 	s, err := server.New(server.Options{
 		Apps:   []server.App{{Name: "desk", Runner: r}},
 		Limits: server.Limits{Streams: -1, UserStreams: -1, UserRuns: -1},
+
+		ResumeAfter: resumeAfter,
 	})
 	if err != nil {
 		return err
@@ -193,10 +199,10 @@ type replica struct {
 }
 
 // startReplica starts a process that serves a store, until the test ends or kills it.
-func startReplica(t testing.TB, store string) *replica {
+func startReplica(t testing.TB, store string, env ...string) *replica {
 	t.Helper()
 	r := &replica{cmd: exec.Command(os.Args[0])}
-	r.cmd.Env = append(os.Environ(), replicaVariable+"="+store)
+	r.cmd.Env = append(append(os.Environ(), replicaVariable+"="+store), env...)
 	r.cmd.Stderr = os.Stderr
 	input, err := r.cmd.StdinPipe()
 	require.NoError(t, err)

@@ -53,6 +53,9 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.ResumeAfter > 0 {
+		core.ResumeRuns(o.ResumeAfter)
+	}
 	return &Server{core: core, handler: g}, nil
 }
 

@@ -119,7 +119,7 @@ func TestTheEndOfARunOnASessionsStream(t *testing.T) {
 	require.Contains(t, list[len(list)-2].Data, "done", "the run's events come first")
 }
 
-// The agent card names the address that the client has asked at, below whatever path the server is mounted.
+// The agent card names the address that the request has reached, below whatever path the server is mounted.
 func TestTheAgentCardBelowAPrefix(t *testing.T) {
 	s := serve(t, servertest.Act, nil)
 	below := httptest.NewServer(http.StripPrefix("/agents", s.Server))

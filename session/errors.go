@@ -15,7 +15,8 @@ var (
 	ErrIDReused    = errors.New("event id is taken by another event")
 	ErrInvalid     = errors.New("invalid")
 	ErrNewerSchema = errors.New("the store's schema is newer than this program")
-	ErrCancelled   = errors.New("cancelled") // somebody called Service.Cancel
+	ErrCancelled   = errors.New("cancelled")                       // somebody called Service.Cancel
+	ErrUnavailable = errors.New("the store cannot be reached now") // what was asked for may be repeated later
 	ErrClosed      = errors.New("closed")
 )
 

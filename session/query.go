@@ -33,6 +33,8 @@ type Query struct {
 	Match string
 	// Waiting finds sessions with a call that waits for an answer from outside (Call.Waits), as they are now.
 	Waiting bool
+	// CutOff finds sessions whose last run was cut off (Session.CutOff), as they are now.
+	CutOff bool
 	// Order is the order in which sessions are found; "" is Newest.
 	Order Order
 	// Limit is how many sessions to find at most; 0 is no limit.

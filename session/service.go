@@ -16,12 +16,14 @@ type Key struct{ App, User, ID string }
 func (k Key) String() string { return k.App + "/" + k.User + "/" + k.ID }
 
 // Check returns an error that is ErrInvalid if App, User or (unless it may be empty) ID is not usable:
-// empty, longer than 512 bytes, not UTF-8, or with a control character.
+// empty, longer than 512 bytes, not UTF-8, with a control character, or "." or "..", which no path of a URL can name.
 func (k Key) Check(mayBeNew bool) error {
 	for _, f := range []struct{ what, value string }{{"app", k.App}, {"user", k.User}, {"id", k.ID}} {
 		switch {
 		case f.value == "" && !(mayBeNew && f.what == "id"):
 			return invalid("session key %q: %s is empty; a session is named by app, user and id together", k, f.what)
+		case f.value == "." || f.value == "..":
+			return invalid("session key %q: %s is %q, which no path of a URL can name", k, f.what, f.value)
 		case len(f.value) > 512:
 			return invalid("session key: %s has %d bytes; 512 is the most", f.what, len(f.value))
 		case strings.ToValidUTF8(f.value, "") != f.value || strings.IndexFunc(f.value, control) >= 0:
@@ -76,6 +78,10 @@ type Session struct {
 	// Holder is who holds the session's lease now, as Service.Lease was told; "" if nobody does. List leaves it
 	// out.
 	Holder string
+	// CutOff is who held the lease last, if they never gave it back and nobody has taken it since: the invocation
+	// whose process died, or could not reach the store at its end. Its input, sent again, goes on. List leaves it
+	// out, and Search unless it is asked for.
+	CutOff string
 }
 
 // An AppendTarget says where an append goes.
@@ -127,7 +133,8 @@ func ReadAll(ctx context.Context, svc Reader, key Key, sel Selection) ([]*Event,
 //
 //   - What goes in is copied, and what comes out is the caller's own.
 //   - Append is all or none. It is durable, as far as the store is, before it returns.
-//   - An operation whose context is done returns its error and has no effect, or has its whole effect.
+//   - An operation whose context is done returns its error and has no effect, or has its whole effect. So has
+//     one that is ErrUnavailable: it may be repeated.
 type Service interface {
 	Reader
 

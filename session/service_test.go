@@ -30,6 +30,8 @@ func TestKeyCheck(t *testing.T) {
 		{session.Key{App: "a", User: "u", ID: long + "x"}, false, "id has 513 bytes"},
 		{session.Key{App: "a", User: "u\x00", ID: "s"}, false, "user holds a control character"},
 		{session.Key{App: "a", User: "u", ID: "s\n"}, true, "id holds a control character"},
+		{session.Key{App: "a", User: "u", ID: "."}, true, `id is "."`},
+		{session.Key{App: "a", User: "..", ID: "s"}, false, `user is ".."`},
 		{session.Key{App: "a\x7f", User: "u", ID: "s"}, false, "app holds a control character"},
 		{session.Key{App: "a", User: "\xff", ID: "s"}, false, "user holds a control character or is not UTF-8"},
 	} {

@@ -140,6 +140,8 @@ func (p *program) serve(ctx context.Context, c *config.Config, s config.Server) 
 		},
 		Log:     p.Log,
 		Version: version.Get().Version,
+
+		ResumeAfter: s.ResumeAfter,
 	}
 	if s.Pages != "" {
 		if info, err := os.Stat(s.Pages); err != nil || !info.IsDir() {
@@ -177,7 +179,7 @@ func (p *program) listen(ctx context.Context, listener net.Listener, srv *server
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       time.Minute,
 		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
+		MaxHeaderBytes:    128 << 10, // beyond half of it the server answers with 431 itself
 		ErrorLog:          slog.NewLogLogger(p.Log.Handler(), slog.LevelDebug),
 	}
 	ended := make(chan error, 1)

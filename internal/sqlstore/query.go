@@ -56,7 +56,7 @@ func (q *SessionQuery) Select(from string) (statement string, args []any) {
 	default:
 		statement += " ORDER BY updated DESC, app, usr, id"
 	}
-	if q.Limit > 0 && !q.Waiting && (q.Indexed || !q.OfEvents()) { // each of them is a hit
+	if q.Limit > 0 && !q.Waiting && !q.CutOff && (q.Indexed || !q.OfEvents()) { // each of them is a hit
 		statement += " LIMIT " + q.Arg(q.Limit)
 	}
 	return statement, q.args

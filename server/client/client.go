@@ -97,6 +97,8 @@ func (e *Error) Is(target error) bool {
 		return e.Code == "id_reused"
 	case session.ErrCancelled:
 		return e.Code == "cancelled"
+	case session.ErrUnavailable:
+		return e.Code == "unavailable"
 	case runner.ErrCommand:
 		return e.Code == "no_plugin"
 	case runner.ErrNotWaiting:

@@ -137,7 +137,8 @@ func later(err error) bool {
 	var broken *unreachable
 	var told *Error
 	return errors.As(err, &broken) ||
-		errors.As(err, &told) && (told.Code == "closing" || told.Code == "taken_over")
+		errors.As(err, &told) &&
+			(told.Code == "closing" || told.Code == "taken_over" || told.Code == "unavailable")
 }
 
 // wait waits, but not longer than the context lasts.

@@ -27,7 +27,7 @@ func (s *Store) Append(ctx context.Context, at session.AppendTarget, events ...*
 	if len(records) > 0 && c.state(at.Key, records) {
 		done, err := s.appendOnce(ctx, at, c)
 		switch {
-		case err != nil && (ctx.Err() != nil || unreachable(err)):
+		case err != nil && ctx.Err() != nil:
 			return 0, s.fail(ctx, "append to session "+at.Key.String(), err)
 		case err == nil && done:
 			s.appended(at.Key, at.After+int64(len(records)))
@@ -39,8 +39,8 @@ func (s *Store) Append(ctx context.Context, at session.AppendTarget, events ...*
 		}
 	}
 
-	// Else lock the session, and find out why the statement appended nothing. If it did append, and only its
-	// response was lost, appendLocked finds the events in the log.
+	// Else lock the session, and find out why the statement appended nothing, or try again if the server was
+	// not there. If it did append, and only its response was lost, appendLocked finds the events in the log.
 	var position int64
 	err = s.on(ctx, "append to", at.Key, func() (err error) {
 		position, err = s.appendLocked(ctx, at, records)

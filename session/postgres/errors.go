@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -53,6 +55,9 @@ func (s *Store) fail(ctx context.Context, what string, err error) error {
 			err = newer
 		}
 	}
+	if away(err) || disturbed(err) {
+		err = fmt.Errorf("%w: %w", session.ErrUnavailable, err)
+	}
 	return fmt.Errorf("postgres: %s: %w", what, err)
 }
 
@@ -95,14 +100,32 @@ func (s *Store) check(ctx context.Context) error {
 
 // again calls f once more each time a broken connection was the reason that it failed. f must be safe to
 // repeat, even if it has succeeded. A server that was restarted leaves as many broken connections as the pool
-// holds.
+// holds. While there is no server, f is called again and again for as long as a lease lasts: an outage that is
+// shorter than that ends no run.
 func (s *Store) again(ctx context.Context, f func() error) error {
-	for range s.conns {
-		if err := f(); err == nil || ctx.Err() != nil || !disturbed(err) {
+	end := time.Now().Add(leaseTime)
+	for broken := 0; ; {
+		err := f()
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return err
+		case away(err) && time.Now().Before(end):
+			pause := time.NewTimer(50*time.Millisecond + rand.N(100*time.Millisecond))
+			select {
+			case <-pause.C:
+			case <-ctx.Done():
+			case <-s.open.Done():
+			}
+			pause.Stop()
+			if ctx.Err() != nil || s.open.Err() != nil {
+				return err
+			}
+		case disturbed(err) && broken < s.conns:
+			broken++
+		default:
 			return err
 		}
 	}
-	return f()
 }
 
 // disturbed reports whether the statement may succeed when it is repeated: the connection broke, or the
@@ -114,7 +137,7 @@ func disturbed(err error) bool {
 	case answered && answer.Code == "57P01": // terminated, perhaps while it connected
 		return true
 	case unreachable(err):
-		return false // the caller decides how long to try
+		return false // see away
 	case answered:
 		switch answer.Code {
 		case "57P02", "40001", "40P01": // crashed, serialization, deadlock
@@ -139,6 +162,14 @@ func broken(err error) bool {
 	var op *net.OpError
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, pgconn.ErrConnClosed) || errors.As(err, &op)
+}
+
+// away reports whether an error says that there is no server now: none listens, or it starts, stops, or has no
+// connection left. One that refuses this client for good is there.
+func away(err error) bool {
+	var answer *pgconn.PgError
+	return unreachable(err) && (!errors.As(err, &answer) ||
+		!strings.HasPrefix(answer.Code, "28") && !strings.HasPrefix(answer.Code, "3D"))
 }
 
 // unreachable reports whether an error says that there is no server to connect to.

@@ -264,9 +264,10 @@ func TestServerGone(t *testing.T) {
 	e := said(2)
 	_, err = s.Append(t.Context(), k.at, e)
 	require.ErrorContains(t, err, "postgres: append to session bench/user/s: ")
+	require.ErrorIs(t, err, session.ErrUnavailable)
 	t.Log(err)
 	_, err = s.Get(t.Context(), k.at.Key)
-	require.Error(t, err)
+	require.ErrorIs(t, err, session.ErrUnavailable)
 	require.Less(t, time.Since(began), time.Minute)
 	select {
 	case <-lease.Lost:

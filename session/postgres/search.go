@@ -116,6 +116,9 @@ func (s *Store) listCandidates(ctx context.Context, q session.Query, hits map[in
 	}
 	from := "plughook_sessions s"
 	query.Where("sid > 0") // by the key, if by nothing else
+	if q.CutOff {
+		query.Where("lease IS NOT NULL") // or held: Search looks
+	}
 	if indexed {
 		from = "unnest(" + query.Arg(slices.Collect(maps.Keys(hits))) + "::bigint[]) AS h(hit), " +
 			"LATERAL (SELECT * FROM plughook_sessions WHERE sid = h.hit OFFSET 0) s"

@@ -106,7 +106,8 @@ func (s *Store) Get(ctx context.Context, key session.Key) (*session.Session, err
 		err := s.pool.QueryRow(ctx, `
 			SELECT `+schemaVersion+`,
 				`+rowColumns+`, s.initial_keys, s.initial_values, k.keys, k.values,
-				CASE WHEN `+leaseHeld+` THEN s.holder ELSE '' END
+				CASE WHEN `+leaseHeld+` THEN s.holder ELSE '' END,
+				CASE WHEN lease IS NOT NULL AND NOT `+leaseHeld+` THEN s.holder ELSE '' END
 			FROM plughook_sessions s, LATERAL (
 				SELECT array_agg(a.key) AS keys, array_agg(a.value) AS values FROM (
 					SELECT key, value FROM plughook_state WHERE sid = s.sid
@@ -116,7 +117,7 @@ func (s *Store) Get(ctx context.Context, key session.Key) (*session.Session, err
 			) k
 			WHERE s.app = $1 AND s.usr = $2 AND s.id = $3`, key.App, key.User, key.ID, owners).
 			Scan(slices.Concat([]any{&version}, r.columns(),
-				[]any{&r.initial.keys, &r.initial.values, &r.state.keys, &r.state.values, &r.Holder})...)
+				[]any{&r.initial.keys, &r.initial.values, &r.state.keys, &r.state.values, &r.Holder, &r.CutOff})...)
 		if err == nil {
 			err = fits(version)
 		}

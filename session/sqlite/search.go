@@ -129,6 +129,9 @@ func listCandidates(c *conn, q session.Query, hits map[int64]int64, indexed bool
 		Parameter: "?",
 		Time:      func(t time.Time) any { return t.UnixNano() },
 	}
+	if q.CutOff {
+		query.Where("lease_until != 0") // or held: Search looks
+	}
 	noIndex := ""
 	if indexed {
 		sids, err := json.Marshal(slices.Sorted(maps.Keys(hits)))

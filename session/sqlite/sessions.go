@@ -104,6 +104,8 @@ func (s *Store) Get(ctx context.Context, key session.Key) (*session.Session, err
 		got = r.session(key)
 		if r.lease.held(s.ttl) {
 			got.Holder = r.lease.holder
+		} else if r.lease.until != 0 {
+			got.CutOff = r.lease.holder
 		}
 		got.Initial, got.State, err = states(c, r.sid, key)
 		return err

@@ -187,7 +187,7 @@ func valueTexts(value any, yield func(text string)) {
 
 // Search answers a query from candidates, which come in the query's order: the sessions that App, User, Since
 // and Until leave in. Where the query has conditions on events, a candidate has the event that an index
-// found, or none: Search then reads the session's log for it. Search looks at Waiting, and ends at the limit.
+// found, or none: Search then reads the session's log for it. Search looks at Waiting and CutOff, and ends at the limit.
 // A session that is not there any more is left out.
 func Search(ctx context.Context, svc session.Reader, q session.Query,
 	candidates iter.Seq2[*session.Hit, error]) iter.Seq2[*session.Hit, error] {
@@ -223,6 +223,13 @@ func Search(ctx context.Context, svc session.Reader, q session.Query,
 
 // look reports whether a candidate is a hit. It fills in the event that is looked for in the log.
 func look(ctx context.Context, svc session.Reader, q session.Query, conditions Conditions, hit *session.Hit) (bool, error) {
+	if q.CutOff {
+		s, err := svc.Get(ctx, hit.Session.Key)
+		if err != nil || s.CutOff == "" {
+			return false, err
+		}
+		hit.Session.CutOff = s.CutOff
+	}
 	if q.Waiting {
 		waits, err := waits(ctx, svc, hit.Session.Key)
 		if err != nil || !waits {

@@ -11,6 +11,7 @@ package a2a
 import (
 	"cmp"
 	"errors"
+	"net"
 	"net/http"
 	"strings"
 
@@ -61,9 +62,14 @@ func Register(mux *http.ServeMux, core *web.Core, options Options) {
 func (x *routes) card(r *http.Request, app *apps.App) wire.Card {
 	base := strings.TrimSuffix(x.options.URL, "/")
 	if base == "" {
-		base = "http://" + r.Host
+		// Not the header Host, which any client can set: the address that was connected to.
+		address := "localhost"
+		if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+			address = local.String()
+		}
+		base = "http://" + address
 		if r.TLS != nil {
-			base = "https://" + r.Host
+			base = "https://" + address
 		}
 		// The handler may be mounted below a path, which http.StripPrefix has taken off.
 		asked, _, _ := strings.Cut(r.RequestURI, "?")

@@ -456,6 +456,19 @@ func TestA2ACard(t *testing.T) {
 			"skills": [{"id": "desk", "name": "helper", "description": "It helps.", "tags": ["agent"]}]
 		}`, body)
 	}
+	// Without a URL it is the address that was reached, not the header Host, which is any client's to set.
+	s = serve(t, servertest.Act, func(o *server.Options) {
+		o.Hosts = []string{"evil.example"}
+	})
+	req, err := http.NewRequestWithContext(t.Context(), "GET", s.URL+"/.well-known/agent-card.json", nil)
+	require.NoError(t, err)
+	req.Host = "evil.example"
+	resp, err := s.Client.Do(req)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	card, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Contains(t, string(card), `"url":"`+s.URL+`/a2a/desk"`)
 	s = serve(t, servertest.Act, func(o *server.Options) {
 		o.URL = "https://agents.example.com/here/"
 		o.Caller = func(*http.Request) (server.Caller, error) {

@@ -26,6 +26,9 @@ func (x *routes) send(c *rpcRequest, params *wire.SendParams) (any, error) {
 		if err := web.WaitForEnd(c.r.Context(), run); err != nil {
 			return nil, err // the task goes on
 		}
+		if end := run.End(); end.Kind == runs.CutOff {
+			return nil, end.Err // the same message goes on with it
+		}
 	}
 	task, err := x.taskOf(c, t, run)
 	if err != nil {

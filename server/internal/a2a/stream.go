@@ -106,6 +106,9 @@ func (x *routes) stream(c *rpcRequest, t taskID, run *runs.Run, from runs.Follow
 				if first.Status.State.Pauses() {
 					return nil // the first frame has said all
 				}
+				if run != nil && run.End().Kind == runs.CutOff {
+					return run.End().Err // the same message goes on with it
+				}
 				task, err := x.taskOf(c, t, run)
 				if err != nil {
 					return err

@@ -78,14 +78,12 @@ func (x *routes) run(w http.ResponseWriter, r *http.Request) error {
 	case wrong != nil:
 		return x.answer(w, st, runs.Nothing{Err: wrong})
 	case input == nil: // show what is there
-		st.run = x.Runs.Find(key, "")
-		if st.run == nil {
-			return x.answer(w, st, runs.Nothing{})
+		from, err := x.current(st)
+		if err != nil {
+			return err
 		}
-		st.joined = true
-		follower := st.run.Follow(st.after)
-		defer follower.Close()
-		return x.answer(w, st, follower)
+		defer from.Close()
+		return x.answer(w, st, from)
 	}
 
 	// Run it.
@@ -111,6 +109,23 @@ func (x *routes) run(w http.ResponseWriter, r *http.Request) error {
 		earlier.Close()
 	}
 	return x.answer(w, st, follower)
+}
+
+// current returns a Follower of the run on the session, in whatever process it is, and of nothing if none runs.
+func (x *routes) current(st *stream) (runs.Follower, error) {
+	if st.run = x.Runs.Find(st.key, ""); st.run != nil {
+		st.joined = true
+		return st.run.Follow(st.after), nil
+	}
+	s, err := st.app.Sessions().Get(st.r.Context(), st.key)
+	switch {
+	case errors.Is(err, session.ErrNotFound), err == nil && s.Holder == "":
+		return runs.Nothing{}, nil
+	case err != nil:
+		return nil, err
+	}
+	st.joined = true
+	return x.Runs.FollowInvocation(st.r.Context(), st.app.Sessions(), st.key, s.Holder, st.after)
 }
 
 // answer sends the stream: of a run, or without one what is in the session.
@@ -148,14 +163,19 @@ func (st *stream) broken(err error) { st.fail(st.Noted(st.r, err)) }
 
 // end tells how the run has ended, or what is in the session if there is none.
 func (st *stream) end() error {
-	if st.run == nil {
+	if st.run == nil && !st.joined {
 		st.snapshots()
 		st.finish()
 		return st.err
 	}
-	end := st.run.End()
+	events := st.seen
+	end := runs.EndIn(events)
+	if st.run != nil {
+		events = st.run.Events()
+		end = st.run.End()
+	}
 	var failed *session.Event // the last thing that was said, if it is a failure
-	for _, e := range st.run.Events() {
+	for _, e := range events {
 		switch {
 		case e.Author == session.User, e.Marker():
 		case e.ErrorCode != "" && len(e.FunctionResponses()) == 0:

@@ -42,6 +42,7 @@ type stream struct {
 	err error // of the first write that failed
 
 	begun bool                    // an event of the log has come
+	seen  []*session.Event        // the events of the log that have come, if another process has the run
 	state map[string]any          // that the client has
 	open  map[string]*openMessage // what is being said, by the ID of the event
 	stale bool                    // the client's messages differ from the log's: all are sent again at the end
@@ -74,6 +75,9 @@ func (st *stream) event(e *session.Event) error {
 	if e.Partial {
 		st.partial(e)
 		return st.err
+	}
+	if st.run == nil {
+		st.seen = append(st.seen, e)
 	}
 	if !st.begun {
 		st.begun = true

@@ -32,9 +32,9 @@ const (
 )
 
 // makeRoom refuses a request on a busy session, or cancels the run that keeps it busy, as Request.Busy says.
-// named says that the client has given the input its ID. If that input was sent before, makeRoom does nothing
-// and returns true: nothing new is started, so no run has to be cancelled.
-func (r *Runs) makeRoom(ctx context.Context, q Request, named bool) (again bool, err error) {
+// If the client has sent the input before, makeRoom does nothing and returns true: nothing new is started, so no
+// run has to be cancelled.
+func (r *Runs) makeRoom(ctx context.Context, q Request) (again bool, err error) {
 	s, err := q.Runner.Sessions().Get(ctx, q.Key)
 	switch {
 	case errors.Is(err, session.ErrNotFound):
@@ -54,7 +54,7 @@ func (r *Runs) makeRoom(ctx context.Context, q Request, named bool) (again bool,
 	}
 
 	// Has the client sent the input again?
-	if named {
+	if q.named {
 		again, err := r.again(ctx, q)
 		if again || err != nil {
 			return again, err
@@ -62,8 +62,12 @@ func (r *Runs) makeRoom(ctx context.Context, q Request, named bool) (again bool,
 	}
 
 	// Refuse the request, or cancel the other run.
-	if q.Busy == Reject {
+	rewind := plugin.CommandFor(q.Runner.Plugins(), plugin.Rewind)
+	switch {
+	case q.Busy == Reject:
 		return false, &BusyError{Invocation: other}
+	case q.Busy == Rollback && rewind == nil:
+		return false, fmt.Errorf("roll back invocation %q: %w", other, runner.ErrCommand)
 	}
 	if _, err := r.Cancel(ctx, q.Runner.Sessions(), q.Key, other); err != nil {
 		return false, err
@@ -73,10 +77,6 @@ func (r *Runs) makeRoom(ctx context.Context, q Request, named bool) (again bool,
 	}
 
 	// Rewind what it has appended.
-	rewind := plugin.CommandFor(q.Runner.Plugins(), plugin.Rewind)
-	if rewind == nil {
-		return false, fmt.Errorf("roll back invocation %q: %w", other, runner.ErrCommand)
-	}
 	back := session.Command{Name: rewind.Name, Args: map[string]any{"before": other}}.Event()
 	for e, err := range q.Runner.Run(ctx, q.Key, back, session.RunConfig{}) {
 		switch {

@@ -16,12 +16,16 @@ func (r *Runs) Cancel(
 	if run == nil {
 		return nil, sessions.Cancel(ctx, key, invocation)
 	}
+	waited := !r.has(run)
 	run.Cancel(nil)
 	grace := time.NewTimer(session.CancelGrace)
 	defer grace.Stop()
 	select {
 	case <-run.Done():
-		return run, nil
+		if !waited {
+			return run, nil
+		}
+		return run, sessions.Cancel(ctx, key, invocation) // another process may run its input
 	case <-ctx.Done():
 		return run, context.Cause(ctx)
 	case <-grace.C:

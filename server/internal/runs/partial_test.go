@@ -51,8 +51,8 @@ func piece(id, text string) *session.Event {
 // still has then, would be shown twice.
 func TestNoPartialEventFollowsItsWholeOne(t *testing.T) {
 	all, run, sessions, key := under(t)
-	run.add(piece("e", "Hel"))
-	run.add(piece("e", "lo"))
+	run.add(piece("e", "Hel"), false)
+	run.add(piece("e", "lo"), false)
 	whole := piece("e", "Hello")
 	whole.Partial = false
 	_, err := sessions.Append(t.Context(), session.AppendTarget{Key: key}, whole)
@@ -69,9 +69,9 @@ func TestNoPartialEventFollowsItsWholeOne(t *testing.T) {
 	const short = 20 * time.Millisecond
 	require.Equal(t, "Hello", next(time.Minute).Text())
 	require.Nil(t, next(short))
-	run.add(whole)
+	run.add(whole, false)
 	require.Nil(t, next(short))
-	run.add(piece("f", "More"))
+	run.add(piece("f", "More"), false)
 	require.Equal(t, "More", next(time.Minute).Text())
 }
 
@@ -79,7 +79,7 @@ func TestPartialEventsAreJoinedAtACostThatGrowsWithTheirText(t *testing.T) {
 	_, run, _, _ := under(t)
 	const pieces = 20000
 	for range pieces {
-		run.add(piece("e", "0123456789"))
+		run.add(piece("e", "0123456789"), false)
 	}
 	f := run.Follow(0)
 	defer f.Close()
@@ -104,7 +104,7 @@ func TestPartialEventsThatAreJoinedKeepTheirParts(t *testing.T) {
 	empty := piece("e", "")
 	empty.Content = nil
 	for _, e := range []*session.Event{thought, thought, piece("e", "a"), piece("e", "b"), blob, piece("e", "c"), empty, piece("f", "d")} {
-		run.add(e)
+		run.add(e, false)
 	}
 	f := run.Follow(0)
 	defer f.Close()

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,7 @@ type Run struct {
 	// items are what the run has yielded: events of the log, and partial events. A partial event is nil as
 	// soon as its whole event is there.
 	items     []*session.Event
+	elsewhere map[string]bool  // the IDs of items that another process has appended
 	partials  map[string][]int // by the ID of the whole event: where its partial events are in items
 	followers map[*RunFollower]struct{}
 	leaves    bool // the run is cancelled when its last follower has left
@@ -60,10 +62,27 @@ const (
 	Stopped   Kind = "stopped"   // a plugin ended the run without an answer
 	Failed    Kind = "failed"    // the agent, a plugin or the store failed
 	Cancelled Kind = "cancelled" // somebody cancelled it, or it took too long
+	CutOff    Kind = "cut_off"   // the store or this server went away: the same input, sent again, goes on
 )
+
+// cutOff reports whether an error is none of the run's own: its store cannot be reached, another process has its
+// session, or the server is shut down.
+func cutOff(err error) bool {
+	return errors.Is(err, session.ErrUnavailable) || errors.Is(err, session.ErrFenced) ||
+		errors.Is(err, session.ErrConflict) || errors.Is(err, session.ErrClosed)
+}
 
 // ErrTooLong is the cause of a run's end that took longer than Limits.Length.
 var ErrTooLong = fmt.Errorf("the run was %w: it took longer than the server allows", session.ErrCancelled)
+
+// Ended returns a run that has appended an event, and has ended before.
+func Ended(key session.Key, e *session.Event) *Run {
+	r := &Run{Key: key, Invocation: e.InvocationID, items: []*session.Event{e}, done: make(chan struct{}), ended: true}
+	close(r.done)
+	r.end.note(e)
+	r.end.Kind = cmp.Or(r.end.Kind, Done)
+	return r
+}
 
 // Done returns a channel that is closed when the run has ended.
 func (r *Run) Done() <-chan struct{} { return r.done }
@@ -116,15 +135,27 @@ func (r *Run) Follow(after int64) *RunFollower {
 	return f
 }
 
-// add adds what the run has yielded, and wakes its followers.
-func (r *Run) add(e *session.Event) {
+// add adds what the run has yielded, and wakes its followers. elsewhere says that another process has appended
+// the event for the run's input: when this process yields it, too, it is left out.
+func (r *Run) add(e *session.Event, elsewhere bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !e.Partial && r.elsewhere[e.ID] {
+		return
+	}
+	if elsewhere {
+		if r.elsewhere == nil {
+			r.elsewhere = map[string]bool{}
+		}
+		r.elsewhere[e.ID] = true
+	}
 	if !e.Partial {
 		n := limits.Weight(e)
 		r.hold.AddJSON(n)
-		r.budget.Grown(r.Key, n)
+		if !elsewhere {
+			r.budget.Grown(r.Key, n)
+		}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if e.Partial {
 		if r.partials == nil {
 			r.partials = map[string][]int{}
@@ -175,7 +206,11 @@ func (r *Run) finish(ctx context.Context, err error) {
 	defer r.mu.Unlock()
 	var failed *plugin.Error
 	switch {
-	case err != nil && context.Cause(ctx) != nil && !errors.Is(err, session.ErrFenced):
+	case err != nil && errors.Is(context.Cause(ctx), session.ErrClosed):
+		r.end = End{Kind: CutOff, Err: context.Cause(ctx)}
+	case err != nil && cutOff(err):
+		r.end = End{Kind: CutOff, Err: err}
+	case err != nil && context.Cause(ctx) != nil:
 		r.end = End{Kind: Cancelled, Err: context.Cause(ctx)}
 	case errors.Is(err, session.ErrCancelled):
 		r.end = End{Kind: Cancelled, Err: err}

@@ -30,6 +30,8 @@ type Request struct {
 	LeaveCancels bool
 	// User is who starts it, for the limits.
 	User string
+
+	named bool // the client has given the input its ID
 }
 
 // Runs are the runs of a process. A session's key tells it from all others: the apps of a server have
@@ -105,15 +107,15 @@ func (r *Runs) Start(ctx context.Context, q Request, after int64) (*Run, *RunFol
 	if err := checkInput(ctx, q.Input); err != nil {
 		return nil, nil, err
 	}
-	named := q.Input != nil && q.Input.ID != ""
-	if q.Input != nil && !named {
+	q.named = q.Input != nil && q.Input.ID != ""
+	if q.Input != nil && !q.named {
 		q.Input = q.Input.Clone()
 		q.Input.ID = session.NewID()
 	}
 
 	// End the run that keeps the session busy, if the request asks for that.
 	if q.Busy == Interrupt || q.Busy == Rollback || q.Busy == Reject {
-		again, err := r.makeRoom(ctx, q, named)
+		again, err := r.makeRoom(ctx, q)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -239,12 +241,27 @@ func (r *Runs) run(ctx context.Context, run *Run) {
 	if q.Input == nil {
 		startClock()
 	}
+	// While it waits, another process may run its input.
+	stopShowing := func() {}
+	if q.named {
+		showing, stop := context.WithCancel(ctx)
+		stopped := make(chan struct{})
+		go func() {
+			defer close(stopped)
+			r.showElsewhere(showing, run)
+		}()
+		stopShowing = func() {
+			stop()
+			<-stopped
+		}
+	}
 	began := false
 	begin := func() {
 		if began {
 			return
 		}
 		began = true
+		stopShowing()
 		r.begin(run)
 		if q.Input != nil {
 			startClock()
@@ -259,7 +276,7 @@ func (r *Runs) run(ctx context.Context, run *Run) {
 			last = err
 			break
 		}
-		run.add(e)
+		run.add(e, false)
 	}
 	begin()
 	if clock != nil {
@@ -278,6 +295,14 @@ func (r *Runs) run(ctx context.Context, run *Run) {
 	} else if on.begun == run {
 		on.begun = nil
 	}
+}
+
+// has reports whether a run has its session: it has begun and has not ended.
+func (r *Runs) has(run *Run) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	on := r.sessions[run.Key]
+	return on != nil && on.begun == run
 }
 
 // begin notes that a run waits no more, and wakes those who follow its session.

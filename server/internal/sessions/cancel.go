@@ -1,7 +1,6 @@
 package sessions
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -107,8 +106,7 @@ func (s Service) abandon(
 			return err
 		}
 		if end := run.End(); end.Kind != runs.Done {
-			message := cmp.Or(end.Reason, "a plugin has refused it")
-			return web.NewProblem(http.StatusForbidden, "denied", message)
+			return denied(end.Reason)
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@ package sessions
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/plughook/plughook/plugin"
@@ -69,10 +70,19 @@ func (s Service) PatchState(
 	input.Actions.StateDelta = delta
 	q := Request(app, key, input)
 	q.Config.NoAgent = true
-	if _, err := s.Run(ctx, q); err != nil {
+	run, err := s.Run(ctx, q)
+	if err != nil {
 		return nil, err
 	}
+	if end := run.End(); end.Kind != runs.Done || len(run.Events()) == 0 { // a plugin has refused or withheld it
+		return nil, denied(end.Reason)
+	}
 	return app.Sessions().Get(ctx, key)
+}
+
+// denied is the Problem of an input that a plugin has refused.
+func denied(why string) *web.Problem {
+	return web.NewProblem(http.StatusForbidden, "denied", cmp.Or(why, "a plugin has refused it"))
 }
 
 // Fork makes a session of the first events of another one: of those up to a position, or of all if that is
@@ -147,6 +157,11 @@ func (s Service) Command(
 	input := session.Command{Name: command.Name, Args: args}.Event()
 	input.ID = id
 	run, err := s.Run(ctx, Request(app, key, input))
+	if errors.Is(err, session.ErrIDReused) {
+		if before, e := s.rewound(ctx, app, key, command.Name, id); before != nil || e != nil {
+			return before, e
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -156,10 +171,26 @@ func (s Service) Command(
 			return nil, web.NotPossible(cmp.Or(e.ErrorMessage, e.ErrorCode))
 		case session.Denied:
 			_, why, _ := plugin.Denial(e)
-			return nil, web.NewProblem(http.StatusForbidden, "denied", cmp.Or(why, e.ErrorMessage, e.ErrorCode))
+			return nil, denied(cmp.Or(why, e.ErrorMessage, e.ErrorCode))
 		}
 	}
 	return run, nil
+}
+
+// rewound returns what became of a rewind whose command had an id: its run, nil if there was none. A rewind is not
+// in the live view, so the runner does not find it there.
+func (s Service) rewound(
+	ctx context.Context, app *apps.App, key session.Key, command, id string,
+) (*runs.Run, error) {
+	for e, err := range app.Sessions().Read(ctx, key, session.Selection{}) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Actions.Rewind != nil && e.ID == command+":"+id {
+			return runs.Ended(key, e), nil
+		}
+	}
+	return nil, nil
 }
 
 // DryRun returns what the command for an action would do.

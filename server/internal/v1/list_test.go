@@ -19,9 +19,14 @@ type listed struct {
 		ID    string         `json:"id"`
 		Event *session.Event `json:"event"`
 		Live  bool           `json:"live"`
+
+		Title   string         `json:"title"`
+		Message string         `json:"message"`
+		State   map[string]any `json:"state"`
 	} `json:"sessions"`
-	More bool   `json:"more"`
-	Next string `json:"next"`
+	More     bool   `json:"more"`
+	Next     string `json:"next"`
+	Previous string `json:"previous"`
 }
 
 func (s *service) list(query string) (ids string, answer listed) {
@@ -88,6 +93,57 @@ func TestSessionsAreListedAndFound(t *testing.T) {
 	}
 }
 
+// A page of a chat lists sessions with what it shows of them, in one request, and turns pages in both directions.
+func TestAListForAChat(t *testing.T) {
+	s := serve(t, servertest.Desk, nil, servertest.Policy())
+	long := strings.Repeat("ä", 600)
+	for _, id := range []string{"a", "b", "c", "d", "e"} {
+		status, body := s.Do("POST", "/v1/apps/desk/sessions/"+id+"/run", `{"message":"Hello from `+id+`\n`+long+`"}`)
+		require.Equal(t, 200, status, body)
+	}
+	for id, body := range map[string]string{
+		"a": `{"message":"compact"}`, // the first message stands behind a summary
+		"b": `{"message":"Second","stateDelta":{"title":"My trip"}}`,
+		"c": `{"message":"Third","stateDelta":{"__session_metadata__":{"displayName":"As the kit has it"}}}`,
+	} {
+		status, body := s.Do("POST", "/v1/apps/desk/sessions/"+id+"/run", body)
+		require.Equal(t, 200, status, body)
+	}
+	_, all := s.list("details=1")
+	require.Len(t, all.Sessions, 5)
+	for _, one := range all.Sessions {
+		require.Equal(t, "Hello from "+one.ID+"\n"+strings.Repeat("ä", 500-13)+"…", one.Message)
+		want := map[string]string{"b": "My trip", "c": "As the kit has it"}[one.ID]
+		if want == "" {
+			want = "Hello from " + one.ID
+		} else {
+			require.NotEmpty(t, one.State)
+		}
+		require.Equal(t, want, one.Title)
+	}
+	ids, plain := s.list("")
+	require.Empty(t, plain.Sessions[0].Message+plain.Sessions[0].Title)
+	order := strings.Fields(ids)
+
+	// Two pages forth, one back, and what is new.
+	one, first := s.list("limit=2")
+	require.Equal(t, strings.Join(order[:2], " "), one)
+	two, second := s.list("limit=2&after=" + first.Next)
+	require.Equal(t, strings.Join(order[2:4], " "), two)
+	again, back := s.list("limit=2&before=" + second.Previous)
+	require.Equal(t, one, again)
+	again, _ = s.list("limit=2&after=" + back.Next)
+	require.Equal(t, two, again)
+	again, _ = s.list("before=" + first.Previous)
+	require.Empty(t, again)
+	status, _ := s.Do("POST", "/v1/apps/desk/sessions/new/run", `{"message":"Hello"}`)
+	require.Equal(t, 200, status)
+	again, _ = s.list("before=" + first.Previous)
+	require.Equal(t, "new", again)
+	status, body := s.Do("GET", "/v1/apps/desk/sessions?after="+first.Next+"&before="+first.Next, "")
+	require.Equal(t, 400, status, body)
+}
+
 func TestAWrongListIsRefusedByName(t *testing.T) {
 	s := serve(t, servertest.Echo, nil)
 	for query, name := range map[string]string{
@@ -106,6 +162,7 @@ func TestAWrongListIsRefusedByName(t *testing.T) {
 		"tool=":         "tool",
 		"after=ada":     "after",
 		"after=MSAy":    "after",
+		"before=ada":    "before",
 		"sort=newest":   "sort",
 		"Match=refund":  "Match",
 		"app=other":     "app",

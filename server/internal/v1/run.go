@@ -173,8 +173,8 @@ func (x *routes) answer(w http.ResponseWriter, r *request, q runs.Request) (any,
 	if err := web.WaitForEnd(r.Context(), run); err != nil {
 		return nil, err
 	}
-	if err := run.End().Err; err != nil && len(run.Events()) == 0 {
-		return nil, err
+	if end := run.End(); end.Err != nil && (end.Kind == runs.CutOff || len(run.Events()) == 0) {
+		return nil, end.Err
 	}
 	return nil, x.eventsOf(w, r, run)
 }

@@ -1,14 +1,18 @@
 package v1
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
+	"errors"
 	"iter"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/plughook/plughook/server/internal/limits"
@@ -27,6 +31,8 @@ type sessionBody struct {
 	Updated  time.Time      `json:"updated"`
 	// Running is the invocation that runs on it now, in whatever process.
 	Running string `json:"running,omitzero"`
+	// CutOff is the invocation that was cut off last: its input, sent again, goes on.
+	CutOff string `json:"cutOff,omitzero"`
 }
 
 func bodyOf(s *session.Session) sessionBody {
@@ -39,6 +45,7 @@ func bodyOf(s *session.Session) sessionBody {
 		Created:  s.Created,
 		Updated:  s.Updated,
 		Running:  s.Holder,
+		CutOff:   s.CutOff,
 	}
 }
 
@@ -46,6 +53,9 @@ func bodyOf(s *session.Session) sessionBody {
 type hitBody struct {
 	sessionBody
 	Event jsontext.Value `json:"event,omitzero"`
+	// Title and Message are there with details; see openapi.json.
+	Title   string `json:"title,omitzero"`
+	Message string `json:"message,omitzero"`
 	// Live says whether the event is in the live view.
 	Live bool `json:"live,omitzero"`
 }
@@ -61,7 +71,8 @@ var sessionHandlers = handlers{
 }
 
 // listSessions lists the user's sessions, the one that was updated last first, at most "limit" of them behind
-// the position "after" in the list. The other parameters narrow the list as session.Query does.
+// the position "after" in the list, or before the position "before". The other parameters narrow the list as
+// session.Query does.
 func (x *routes) listSessions(_ http.ResponseWriter, r *request) (any, error) {
 	user, err := x.User(r.Request, r.query.Get("user"))
 	if err != nil {
@@ -76,6 +87,7 @@ func (x *routes) listSessions(_ http.ResponseWriter, r *request) (any, error) {
 		Error:   r.flag("error"),
 		Denied:  r.flag("denied"),
 		Waiting: r.flag("waiting"),
+		CutOff:  r.flag("cutOff"),
 		Since:   r.time("since"),
 		Until:   r.time("until"),
 	}
@@ -85,10 +97,113 @@ func (x *routes) listSessions(_ http.ResponseWriter, r *request) (any, error) {
 	case err != nil:
 		return nil, web.Bad("the parameter until is not after since")
 	}
-	limit := int(r.number("limit"))
-	after, err := parseListPosition(r.query.Get("after"))
+	list, err := x.list(r, q)
 	if err != nil {
 		return nil, err
+	}
+	if r.flag("details") {
+		for i := range list.Sessions {
+			if err := list.Sessions[i].addDetails(r); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return list, nil
+}
+
+// addDetails adds what a chat's list of sessions shows. A session that is deleted meanwhile stays without.
+func (b *hitBody) addDetails(r *request) error {
+	key := session.Key{App: b.App, User: b.User, ID: b.ID}
+	s, err := r.app.Sessions().Get(r.Context(), key)
+	if err != nil {
+		return ignoreNotFound(err)
+	}
+	state, err := json.Marshal(s.State, jsontext.AllowInvalidUTF8(true))
+	if err == nil {
+		err = web.HoldOf(r.Context()).TakeJSON(int64(len(state)))
+	}
+	if err != nil {
+		return err
+	}
+	b.State = s.State
+	b.Running = s.Holder
+	b.CutOff = s.CutOff
+	if b.Message, err = firstMessage(r, key); err != nil {
+		return ignoreNotFound(err)
+	}
+	kit, _ := s.State["__session_metadata__"].(map[string]any) // as that kit's web page writes it
+	title, _ := s.State["title"].(string)
+	name, _ := kit["displayName"].(string)
+	line, _, _ := strings.Cut(b.Message, "\n")
+	b.Title = cmp.Or(title, name, shortened(line, 80))
+	return nil
+}
+
+// firstMessage returns the first message of the user that counts, as far as lists show it.
+func firstMessage(r *request, key session.Key) (string, error) {
+	sel := session.Selection{Live: true}
+	for {
+		summary := false
+		for e, err := range r.app.Sessions().Read(r.Context(), key, sel) {
+			switch {
+			case err != nil:
+				return "", err
+			case e.Marker() && sel.Live:
+				summary = true
+			case e.Author == session.User && e.Text() != "" && !summary:
+				return shortened(e.Text(), 500), nil
+			}
+			if summary {
+				break
+			}
+		}
+		if !summary {
+			return "", nil
+		}
+		sel.Live = false // the first message stands behind a summary: the log has it
+	}
+}
+
+// shortened returns the beginning of a text: so many characters, at most.
+func shortened(text string, characters int) string {
+	for i := range text {
+		if characters == 0 {
+			return text[:i] + "…"
+		}
+		characters--
+	}
+	return text
+}
+
+func ignoreNotFound(err error) error {
+	if errors.Is(err, session.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// listBody is a list of sessions.
+type listBody struct {
+	Sessions []hitBody `json:"sessions"`
+	More     bool      `json:"more"`
+	Next     string    `json:"next,omitzero"`
+	Previous string    `json:"previous,omitzero"`
+}
+
+// list returns the part of the list of a query's sessions that a request is about.
+func (x *routes) list(r *request, q session.Query) (*listBody, error) {
+	limit := int(r.number("limit"))
+	after, err := parseListPosition("after", r.query.Get("after"))
+	if err != nil {
+		return nil, err
+	}
+	before, err := parseListPosition("before", r.query.Get("before"))
+	if err != nil {
+		return nil, err
+	}
+	backwards := !before.updated.IsZero()
+	if backwards && !after.updated.IsZero() {
+		return nil, web.Bad("the parameters after and before are both there: send one of them")
 	}
 
 	// What comes behind a position was updated at its time, or before it. Stores compare microseconds, or
@@ -97,33 +212,47 @@ func (x *routes) listSessions(_ http.ResponseWriter, r *request) (any, error) {
 	if !after.updated.IsZero() && q.Since.Before(until) && (q.Until.IsZero() || until.Before(q.Until)) {
 		q.Until = until
 	}
-	list := []hitBody{}
-	next := ""
+	since := before.updated.Truncate(time.Microsecond)
+	if backwards && q.Since.Before(since) && (q.Until.IsZero() || since.Before(q.Until)) {
+		q.Since = since
+	}
+	if backwards {
+		q.Order = session.Oldest // from the position on; turned round below
+	}
+	body := &listBody{Sessions: []hitBody{}}
 	for hit, err := range r.app.Sessions().Search(r.Context(), q) {
 		if err != nil {
 			return nil, err
 		}
-		if !after.before(hit.Session) {
+		if backwards && !before.after(hit.Session) || !backwards && !after.before(hit.Session) {
 			continue
 		}
-		if len(list) == limit {
-			next = listPosition{updated: list[limit-1].Updated, id: list[limit-1].ID}.String()
+		if len(body.Sessions) == limit {
+			body.More = true
 			break
 		}
-		body := hitBody{sessionBody: bodyOf(hit.Session), Live: hit.Live}
+		one := hitBody{sessionBody: bodyOf(hit.Session), Live: hit.Live}
 		if hit.Event != nil {
-			if body.Event, err = hit.Event.MarshalJSON(); err != nil {
+			if one.Event, err = hit.Event.MarshalJSON(); err != nil {
 				return nil, err
 			}
 		}
-		list = append(list, body)
+		body.Sessions = append(body.Sessions, one)
 	}
-	body := map[string]any{"sessions": list, "more": next != ""}
-	if next != "" {
-		body["next"] = next
+	if backwards {
+		slices.Reverse(body.Sessions)
+		body.More = true // at least the session of the position comes behind
+	}
+	if n := len(body.Sessions); n > 0 {
+		body.Previous = positionOf(body.Sessions[0]).String()
+		if body.More {
+			body.Next = positionOf(body.Sessions[n-1]).String()
+		}
 	}
 	return body, nil
 }
+
+func positionOf(b hitBody) listPosition { return listPosition{updated: b.Updated, id: b.ID} }
 
 // A listPosition is one in the list of a user's sessions: behind the session of an ID, which was updated
 // then.
@@ -137,8 +266,8 @@ func (p listPosition) String() string {
 	return base64.RawURLEncoding.EncodeToString([]byte(p.updated.UTC().Format(time.RFC3339Nano) + " " + p.id))
 }
 
-// parseListPosition reads a position; "" is the beginning.
-func parseListPosition(text string) (p listPosition, err error) {
+// parseListPosition reads a position, which a parameter has; "" is the beginning.
+func parseListPosition(parameter, text string) (p listPosition, err error) {
 	if text == "" {
 		return p, nil
 	}
@@ -149,8 +278,8 @@ func parseListPosition(text string) (p listPosition, err error) {
 		p.updated, err = time.Parse(time.RFC3339Nano, updated)
 	}
 	if err != nil || !ok || session.CheckTime(p.updated) != nil || p.updated.IsZero() {
-		return p, web.Bad("the parameter after is not a position in the list: send the value of " +
-			"next of an earlier answer")
+		return p, web.Bad("the parameter " + parameter + " is not a position in the list: send the value of " +
+			"next or previous of an earlier answer")
 	}
 	return p, nil
 }
@@ -161,6 +290,11 @@ func (p listPosition) before(s *session.Session) bool {
 		return true
 	}
 	return s.Updated.Equal(p.updated) && s.ID > p.id
+}
+
+// after reports whether the position comes behind a session.
+func (p listPosition) after(s *session.Session) bool {
+	return s.Updated.After(p.updated) || s.Updated.Equal(p.updated) && s.ID < p.id
 }
 
 // stateBody is a state for a session: ID is the session's, or that of the input that changes it.

@@ -9,11 +9,13 @@
 package v1
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/plughook/plughook/server/internal/apps"
 	"github.com/plughook/plughook/server/internal/sessions"
@@ -154,14 +156,19 @@ func (x *routes) health(http.ResponseWriter, *request) (any, error) {
 	return map[string]string{"status": "ok"}, nil
 }
 
+// readyTime is how long a store may take to answer.
+const readyTime = time.Second
+
 // ready says whether the server takes runs: it is not shut down, and its stores can be reached.
 func (x *routes) ready(_ http.ResponseWriter, r *request) (any, error) {
 	if err := x.Closing(); err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeoutCause(r.Context(), readyTime, session.ErrUnavailable)
+	defer cancel()
 	for _, app := range x.Apps {
 		const nobody = "\uFFFD" // no user has this name, so the list is empty
-		for _, err := range app.Sessions().List(r.Context(), app.Name, nobody) {
+		for _, err := range app.Sessions().List(ctx, app.Name, nobody) {
 			if err != nil {
 				return nil, err
 			}

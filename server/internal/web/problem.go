@@ -101,6 +101,8 @@ func ProblemOf(err error) *Problem {
 	case errors.Is(err, session.ErrFenced), errors.Is(err, session.ErrConflict):
 		return NewProblem(http.StatusServiceUnavailable, "taken_over", "another process has taken "+
 			"the session over; send the input again, with its id").RetryIn(1)
+	case errors.Is(err, session.ErrUnavailable):
+		return unavailable
 	case errors.Is(err, session.ErrClosed):
 		return NewProblem(http.StatusServiceUnavailable, "closing", "the server is shutting down").RetryIn(5)
 	case errors.As(err, &failed):
@@ -115,6 +117,10 @@ func ProblemOf(err error) *Problem {
 	return NewProblem(http.StatusInternalServerError, "failed", "the request failed within the "+
 		"server; the server's log says why")
 }
+
+// unavailable is the answer while the store cannot be reached.
+var unavailable = NewProblem(http.StatusServiceUnavailable, "unavailable",
+	"the store cannot be reached now; send the request again, an input with its id").RetryIn(2)
 
 // Answer answers a request with what its handler has returned: an error, or a value as JSON, or neither if the
 // handler has answered itself.

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/plughook/plughook/artifact"
 	"github.com/plughook/plughook/server/internal/apps"
@@ -55,6 +56,9 @@ func New(served []apps.App, bounds limits.Limits, log *slog.Logger) *Core {
 	}
 	return c
 }
+
+// ResumeRuns goes on with runs that were cut off, until the streams are ended.
+func (c *Core) ResumeRuns(after time.Duration) { c.Runs.Resume(c.life, c.Apps, after) }
 
 // EndStreams ends the streams that are open, and those to come.
 func (c *Core) EndStreams() { c.end() }

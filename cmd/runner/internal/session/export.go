@@ -181,6 +181,9 @@ func (x *export) run(ctx context.Context, svc session.Service, ids []string) (er
 
 	// The file is replaced when all is written. If anything fails, it stays as it was.
 	var out io.Writer = x.Out
+	if x.file == "" && terminal.Closed(x.Stdout) {
+		return exit.Other.As(errors.New("standard output is closed: send it somewhere, or use --file"))
+	}
 	if x.file != "" {
 		// This block has no err of its own: the function that is deferred below reads the one that run returns.
 		var f *os.File

@@ -32,7 +32,8 @@ leaves out what is at that time or later.
 --author, --tool, --error, --denied and --match are conditions on one event: a session is found if
 its log has an event that meets all of them that are given, also one that was rewound or that a
 summary stands for. --match takes words, all of which the event must have, whatever their case
-and accents. --waiting finds sessions with a call that waits for an answer.
+and accents. --waiting finds sessions with a call that waits for an answer, --cut-off
+those whose last run ended with its process: its input, sent again with its id, goes on.
 
 Conditions on events read whole logs, unless the store has an index: see runner session index.`
 
@@ -54,6 +55,7 @@ func queryFlags(cmd *cobra.Command, order session.Order) *query {
 	f.BoolVar(&q.Error, "error", false, "only with a failure of a run, a model or a tool")
 	f.BoolVar(&q.Denied, "denied", false, "only with something that a policy refused")
 	f.BoolVar(&q.Waiting, "waiting", false, "only with a call that waits for an answer")
+	f.BoolVar(&q.CutOff, "cut-off", false, "only with a last run that was cut off, with its process")
 	f.StringVar(&q.Match, "match", "", "only with an event that has all words of this `text`")
 	f.IntVar(&q.Limit, "limit", 0, "at most `n` sessions")
 	cli.Choice(cmd, &q.order, "sort", string(order), "", orders)
@@ -62,7 +64,7 @@ func queryFlags(cmd *cobra.Command, order session.Order) *query {
 
 // given reports whether a flag of the query was given.
 func (q *query) given(cmd *cobra.Command) bool {
-	flags := []string{"since", "until", "author", "tool", "error", "denied", "waiting", "match", "limit", "sort"}
+	flags := []string{"since", "until", "author", "tool", "error", "denied", "waiting", "cut-off", "match", "limit", "sort"}
 	return slices.ContainsFunc(flags, cmd.Flags().Changed)
 }
 
