@@ -24,7 +24,7 @@ func (w *workflowConfig) picture(name string) *workflow.Picture {
 	p := &workflow.Picture{Name: name}
 	for i := range w.Nodes {
 		n := &w.Nodes[i]
-		node := workflow.PictureNode{Name: n.Name, Kind: n.kind(), Inside: n.Workflow.picture(n.Name)}
+		node := workflow.PictureNode{Name: n.Name, Kind: n.kind(), Was: n.Was, Inside: n.Workflow.picture(n.Name)}
 		if n.Each != nil {
 			node.Inside = n.Each.Workflow.picture(n.Name)
 		}
@@ -33,8 +33,11 @@ func (w *workflowConfig) picture(name string) *workflow.Picture {
 	for i := range w.Edges {
 		e := &w.Edges[i]
 		label := e.When
-		if e.Otherwise {
+		switch {
+		case e.Otherwise:
 			label = otherwise
+		case e.Failed:
+			label = "failed"
 		}
 		for _, to := range e.To {
 			p.Edges = append(p.Edges, workflow.PictureEdge{From: e.From, To: to, Label: label})

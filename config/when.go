@@ -97,8 +97,8 @@ type decider struct {
 // there is no such name in one.
 const otherwise = "otherwise"
 
-func (d *decider) node(behind string) *workflow.Node {
-	d.made = workflow.Func(behind+eventtext.DeciderMark, func(_ context.Context, r *workflow.Run, output any) (any, error) {
+func (d *decider) node(behind *workflow.Node) *workflow.Node {
+	d.made = workflow.Func(behind.Name+eventtext.DeciderMark, func(_ context.Context, r *workflow.Run, output any) (any, error) {
 		var holds []any
 		state := r.Invocation().State
 		for _, c := range d.conditions {
@@ -118,5 +118,8 @@ func (d *decider) node(behind string) *workflow.Node {
 		}
 		return output, nil
 	})
+	for _, was := range behind.Was {
+		d.made.Was = append(d.made.Was, was+eventtext.DeciderMark)
+	}
 	return d.made
 }

@@ -14,6 +14,7 @@ type workflowConfig struct {
 	Limit  int               `yaml:"limit" json:"limit,omitempty" jsonschema:"how many nodes may run at the same time; no limit if empty"`
 	State  map[string]any    `yaml:"state" json:"state,omitempty" jsonschema:"the state keys that nodes may set, each with the JSON schema of its value; any if empty. Keys with a colon are free"`
 	Reduce map[string]string `yaml:"reduce" json:"reduce,omitempty" jsonschema:"what becomes of a state key that nodes set at the same time: append, add, union or max, by key. Without one this is an error"`
+	Gone   targets           `yaml:"gone" json:"gone,omitempty" jsonschema:"names of nodes that the workflow had before: what runs that have begun did in them counts for nothing"`
 	Runs   int               `yaml:"runs" json:"runs,omitempty" jsonschema:"how often one node may run in one run of the workflow; 100 if empty"`
 }
 
@@ -27,6 +28,7 @@ type nodeConfig struct {
 	Join      bool            `yaml:"join" json:"join,omitempty" jsonschema:"true: the node waits for all nodes with an edge to it; its output is an object with the output of each by name"`
 	Each      *eachConfig     `yaml:"each" json:"each,omitempty" jsonschema:"runs once for each item of the input, a list (what is none is one item); the output is the list of the outputs"`
 	Workflow  *workflowConfig `yaml:"workflow" json:"workflow,omitempty" jsonschema:"a workflow in this one"`
+	Was       targets         `yaml:"was" json:"was,omitempty" jsonschema:"the name that the node had before, or a list of names, for runs that have begun"`
 	OutputKey string          `yaml:"output_key" json:"output_key,omitempty" jsonschema:"a state key that the output is saved under"`
 	Retry     *retryConfig    `yaml:"retry" json:"retry,omitempty" jsonschema:"how often it is tried again if it fails; not at all if empty"`
 	Timeout   time.Duration   `yaml:"timeout" json:"timeout,omitempty" jsonschema:"how long one attempt may take, such as 30s; no limit if empty"`
@@ -53,10 +55,11 @@ type edgeConfig struct {
 	From      string  `yaml:"from" json:"from" jsonschema:"a node, or START"`
 	To        targets `yaml:"to" json:"to" jsonschema:"a node, or a list of nodes"`
 	When      string  `yaml:"when" json:"when,omitempty" jsonschema:"a condition over output, which is that of from, and state: the edge leads on if it is true; an edge without a condition always does"`
+	Failed    bool    `yaml:"failed" json:"failed,omitempty" jsonschema:"true: the edge leads on if from has failed, after its retries; to gets an object with code, message and input"`
 	Otherwise bool    `yaml:"otherwise" json:"otherwise,omitempty" jsonschema:"true: the edge leads on if no edge of the same node with a condition does; several may"`
 }
 
-// targets are the nodes that an edge leads to.
+// targets are names of nodes: one, or a list.
 type targets []string
 
 // UnmarshalYAML reads a name or a list of names.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/agent/workflow"
+	"github.com/plughook/plughook/internal/eventtext"
 )
 
 // workflow makes the agent of a workflow that was checked.
@@ -22,6 +23,7 @@ func (b *builder) workflow(path, name, description string, w *workflowConfig, re
 		}
 		made.OutputKey = n.OutputKey
 		made.Timeout = n.Timeout
+		made.Was = n.Was
 		if r := n.Retry; r != nil {
 			made.Retry = workflow.Retry{Attempts: r.Attempts, Delay: r.Delay, Factor: r.Factor, Max: r.Max, Jitter: r.Jitter}
 		}
@@ -38,12 +40,15 @@ func (b *builder) workflow(path, name, description string, w *workflowConfig, re
 		e := &w.Edges[i]
 		from := nodes[e.From]
 		var route any
+		if e.Failed {
+			route = workflow.Failed
+		}
 		if e.When != "" || e.Otherwise {
 			d := deciders[e.From]
 			if d == nil {
 				d = &decider{}
 				deciders[e.From] = d
-				edges = append(edges, workflow.Edge{From: from, To: d.node(e.From)})
+				edges = append(edges, workflow.Edge{From: from, To: d.node(from)})
 			}
 			from = d.made
 			if e.Otherwise {
@@ -71,6 +76,7 @@ func (b *builder) workflow(path, name, description string, w *workflowConfig, re
 		Runs:        w.Runs,
 		State:       w.stateSchema(),
 		Reduce:      w.reducers(),
+		Gone:        w.gone(deciders),
 		Artifacts:   b.artifacts,
 	})
 	if err != nil {
@@ -151,6 +157,21 @@ func (w *workflowConfig) reducers() map[string]workflow.Reducer {
 		named[key] = reducers[name]
 	}
 	return named
+}
+
+// gone returns the names of nodes that the workflow does not have any more: those that it lists, and those that
+// decided behind a node whose edges have no conditions now.
+func (w *workflowConfig) gone(deciders map[string]*decider) []string {
+	var names []string
+	for _, name := range w.Gone {
+		names = append(names, name, name+eventtext.DeciderMark)
+	}
+	for i := range w.Nodes {
+		if name := w.Nodes[i].Name; deciders[name] == nil {
+			names = append(names, name+eventtext.DeciderMark)
+		}
+	}
+	return names
 }
 
 // stateSchema returns what the nodes may set, nil if that is anything.

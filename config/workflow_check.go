@@ -81,8 +81,11 @@ func (c *file) checkWorkflow(bad complaint, path string, w *workflowConfig, abov
 			bad(at+".from", "there is no node %q%s", e.From, yamlfile.Meant(e.From, known))
 		}
 		conditional := e.When != "" || e.Otherwise
-		if conditional && e.From == workflow.Start.Name {
+		if (conditional || e.Failed) && e.From == workflow.Start.Name {
 			bad(at, "an edge from START has no condition; put it on an edge of the first node")
+		}
+		if conditional && e.Failed {
+			bad(at, "an edge for failures has neither when: nor otherwise:; ask for output.code in a node behind it")
 		}
 		if e.When != "" && e.Otherwise {
 			bad(at, "an edge has either when: or otherwise:")
@@ -103,6 +106,8 @@ func (c *file) checkWorkflow(bad complaint, path string, w *workflowConfig, abov
 				bad(at+".to", "there is no node %q%s", to, yamlfile.Meant(to, known[1:]))
 			case conditional && joins[to]:
 				bad(at, "an edge with a condition cannot lead to the join %s, which would wait for ever if the condition is false; put a node between", to)
+			case e.Failed && joins[to] && !w.leads(e.From, to):
+				bad(at, "the join %s would wait for ever if %s does not fail; lead an edge without failed: from %[2]s to it, too", to, e.From)
 			}
 			led[to] = true
 		}
@@ -112,6 +117,13 @@ func (c *file) checkWorkflow(bad complaint, path string, w *workflowConfig, abov
 			bad(fmt.Sprintf("%s.nodes[%d]", path, i), "no edge leads to the node %s", w.Nodes[i].Name)
 		}
 	}
+}
+
+// leads reports whether an edge that always leads on goes from one node to another.
+func (w *workflowConfig) leads(from, to string) bool {
+	return slices.ContainsFunc(w.Edges, func(e edgeConfig) bool {
+		return e.From == from && e.When == "" && !e.Otherwise && !e.Failed && slices.Contains(e.To, to)
+	})
 }
 
 // checkNode checks what a node says of itself.

@@ -44,12 +44,8 @@ func (g *graph) abandon(w *invocation, host *agent.Host, put func(*session.Event
 		s.put(e)
 		return
 	}
-	for _, c := range w.openCalls(path) {
-		e := &session.Event{Author: c.Event.Author, Branch: c.Event.Branch, NodeInfo: &session.NodeInfo{Path: pathOf(&c)}}
-		e.Content = respond(&c, map[string]any{"error": "the workflow's run was abandoned", "interrupted": true})
-		if !s.put(e) {
-			return
-		}
+	if !s.closeCalls(path, nil, "the workflow's run was abandoned") {
+		return
 	}
 	e := s.event()
 	e.NodeInfo.Ended = true

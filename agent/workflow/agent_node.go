@@ -25,7 +25,8 @@ func (a *agentNode) agents() []agent.Agent { return []agent.Agent{a.agent} }
 type pathKey struct{}
 
 func (a *agentNode) attempt(ctx context.Context, t *task) result {
-	own := t.host.At(t.node.Name + "@" + strings.ReplaceAll(t.path, ".", "%2E"))
+	name, _ := element(t.path)
+	own := t.host.At(name + "@" + strings.ReplaceAll(t.path, ".", "%2E"))
 	waiting, answered := a.calls(own, t.invocation.began)
 	if waiting && !answered {
 		return result{outcome: waits}

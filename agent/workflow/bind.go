@@ -34,6 +34,9 @@ type parameter struct {
 	fits     func(ctx context.Context, value any) error // nil if the type says it all
 }
 
+// failureSchema is that of what an edge with the route Failed leads on.
+var failureSchema, _ = schemaOf(reflect.TypeFor[Failure]())
+
 // nodeInput is the name of the output of the node before.
 const nodeInput = "node_input"
 

@@ -45,7 +45,7 @@ func (e *each) attempt(ctx context.Context, t *task) result {
 		return t.failedForGood(NodeLimit, fmt.Errorf("the list has %d items, and the node takes %d; "+
 			"raise Node.MaxItems (max_items: in a configuration), or make the list shorter before it", len(items), most))
 	}
-	path := func(i int) string { return t.path + "/" + e.node.Name + "@" + strconv.Itoa(i+1) }
+	path := func(i int) string { return t.pathBelow(e.node, strconv.Itoa(i+1)) }
 
 	// Run the items that have not ended.
 	running, cancel := context.WithCancel(ctx)

@@ -99,6 +99,12 @@ func (g *graph) attempt(ctx context.Context, around *task) result {
 	if x.gone != nil {
 		return own.failedForGood(NodeGone, x.gone)
 	}
+	for _, path := range own.invocation.runsIn(own.path) {
+		name, _ := element(path)
+		if slices.Contains(g.Gone, name) && !own.closeCalls(path, nil, "the workflow does not have the node "+name+" any more") {
+			return result{outcome: stopped}
+		}
+	}
 
 	// Run what can run.
 	more := agent.Schedule(nodes, own.host, own.yield, func() []agent.Part { return x.next(nodes) })
@@ -161,32 +167,49 @@ func (x *execution) walk() {
 	for _, run := range ends {
 		x.walked++
 		name, number := element(run.Path)
-		p := x.nodes[name]
+		if slices.Contains(x.Gone, name) {
+			continue
+		}
+		p := x.progressOf(name)
 		if p == nil || number != strconv.Itoa(p.ended+1) || p.ended >= len(p.triggers) {
 			x.gone = errGone(run.Path, p != nil)
 			return
 		}
 		p.ended++
 		x.enqueue(p)
-		x.fire(p.triggers[p.ended-1].cause, p.node, run.Output, run.End.Actions.Route)
+		x.fire(&p.triggers[p.ended-1], p.node, run)
 	}
+}
+
+// progressOf returns that of the node with a name, or that had it before; nil if there is none.
+func (x *execution) progressOf(name string) *progress {
+	if n := x.was[name]; n != nil {
+		name = n.Name
+	}
+	return x.nodes[name]
 }
 
 func errGone(path string, known bool) error {
 	name, _ := element(path)
 	what := "is not in the graph"
+	todo := fmt.Sprintf("if the node has another name now, list %s in its Was (was: in a configuration); if it is gone, "+
+		"list %[1]s in Graph.Gone (gone:), and its runs count for nothing", name)
 	if known {
 		what = "is in the graph, but no edge leads to this run of it"
+		todo = fmt.Sprintf("to have it run again, give the node another name and list %s in Graph.Gone (gone: in a configuration)", name)
 	}
 	return fmt.Errorf("the log has the run %s, and the node %s %s: the graph was changed while this run was under way; "+
-		"go on with the graph as it was, or abandon the run", path, name, what)
+		"%s; or go on with the graph as it was, or abandon the run", path, name, what, todo)
 }
 
 // unknown returns an error that names a run in the log that the graph does not lead to.
 func (x *execution) unknown() error {
 	for _, path := range x.task.invocation.runsIn(x.task.path) {
 		name, number := element(path)
-		p := x.nodes[name]
+		if slices.Contains(x.Gone, name) {
+			continue
+		}
+		p := x.progressOf(name)
 		n, err := strconv.Atoi(number)
 		if p == nil || err != nil || n < 1 || n > len(p.triggers) {
 			return errGone(path, p != nil)
@@ -195,10 +218,22 @@ func (x *execution) unknown() error {
 	return nil
 }
 
-// fire triggers what follows the end of a node.
-func (x *execution) fire(ended *cause, n *Node, value, route any) {
+// fire triggers what follows the end of a node's run.
+func (x *execution) fire(ended *trigger, n *Node, run *session.NodeRun) {
+	value := run.Output
+	route := run.End.Actions.Route
+	failed := run.End.ErrorCode != ""
 	edges := x.out[n]
-	if len(edges) == 0 {
+	goesOn := slices.ContainsFunc(edges, func(e Edge) bool { return (e.Route == Failed) == failed })
+	switch {
+	case failed && !goesOn:
+		x.gone = fmt.Errorf("the log has the run %s, which has ended with a failure, and no edge from the node %s has the route "+
+			"Failed (failed: true in a configuration): the graph was changed while this run was under way; give it such an edge, "+
+			"or abandon the run", run.Path, n.Name)
+		return
+	case failed:
+		value, _ = plain(Failure{Code: run.End.ErrorCode, Message: run.End.ErrorMessage, Input: ended.input})
+	case !goesOn:
 		if value != nil {
 			x.outputs = append(x.outputs, output{node: n.Name, value: value})
 		}
@@ -208,6 +243,9 @@ func (x *execution) fire(ended *cause, n *Node, value, route any) {
 		return e.Route != nil && e.Route != Default && meets(e.Route, route)
 	})
 	leads := func(e Edge) bool {
+		if failed || e.Route == Failed {
+			return failed && e.Route == Failed
+		}
 		switch e.Route {
 		case nil:
 			return true
@@ -219,7 +257,7 @@ func (x *execution) fire(ended *cause, n *Node, value, route any) {
 	for i, e := range edges {
 		again := slices.ContainsFunc(edges[:i], func(other Edge) bool { return other.To == e.To && leads(other) })
 		if leads(e) && !again {
-			x.trigger(e.To, trigger{input: value, by: n.Name, after: []*cause{ended}})
+			x.trigger(e.To, trigger{input: value, by: n.Name, after: []*cause{ended.cause}})
 		}
 	}
 }
@@ -252,7 +290,7 @@ func (x *execution) trigger(n *Node, t trigger) {
 	if len(p.triggers) > 0 { // a node makes one run after the other
 		t.after = append(t.after, p.triggers[len(p.triggers)-1].cause)
 	}
-	t.cause = &cause{node: n.Name, number: len(p.triggers) + 1, after: t.after}
+	t.cause = &cause{node: n, number: len(p.triggers) + 1, after: t.after}
 	p.triggers = append(p.triggers, t)
 	x.enqueue(p)
 }
@@ -308,6 +346,7 @@ func (x *execution) part(p *progress) agent.Part {
 	t := p.triggers[p.ended]
 	s := x.task.below(p.node, strconv.Itoa(p.ended+1), t.input)
 	s.cause = t.cause
+	s.caught = slices.ContainsFunc(x.out[p.node], func(e Edge) bool { return e.Route == Failed })
 	s.triggeredBy = t.by
 	s.predecessors = x.names[p.node]
 	return func(ctx context.Context, host *agent.Host, yield func(*session.Event, error) bool) {

@@ -26,7 +26,10 @@ func (f *function) schemas() (input, output *jsonschema.Schema) {
 
 func (f *function) attempt(ctx context.Context, t *task) result {
 	// It is called again when all of its questions, and those of its children, are answered.
-	if t.invocation.waits(t.path) {
+	switch {
+	case !t.closeLate():
+		return result{outcome: stopped}
+	case t.invocation.waits(t.path):
 		return result{outcome: waits}
 	}
 	bound, err := f.bind(t)
@@ -70,6 +73,8 @@ func (t *task) unfinished(ctx context.Context, err error) (result, bool) {
 		return t.failed(NodeFailed, errors.New("it returned ErrWaits, and no question is open")), true
 	case err == nil && open:
 		return t.failed(NodeFailed, errors.New("it returned an output while a question is open; return the error of Ask or Do")), true
+	case errors.Is(err, ErrDeadline) && !errors.As(err, new(*Error)): // else it is a child's
+		return t.failedForGood(NodeTimeout, err), true
 	case errors.Is(err, errWithheld):
 		return t.withheld("the question"), true
 	case errors.Is(err, ErrNameMissing), errors.Is(err, ErrOtherInput): // and would be so again

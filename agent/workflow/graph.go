@@ -39,6 +39,9 @@ type Graph struct {
 	// node at a time: the second of two runs that are made at the same time fails with NodeState. What a graph
 	// inside of this one does not say, this one does.
 	Reduce map[string]Reducer
+	// Gone lists names of nodes that the graph had before, for runs that have begun with them: what the log has of
+	// such a node's runs counts for nothing, and its open calls are closed. A node with a new name has Node.Was.
+	Gone []string
 	// Artifacts keeps the files that nodes save; nil if they save none.
 	Artifacts artifact.Service
 }
@@ -48,7 +51,8 @@ type Edge struct {
 	From, To *Node
 	// Route is nil for an edge that always leads on. Otherwise it is a string, a number, a bool, or a
 	// list of these: the edge leads on if the route that From has chosen (Run.Route) is among them. An
-	// edge with the route Default leads on if no other edge of From with a route does.
+	// edge with the route Default leads on if no other edge of From with a route does. One with the route Failed
+	// leads on if From has failed, after its Retry; no other edge does then. To gets a Failure as input.
 	Route any
 }
 
@@ -60,6 +64,20 @@ var Start = &Node{Name: "START"}
 var Default any = defaultRoute{}
 
 type defaultRoute struct{}
+
+// Failed is the route of an edge that leads on if the node that it leaves has failed. That ends the node's run,
+// and the workflow goes on.
+var Failed any = failedRoute{}
+
+type failedRoute struct{}
+
+// A Failure is what an edge with the route Failed leads on: the code and the text of the failure, and the input of
+// the node that has failed.
+type Failure struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Input   any    `json:"input,omitempty"`
+}
 
 // Chain returns the edges that lead from each node to the next, without routes.
 func Chain(nodes ...*Node) []Edge {
@@ -75,6 +93,7 @@ type graph struct {
 	Graph
 	nodes  map[string]*Node   // those on edges, by name
 	called map[string]*Node   // Children by name
+	was    map[string]*Node   // those on edges, by the names that they had before
 	out    map[*Node][]Edge   // in the order of Edges
 	before map[*Node][]*Node  // the nodes with an edge to it, each once, in the order of Edges
 	names  map[*Node][]string // of the nodes in before
@@ -96,6 +115,7 @@ func New(description Graph) (agent.Agent, error) {
 		Graph:  description,
 		nodes:  map[string]*Node{},
 		called: map[string]*Node{},
+		was:    map[string]*Node{},
 		out:    map[*Node][]Edge{},
 		before: map[*Node][]*Node{},
 		names:  map[*Node][]string{},
@@ -121,6 +141,7 @@ func New(description Graph) (agent.Agent, error) {
 		}
 		g.addNode(n, g.called, report)
 	}
+	g.checkNames(report)
 	g.checkReach(report)
 	g.checkCycles(report)
 	if err := g.checkState(nil, nil); err != nil {
@@ -174,6 +195,9 @@ func (g *graph) addEdges(report func(string, ...any)) {
 		// What goes along it.
 		if e.From != Start && e.From.kind != nil && e.To.kind != nil && e.To.Input == nil {
 			_, output := e.From.kind.schemas()
+			if e.Route == Failed {
+				output = failureSchema
+			}
 			input, _ := e.To.kind.schemas()
 			if why := misfit(output, input, ""); why != "" {
 				report("%s: the output does not fit the input: %s", edge, why)
@@ -204,6 +228,26 @@ func (g *graph) addNode(n *Node, to map[string]*Node, report func(string, ...any
 		return
 	}
 	g.inner = append(g.inner, n.kind.agents()...)
+}
+
+// checkNames reports names of before that are not clear.
+func (g *graph) checkNames(report func(string, ...any)) {
+	for _, name := range g.Gone {
+		if g.nodes[name] != nil || g.called[name] != nil {
+			report("the node %s is in the graph, and in Gone", name)
+		}
+	}
+	for _, nodes := range []map[string]*Node{g.nodes, g.called} {
+		for _, name := range sortedKeys(nodes) {
+			n := nodes[name]
+			for _, was := range n.Was {
+				if g.nodes[was] != nil || g.called[was] != nil || g.was[was] != nil || slices.Contains(g.Gone, was) {
+					report("the node %s was %q, and so was or is another one, or it is in Gone", name, was)
+				}
+				g.was[was] = n
+			}
+		}
+	}
 }
 
 // checkReach reports nodes that no way from Start leads to.
@@ -280,11 +324,11 @@ func (g *graph) Offered() []*genai.FunctionDeclaration {
 
 // plainRoute returns a route as JSON values, or the error that says why it is none.
 func plainRoute(route any) (any, error) {
-	if route == nil || route == Default {
+	if route == nil || route == Default || route == Failed {
 		return route, nil
 	}
-	if list, ok := route.([]any); ok && slices.Contains(list, Default) {
-		return nil, errors.New("a list of routes has Default in it; give Default an edge of its own")
+	if list, ok := route.([]any); ok && (slices.Contains(list, Default) || slices.Contains(list, Failed)) {
+		return nil, errors.New("a list of routes has Default in it, or Failed; give it an edge of its own")
 	}
 	value, err := plain(route)
 	if err != nil {
@@ -317,10 +361,10 @@ func routeList(route any) []any {
 
 // sameRoute reports whether two routes of edges have a route in common, or are none both.
 func sameRoute(a, b any) bool {
-	if a == nil || b == nil || a == Default || b == Default {
+	if a == nil || b == nil {
 		return a == nil && b == nil
 	}
-	return meets(a, b)
+	return a == Failed && b == Failed || meets(a, b)
 }
 
 // meets reports whether two routes, as JSON values, have one in common.

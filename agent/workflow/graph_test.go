@@ -73,7 +73,7 @@ func newGraph(t *testing.T, edges ...[]workflow.Edge) agent.Agent {
 
 // events runs an agent, and returns what was yielded.
 func (s *stage) events(root agent.Agent, input *session.Event) ([]*session.Event, error) {
-	r, err := runner.New(runner.Options{Agent: root, Sessions: s.svc, Plugins: s.plugins})
+	r, err := runner.New(runner.Options{Agent: root, Sessions: s.svc, Plugins: s.plugins, Now: s.now})
 	require.NoError(s.t, err)
 	defer func() { require.NoError(s.t, r.Close(context.Background())) }()
 	var events []*session.Event

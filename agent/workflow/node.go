@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,13 +46,23 @@ type Node struct {
 	// MaxItems is how many items a node that Each makes takes at most; 0 is 10,000. A longer list fails the run
 	// with NodeLimit before the first item. It is for nodes that Each makes.
 	MaxItems int
+	// Deadline is how long a question of the node (Ask) may wait for its answer; 0 is for ever. The question's
+	// deadline is in the log, and shown to people. After it an answer does not count, and Ask returns ErrDeadline.
+	// Nothing wakes a run: it goes on with the next invocation that does, with an answer or without input.
+	Deadline time.Duration
 	// OutputKey is a state key that gets the node's output, in the same append; "" is none.
 	OutputKey string
 	// State says which state keys the node may set, and to what; nil is that of its graph.
 	State *State
+	// Was lists names that the node had before, for runs that have begun with them: what the log has under such a
+	// name is this node's, and a run of it that has begun keeps its path.
+	Was []string
 
 	kind kind
 }
+
+// named reports whether a node has a name, or had it before.
+func (n *Node) named(name string) bool { return n.Name == name || slices.Contains(n.Was, name) }
 
 // A kind is what nodes do.
 type kind interface {
@@ -77,20 +88,22 @@ func (n *Node) check() error {
 	if n.Name == "" || n.Name == Start.Name || strings.ContainsAny(n.Name, "./@#") {
 		report("the name %q must not be empty or START, and not contain '.', '/', '@' or '#'", n.Name)
 	}
-	if n.Timeout < 0 {
-		report("Timeout is less than 0")
+	if n.Timeout < 0 || n.Deadline < 0 {
+		report("Timeout and Deadline must not be less than 0")
 	}
 	if n.Retry.Attempts < 0 || n.Retry.Delay < 0 || n.Retry.Max < 0 || n.Retry.Factor < 0 || n.Retry.Jitter < 0 {
 		report("a field of Retry is less than 0")
 	}
 	mayBeOnce := false
 	isEach := false
+	asks := false
 	var err error
 	switch k := n.kind.(type) {
 	case nil:
 		report("it was not made by Func, Agent, Tool, Join or Each")
 	case *function:
 		mayBeOnce = true
+		asks = !n.Once
 		err = k.wrong
 	case *toolNode:
 		mayBeOnce = true
@@ -115,6 +128,9 @@ func (n *Node) check() error {
 	}
 	if n.Once && !mayBeOnce {
 		report("Once is for nodes that Func makes; set it on the nodes inside of this one")
+	}
+	if n.Deadline > 0 && !asks {
+		report("Deadline is for nodes that Func makes, and not for those with Once: no other node asks")
 	}
 	if n.MaxItems < 0 || n.MaxItems > 0 && !isEach {
 		report("MaxItems must not be less than 0, and is for nodes that Each makes")
@@ -231,7 +247,7 @@ func (r Retry) delay(failed int) time.Duration {
 // Codes of failures, in an event's ErrorCode and in an Error.
 const (
 	NodeFailed   = "NODE_FAILED"   // the function, agent or tool has failed
-	NodeTimeout  = "NODE_TIMEOUT"  // it took longer than Node.Timeout
+	NodeTimeout  = "NODE_TIMEOUT"  // it took longer than Node.Timeout, or nobody has answered within Node.Deadline
 	NodeInput    = "NODE_INPUT"    // its input or a state key is missing or does not fit
 	NodeWithheld = "NODE_WITHHELD" // a plugin has withheld its end, its question or its call
 	NodeStuck    = "NODE_STUCK"    // a join waits for what will not come

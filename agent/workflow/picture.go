@@ -24,6 +24,7 @@ type Picture struct {
 // none.
 type PictureNode struct {
 	Name, Kind string
+	Was        []string // names that it had before
 	Inside     *Picture
 }
 
@@ -50,6 +51,8 @@ func PictureOf(a agent.Agent) *Picture {
 		switch {
 		case e.Route == Default:
 			label = "otherwise"
+		case e.Route == Failed:
+			label = "failed"
 		case e.Route != nil:
 			var routes []string
 			for _, route := range routeList(e.Route) {
@@ -67,7 +70,7 @@ func PictureOf(a agent.Agent) *Picture {
 }
 
 func pictureOf(n *Node) PictureNode {
-	p := PictureNode{Name: n.Name}
+	p := PictureNode{Name: n.Name, Was: n.Was}
 	switch kind := n.kind.(type) {
 	case *function:
 		p.Kind = "function"
@@ -108,19 +111,25 @@ func (p *progressIn) of(n PictureNode) nodeState {
 
 	// Which run of it is the latest? The log may have only what is inside of it.
 	latest := 0
+	s := nodeState{status: session.Unclear}
 	runs := map[string]*session.NodeRun{}
 	for _, run := range p.run.Nodes {
-		rest, ok := strings.CutPrefix(run.Path, p.path+"/"+n.Name+"@")
-		number, _, _ := strings.Cut(rest, "/")
-		if i, err := strconv.Atoi(number); ok && err == nil {
-			latest = max(latest, i)
-			runs[run.Path] = run
+		rest, ok := strings.CutPrefix(run.Path, p.path+"/")
+		first, _, _ := strings.Cut(rest, "/")
+		name, number := element(first)
+		i, err := strconv.Atoi(number)
+		if !ok || err != nil || name != n.Name && !slices.Contains(n.Was, name) {
+			continue
+		}
+		runs[run.Path] = run
+		if i > latest {
+			latest = i
+			s.path = p.path + "/" + first
 		}
 	}
 	if latest == 0 {
 		return nodeState{}
 	}
-	s := nodeState{path: fmt.Sprintf("%s/%s@%d", p.path, n.Name, latest), status: session.Unclear}
 	own := runs[s.path]
 	if own != nil {
 		s.status = own.Status()

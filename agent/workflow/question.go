@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 
 	"google.golang.org/genai"
 
@@ -19,6 +20,10 @@ import (
 // ErrWaits says that a question has no answer yet. A function that gets it returns it, alone, wrapped
 // or joined with others.
 var ErrWaits = errors.New("workflow: a question waits for its answer")
+
+// ErrDeadline says that nobody has answered a question in time (Node.Deadline). A function that returns it has failed
+// with NodeTimeout, without another attempt; one that goes on gets it again when it is called again.
+var ErrDeadline = errors.New("workflow: nobody has answered in time")
 
 // Ask asks a person, and returns the answer, a JSON value of type T. While there is none the error is
 // ErrWaits; the function returns it, and is called again, from its beginning, when all questions of
@@ -95,11 +100,15 @@ func (r *Run) ask(name, message string, schema any, read func(any) error) error 
 func (t *task) ask(base, message string, schema any, read func(any) error) error {
 	id := base
 	text := message
+	deadline := ""
+	if t.node.Deadline > 0 {
+		deadline = t.host.Now().Now().Add(t.node.Deadline).UTC().Format(time.RFC3339Nano)
+	}
 	for n := 2; ; n++ {
 		// Is the question in the log?
 		c := t.invocation.callOf(id)
 		if c == nil {
-			e, err := t.question(id, text, schema)
+			e, err := t.question(id, text, schema, deadline)
 			if err != nil {
 				return err
 			}
@@ -114,8 +123,16 @@ func (t *task) ask(base, message string, schema any, read func(any) error) error
 		case c.Response == nil:
 			return ErrWaits
 		}
+		if until := deadlineOf(c); !until.IsZero() && !c.Response.Timestamp.Before(until) {
+			if _, _, last := t.invocation.failures(t.path); last == nil || last.ErrorCode != NodeTimeout || last.Seq < c.Response.Seq {
+				return fmt.Errorf("%w: the question %s could be answered until %s", ErrDeadline, id, until.Format(time.RFC3339))
+			}
+			id = fmt.Sprintf("%s#%d", base, n) // the run has failed for that, and somebody wants it to go on
+			continue
+		}
 
-		// Does the answer fit? If not, the next question says why.
+		// Does the answer fit? If not, the next question says why, and has the same deadline.
+		deadline, _ = c.Args["deadline"].(string)
 		why := errors.New("the question was interrupted")
 		if !interrupted(c) {
 			values := answers(c.Result.Response)
@@ -158,7 +175,7 @@ func answers(response map[string]any) []any {
 }
 
 // question returns the event that asks: a long-running call of session.AskTool.
-func (t *task) question(id, message string, schema any) (*session.Event, error) {
+func (t *task) question(id, message string, schema any, deadline string) (*session.Event, error) {
 	args := map[string]any{"interruptId": id, "message": message}
 	data, err := json.Marshal(schema)
 	if err != nil {
@@ -171,9 +188,37 @@ func (t *task) question(id, message string, schema any) (*session.Event, error) 
 	if value != nil {
 		args["response_schema"] = value
 	}
+	if deadline != "" {
+		args["deadline"] = deadline
+	}
 	e := t.callEvent(id, session.AskTool, args)
 	e.LongRunningToolIDs = []string{id}
 	return e, nil
+}
+
+// deadlineOf returns until when a question can be answered, the zero time if that is for ever.
+func deadlineOf(c *session.Call) time.Time {
+	text, _ := c.Args["deadline"].(string)
+	until, err := time.Parse(time.RFC3339Nano, text)
+	if c.Name != session.AskTool || err != nil {
+		return time.Time{}
+	}
+	return until
+}
+
+// closeLate answers the questions of a run, and of those within it, whose deadline has passed: so nobody is asked
+// them any more. It reports whether the invocation goes on.
+func (t *task) closeLate() bool {
+	for _, c := range t.invocation.openCalls(t.path) {
+		until := deadlineOf(&c)
+		if until.IsZero() || t.host.Now().Now().Before(until) {
+			continue
+		}
+		if !t.putError(&c, map[string]any{"error": "nobody has answered until " + until.Format(time.RFC3339)}) {
+			return false
+		}
+	}
+	return true
 }
 
 // Answer returns an input with the answer to a question, by the id of its call: a JSON value.

@@ -38,6 +38,7 @@ type task struct {
 	digest       string // of the input, if a later call must not have another one
 	triggeredBy  string
 	predecessors []string
+	caught       bool               // an edge leads on from its failure, which ends its run
 	cause        *cause             // of a node of a graph: what it comes after
 	inTurn       bool               // of a child: it comes after what was in the log when it began
 	began        int64              // the position then
@@ -54,12 +55,24 @@ func (t *task) below(n *Node, run string, input any) *task {
 		host:       t.host,
 		yield:      t.yield,
 		node:       n,
-		path:       t.path + "/" + n.Name + "@" + run,
+		path:       t.pathBelow(n, run),
 		around:     t,
 		input:      input,
 		state:      inherit(n.State, t.state),
 		reduce:     t.reduce,
 	}
+}
+
+// pathBelow returns the path of a node's run within the run: under the name under which it has begun.
+func (t *task) pathBelow(n *Node, run string) string {
+	path := t.path + "/" + n.Name + "@" + run
+	for _, was := range n.Was {
+		earlier := t.path + "/" + was + "@" + run
+		if t.invocation.firstOf(earlier) != nil && t.invocation.firstOf(path) == nil {
+			return earlier
+		}
+	}
+	return path
 }
 
 // An outcome is how the work on a run has ended.
@@ -142,6 +155,9 @@ func (t *task) run(ctx context.Context) result {
 		if !t.tell(res, final) {
 			return result{outcome: stopped}
 		}
+		if final && t.invocation.ended(t.path) != nil { // an edge leads on from it
+			return result{outcome: hasEnded}
+		}
 		if final {
 			return res
 		}
@@ -161,6 +177,10 @@ func (t *task) run(ctx context.Context) result {
 
 // tell puts the failure of an attempt into the log: final says that no other one follows.
 func (t *task) tell(res result, final bool) bool {
+	ends := final && t.caught && res.err.Code != NodeGone
+	if ends && !t.closeCalls(t.path, res.response, "the run that has made the call has failed") {
+		return false
+	}
 	e := t.event()
 	e.ID = session.NewID()
 	var below *Error
@@ -168,9 +188,35 @@ func (t *task) tell(res result, final bool) bool {
 		panicked.Log(t.host.Log, "node panicked", res.err.Err, "run", t.path, "event", e.ID)
 	}
 	e.NodeInfo.Final = final
+	e.NodeInfo.Ended = ends
 	e.ErrorCode = res.err.Code
 	e.ErrorMessage = res.err.Err.Error()
 	e.Content = res.response
+	return t.put(e)
+}
+
+// closeCalls answers the open calls of a run, and of those within it, with an error: nobody waits for the
+// responses any more. answer is the content of a response that comes by itself.
+func (t *task) closeCalls(path string, answer *genai.Content, why string) bool {
+	answered := map[string]bool{}
+	for _, r := range (&session.Event{Content: answer}).FunctionResponses() {
+		answered[r.ID] = true
+	}
+	for _, c := range t.invocation.openCalls(path) {
+		if answered[c.ID] {
+			continue
+		}
+		if !t.putError(&c, map[string]any{"error": why, "interrupted": true}) {
+			return false
+		}
+	}
+	return true
+}
+
+// putError answers a call, of the run or of one within it, with an error.
+func (t *task) putError(c *session.Call, response map[string]any) bool {
+	e := &session.Event{Author: c.Event.Author, Branch: c.Event.Branch, NodeInfo: &session.NodeInfo{Path: pathOf(c)}}
+	e.Content = respond(c, response)
 	return t.put(e)
 }
 

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
@@ -124,10 +125,11 @@ type stage struct {
 	t       *testing.T
 	svc     session.Service
 	plugins []*plugin.Plugin
+	now     func() time.Time // nil is time.Now
 }
 
 func newStage(t *testing.T, plugins ...*plugin.Plugin) *stage {
-	return &stage{t, memory.New(), plugins}
+	return &stage{t: t, svc: memory.New(), plugins: plugins}
 }
 
 // run runs an agent and returns what was yielded, without the input.

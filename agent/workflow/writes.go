@@ -67,7 +67,7 @@ func numbers(before, value any, f func(a, b float64) float64) (any, error) {
 
 // A cause is a run of a graph's node, with the runs that have ended before it begins, whatever the times are.
 type cause struct {
-	node   string
+	node   *Node
 	number int // of the run, from 1
 	after  []*cause
 }
@@ -83,7 +83,7 @@ func (c *cause) follows(node string, number string) bool {
 			continue
 		}
 		seen[before] = true
-		if before.node == node && fmt.Sprint(before.number) == number {
+		if before.node.named(node) && fmt.Sprint(before.number) == number {
 			return true
 		}
 		ahead = append(ahead, before.after...)

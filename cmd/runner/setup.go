@@ -208,6 +208,9 @@ func question(c session.Call) string {
 		if n := c.Event.NodeInfo; n != nil && n.Path != "" {
 			who = printer.NodeName(n.Path)
 		}
+		if until, ok := c.Args["deadline"].(string); ok {
+			message += " (until " + until + ")"
+		}
 		return who + " asks: " + message
 	}
 	what := fmt.Sprintf("%s: %s %s", c.Event.Author, c.Name, eventtext.Object(c.Args))

@@ -199,9 +199,12 @@ type Result struct {
 }
 
 // Note takes in an event. A denial is an event by a plugin, or an agent's that a plugin has
-// changed. When a workflow's node ends, a failure before in it, such as that of its first attempt, is none of the run.
+// changed. When a workflow's node ends, a failure before in it, such as that of its first attempt, is none of the run,
+// nor is one that ends the node: an edge leads on from it.
 func (r *Result) Note(e *session.Event) {
-	if n := e.NodeInfo; n != nil && n.Ended && e.ErrorCode == "" && r.failed != nil && r.failed.NodeInfo != nil {
+	n := e.NodeInfo
+	caught := n != nil && n.Ended && e.ErrorCode != "" && strings.Contains(n.Path, "/")
+	if n != nil && n.Ended && (caught || e.ErrorCode == "") && r.failed != nil && r.failed.NodeInfo != nil {
 		path := r.failed.NodeInfo.Path
 		if path == n.Path || strings.HasPrefix(path, n.Path+"/") {
 			r.failed = nil
@@ -217,7 +220,7 @@ func (r *Result) Note(e *session.Event) {
 		if !byPlugin && e.Content != nil {
 			r.refused = nil
 		}
-	case e.ErrorCode == workflow.Abandoned: // somebody wanted it
+	case e.ErrorCode == workflow.Abandoned, caught: // somebody wanted it, or was ready for it
 	case denial:
 		if r.denied == nil || answersCalls(r.denied) && !answersCalls(e) {
 			r.denied = e
