@@ -132,7 +132,8 @@ func (w *WorkflowRun) Failed() bool {
 type WorkflowRuns struct {
 	runs      []*NodeRun
 	workflows []*WorkflowRun
-	latest    map[nodeKey]*NodeRun
+	byPath    map[string]*NodeRun  // the latest, of keys with nothing but a path
+	latest    map[nodeKey]*NodeRun // of other keys
 	byRoot    map[nodeKey]*WorkflowRun
 	calls     CallTracker
 	questions map[*genai.FunctionCall]*Question // that are open
@@ -162,7 +163,7 @@ func (r *WorkflowRuns) Workflows() []*WorkflowRun { return r.workflows }
 
 // Run returns the node run with that path, nil if there is none. It finds runs of this module; of other kits' runs a
 // path does not say which.
-func (r *WorkflowRuns) Run(path string) *NodeRun { return r.latest[nodeKey{path: path}] }
+func (r *WorkflowRuns) Run(path string) *NodeRun { return r.byPath[path] }
 
 // Workflow returns the run of a workflow with that path, which has one element, nil if there is none.
 func (r *WorkflowRuns) Workflow(path string) *WorkflowRun { return r.byRoot[nodeKey{path: path}] }
@@ -337,7 +338,11 @@ func isolated(branch string) bool {
 // run returns the run with that key. It makes one if the log has not named it yet, or if another kit's event has an output
 // or a route for a run that has one already.
 func (r *WorkflowRuns) run(w *WorkflowRun, key nodeKey, e *Event, output any, n *NodeInfo) *NodeRun {
-	run := r.latest[key]
+	run := r.byPath[key.path]
+	other := key != nodeKey{path: key.path}
+	if other {
+		run = r.latest[key]
+	}
 	again := false
 	if run != nil && !ownPath(key.path) {
 		switch {
@@ -351,10 +356,15 @@ func (r *WorkflowRuns) run(w *WorkflowRun, key nodeKey, e *Event, output any, n 
 		return run
 	}
 	run = &NodeRun{Path: key.path, Invocation: key.invocation}
-	if r.latest == nil {
+	if r.byPath == nil {
+		r.byPath = map[string]*NodeRun{}
 		r.latest = map[nodeKey]*NodeRun{}
 	}
-	r.latest[key] = run
+	if other {
+		r.latest[key] = run
+	} else {
+		r.byPath[key.path] = run
+	}
 	r.runs = append(r.runs, run)
 	w.Nodes = append(w.Nodes, run)
 	if run.Path == w.Path {

@@ -159,6 +159,24 @@ func BenchmarkResume(b *testing.B) {
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(max(n, 1)),
 					"ns/ended-node")
 			})
+			b.Run("same process", func(b *testing.B) {
+				key := session.Key{App: "a", User: "u", ID: fmt.Sprint(n)}
+				r, err := runner.New(runner.Options{Agent: graph, Sessions: memory.New()})
+				require.NoError(b, err)
+				defer r.Close(context.Background())
+				for i := range b.N + 2 {
+					var input *session.Event
+					if i == 0 {
+						input = session.Message("hello")
+					}
+					for _, err := range r.Run(b.Context(), key, input, session.RunConfig{Create: true}) {
+						require.NoError(b, err)
+					}
+					if i == 1 {
+						b.ResetTimer()
+					}
+				}
+			})
 		})
 	}
 }

@@ -99,11 +99,8 @@ func (g *graph) attempt(ctx context.Context, around *task) result {
 	if x.gone != nil {
 		return own.failedForGood(NodeGone, x.gone)
 	}
-	for _, path := range own.invocation.runsIn(own.path) {
-		name, _ := element(path)
-		if slices.Contains(g.Gone, name) && !own.closeCalls(path, nil, "the workflow does not have the node "+name+" any more") {
-			return result{outcome: stopped}
-		}
+	if len(g.Gone) > 0 && !x.closeGone() {
+		return result{outcome: stopped}
 	}
 
 	// Run what can run.
@@ -216,6 +213,17 @@ func (x *execution) unknown() error {
 		}
 	}
 	return nil
+}
+
+// closeGone closes the calls of nodes that are gone. It reports whether the invocation goes on.
+func (x *execution) closeGone() bool {
+	for _, path := range x.task.invocation.runsIn(x.task.path) {
+		name, _ := element(path)
+		if slices.Contains(x.Gone, name) && !x.task.closeCalls(path, nil, "the workflow does not have the node "+name+" any more") {
+			return false
+		}
+	}
+	return true
 }
 
 // fire triggers what follows the end of a node's run.

@@ -60,7 +60,7 @@ func (l *ledger) update(inv *session.Invocation) {
 		// A compaction or a rewind has changed what counts.
 		l.version++
 		l.runs = new(session.WorkflowRuns)
-		l.entries = map[string]*entry{}
+		l.entries = make(map[string]*entry, len(inv.Live))
 		l.calls = map[string]*session.Call{}
 		l.open = map[*session.Call]bool{}
 		l.writes = map[[2]string]write{}
@@ -180,8 +180,8 @@ func (l *ledger) endsIn(path string, from int) (ended []*session.NodeRun, versio
 	return own.ends[from:len(own.ends):len(own.ends)], l.version
 }
 
-// runsIn returns the paths of the runs directly within a run.
-func (l *ledger) runsIn(path string) []string { return slices.Clone(l.read(path).below) }
+// runsIn returns the paths of the runs directly within a run. They must not be changed.
+func (l *ledger) runsIn(path string) []string { return l.read(path).below }
 
 // firstOf returns the first event of a run, or of one within it, nil if there is none.
 func (l *ledger) firstOf(path string) *session.Event { return l.read(path).first }
