@@ -50,8 +50,8 @@ type Confirmation struct {
 	Extra     map[string]jsontext.Value `json:",embed"`
 }
 
-// Compaction stands in for every earlier live event up to Through, except those listed in Keep. One
-// without Through (another kit's, which covers a range of time) is inert.
+// Compaction stands in for every earlier live event up to Through, except those listed in Keep. It covers more than
+// the one before it, or the same, with a better Content. One without Through (another kit's, which covers a range of time) is inert.
 type Compaction struct {
 	// Through is the position of the last event that is covered, or kept.
 	Through int64 `json:"through,omitzero"`

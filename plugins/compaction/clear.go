@@ -51,7 +51,7 @@ func (k *compactor) clearEvent(ctx context.Context, inv *session.Invocation, t p
 	k.save(ctx, inv, m.Cleared, e)
 	n := &meter.Note{
 		Trigger: p.Trigger,
-		By:      "offline",
+		By:      offline,
 		Before:  p.Before,
 		After:   p.After,
 		Fixed:   t.FixedTokens + t.AttributionTokens,

@@ -22,7 +22,7 @@ func (k *compactor) make(
 	ctx context.Context,
 	inv *session.Invocation,
 	t plan.Task,
-) (*session.Event, *Plan, error) {
+) (made *session.Event, _ *Plan, _ error) {
 	p := plan.Make(k.settings, k.meter(inv.Live), inv, t)
 	if p.Declined != "" {
 		return nil, &p, nil
@@ -50,6 +50,16 @@ func (k *compactor) make(
 			k.setPending(inv, e)
 		}
 		return e, &p, nil
+	}
+
+	if t.Background && k.Summarizer != nil {
+		k.drafting(inv, &p)
+		defer func() {
+			if k.drafted(inv, made) {
+				made = nil
+				p.Decline(plan.DeclineLate, "the budget was reached meanwhile; it takes the place of the summary that was written then")
+			}
+		}()
 	}
 
 	// Write the summaries of all branches.
@@ -108,6 +118,8 @@ func (k *compactor) make(
 	p.After = n.After
 	if t.Background {
 		k.setPending(inv, e)
+	} else {
+		k.overtake(inv, &p, e)
 	}
 	return e, &p, nil
 }
@@ -137,8 +149,14 @@ func (k *compactor) writeSections(
 	c := e.Actions.Compaction
 	sections := sectionsOf(inv.Live, p.Covered)
 	for branch, lines := range p.FirstLines {
-		if s := sections[branch]; s != nil {
-			s.pins = append(s.pins, lines...)
+		s := sections[branch]
+		if s == nil {
+			continue
+		}
+		for _, line := range lines {
+			if !slices.Contains(s.pins, line) { // a late summary may have it
+				s.pins = append(s.pins, line)
+			}
 		}
 	}
 	for _, e := range p.Cut {
@@ -249,8 +267,11 @@ func weigh(m meter.Meter, sections map[string]*section) (sum int) {
 type written struct {
 	Summary
 	state any    // the JSON of its extract.State
-	by    string // "offline", or the name of the model
+	by    string // offline, or the name of the model
 }
+
+// offline is who has written a summary without a model.
+const offline = "offline"
 
 // apart separates the parts of a section.
 const apart = "\n\n"
@@ -277,7 +298,7 @@ func (k *compactor) write(
 	state.Add(s.events)
 	state.AddValues(s.cut)
 
-	w := written{by: "offline"}
+	w := written{by: offline}
 	isEmpty := len(s.events) == 0 && s.prior == ""
 	if !t.Offline && !isEmpty && budget >= plan.Smallest/4 {
 		prose, _ := extract.Split(s.prior)
@@ -301,6 +322,11 @@ func (k *compactor) write(
 		}
 		w.Usage = sum.Usage // failed attempts cost too
 		w.Cost = sum.Cost
+	}
+	if len(s.events)+len(s.cut) == 0 && s.state != nil && m.Text(s.prior) <= budget { // nothing is new
+		w.Text = s.prior
+		w.state = s.state
+		return w, nil
 	}
 	w.Text = state.Text(budget, m.Text)
 	w.state = meter.AsJSON(state)

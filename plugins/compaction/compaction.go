@@ -33,6 +33,10 @@
 // Model, its prose is followed by the same ledger. If the Summarizer fails Config.Attempts times, the summary
 // is written without it.
 //
+// A summary that a Summarizer writes in the background comes too late if the budget is reached meanwhile: another one
+// is written offline then. The late one takes its place before the next model call, as a compaction that covers the
+// same.
+//
 // A compaction that would save less than Config.MinGain tokens does not happen. The reason is in the outcome,
 // in a log record, and in the counter plughook.compaction.declined of OpenTelemetry's global meter provider.
 // The other counters are plughook.compaction.made, tokens_saved, cost and summarizer_failures.
@@ -116,6 +120,7 @@ type compactor struct {
 	mu        sync.Mutex
 	busy      map[session.Key]bool    // a summary is being made
 	pending   map[session.Key]pending // a summary or a clearing was made in the background, and is not appended yet
+	drafts    map[session.Key]*draft  // a Summarizer writes in the background, or has written
 	failed    map[session.Key]int     // how often in a row the Summarizer has failed
 	overflows map[string]int          // by invocation: how often the provider said that the prompt is too long
 	sent      map[sentBy]int          // the tokens of the last prompt
@@ -130,6 +135,7 @@ func newCompactor(c Config) *compactor {
 		metrics:   newMetrics(),
 		busy:      map[session.Key]bool{},
 		pending:   map[session.Key]pending{},
+		drafts:    map[session.Key]*draft{},
 		failed:    map[session.Key]int{},
 		overflows: map[string]int{},
 		sent:      map[sentBy]int{},
@@ -206,8 +212,13 @@ func (k *compactor) beforeModel(
 	k.sent[sentBy{inv.ID, req.Branch}] = contents + fixed
 	k.mu.Unlock()
 
-	// A prompt that fits is compacted only if a trigger asks for a summary and the caller waits anyway.
 	fits := contents+fixed <= k.Budget
+	late := k.late(ctx, inv, m, fits, k.Budget-contents-fixed+m.Heading(inv.Live)-m.Head)
+	if late != nil {
+		return plugin.Outcome{Emit: []*session.Event{late}, Reason: "a model's summary has come"}, nil
+	}
+
+	// A prompt that fits is compacted only if a trigger asks for a summary and the caller waits anyway.
 	if fits {
 		due := k.settings.Due(m, inv.Live, req.Branch)
 		if !k.Foreground || due.Trigger == "" || due.Trigger == plan.TriggerClear {
@@ -316,7 +327,7 @@ func (k *compactor) afterRun(
 	delete(k.overflows, inv.ID)
 	maps.DeleteFunc(k.sent, func(by sentBy, _ int) bool { return by.invocation == inv.ID })
 	k.mu.Unlock()
-	if k.isPending(inv) || justRewound(inv) {
+	if k.isPending(inv) || k.isLate(inv) || justRewound(inv) {
 		return plugin.Outcome{}, nil
 	}
 	t := k.settings.Due(k.meter(inv.Live), inv.Live, "")

@@ -73,8 +73,9 @@ func (w *world) compacted(e *session.Event) {
 		w.Fatalf("the compaction at %d, which covers %v of %v: %s\n%s", e.Seq, fresh, seqs(live),
 			fmt.Sprintf(format, args...), asJSON(e))
 	}
-	if len(fresh) == 0 {
-		wrong("it covers nothing new")
+	isLate := noteOn(e)["trigger"] == "late"
+	if isLate != (len(fresh) == 0) {
+		wrong("it covers %d new events", len(fresh))
 	}
 	if e.Actions.Compaction.Frontier != before.frontier {
 		wrong("it knew another frontier")
@@ -138,9 +139,31 @@ func (w *world) compacted(e *session.Event) {
 			wrong("it covers the pinned event at %d, and all have %d tokens", event.Seq, kept)
 		}
 	}
+	if isLate {
+		w.instead(e, wrong)
+		return
+	}
 	w.gained(e, wrong)
 	if w.config.Summarizer != nil && author(e) == "teller" {
 		w.toldAll(e, fresh, prior, wrong)
+	}
+}
+
+// instead holds a summary that takes the place of one that was written without a model: the model has seen only
+// what is behind it, and its words are in it.
+func (w *world) instead(e *session.Event, wrong func(string, ...any)) {
+	w.Helper()
+	w.note("a late summary")
+	by := author(w.naive.log[w.naive.views[e.Seq-1].head-1])
+	if author(e) != "teller" || by != "offline" {
+		wrong("it is by %q in place of one by %q", author(e), by)
+	}
+	raw := w.naive.now().raw
+	for branch, text := range sectionsOf(e.Actions.Compaction) {
+		_, seen, _ := seenIn(text)
+		if i := slices.IndexFunc(seen, func(seq int64) bool { return slices.Contains(raw, seq) }); i >= 0 {
+			wrong("the summarizer was shown event %d of branch %q, which stays", seen[i], branch)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package compaction_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -24,7 +25,8 @@ type play struct {
 	config compaction.Config
 	srv    *geminitest.Server
 	asked  chan chan<- string // a summary is being made: it takes its text
-	done   chan string        // "offered", "late", "lost" or why it was declined: what became of it
+	during func()             // is called once, while the next run has the lease
+	done   chan string        // "made", "offered", "late", "lost" or why it was declined: what became of it
 }
 
 // outcomes is a log that tells what became of background work.
@@ -37,6 +39,8 @@ func (o outcomes) Handle(ctx context.Context, r slog.Record) error {
 	switch r.Message {
 	case "background work came too late":
 		o.done <- "late"
+	case "compacted":
+		o.done <- "made"
 	case "background work was lost":
 		o.done <- "lost"
 	case "not compacted":
@@ -91,10 +95,16 @@ func (p *play) open() {
 			switch {
 			case e.Actions.Compaction != nil:
 				p.done <- "offered"
-			case e.Text() == "undo":
+			case p.during != nil:
+				during := p.during
+				p.during = nil
+				during()
+			case strings.HasPrefix(e.Text(), "undo"):
+				to := int64(2)
+				_, _ = fmt.Sscanf(e.Text(), "undo to %d", &to)
 				return plugin.Outcome{
 					Emit: []*session.Event{
-						{Actions: session.Actions{Rewind: &session.Rewind{To: 2}}},
+						{Actions: session.Actions{Rewind: &session.Rewind{To: to}}},
 					},
 					Withhold: true,
 					Stop:     true,
@@ -161,32 +171,76 @@ func TestTheCallerHasTheAnswerWhileTheSummaryIsMade(t *testing.T) {
 	require.Contains(t, texts, "hi\n", "what was said in the meantime is not covered")
 }
 
-func TestALateSummaryIsDiscardedAndMadeAnew(t *testing.T) {
-	for name, meantime := range map[string]func(*play){
-		"rewind": func(p *play) { p.say("undo") },
-		"another compaction": func(p *play) { // the prompt is above its budget, and cannot wait: no second summary is paid
-			_, err := p.run(session.Message("question " + strings.Repeat("why ", 108)))
-			require.NoError(p.t, err)
-			p.until("offered")
-		},
-	} {
+func TestALateSummaryIsDiscardedAfterARewind(t *testing.T) {
+	p := begin(t)
+	late := p.fill()
+	p.say("undo")
+	late <- "Too late."
+	p.until("late")
+	require.NotContains(t, p.log.String(), "level=WARN", "nothing is wrong")
+	require.Empty(t, p.compactions())
+	p.fill() <- "In time."
+	p.until("offered")
+	p.say("bye")
+	require.Len(t, p.compactions(), 1)
+	require.Contains(t, p.summary(0), "In time.")
+}
+
+// A prompt above its budget cannot wait for the model's summary. That one takes the place of the offline one when it
+// comes, and what was covered meanwhile is added; nothing is asked or paid twice.
+func TestALateSummaryTakesThePlaceOfTheOfflineOne(t *testing.T) {
+	for name, overtaken := range map[string]int{"once": 1, "twice": 2} {
 		t.Run(name, func(t *testing.T) {
 			p := begin(t)
 			late := p.fill()
-			meantime(p)
-			before := len(p.compactions())
-			late <- "Too late."
+			for i := range overtaken {
+				for len(p.compactions()) == i {
+					p.say("question %d, the answer is 47%d. %s", i, i, strings.Repeat("why ", 108))
+				}
+			}
+			stands := p.compactions()[overtaken-1]
+			require.Equal(t, "offline", by(stands))
+			late <- "They talked about reasons."
 			p.until("late")
+			require.Len(t, p.compactions(), overtaken, "between two runs nothing happens")
+
+			before := p.live()
+			p.say("and now?")
+			require.Len(t, p.compactions(), overtaken+1)
+			e := p.compactions()[overtaken]
+			require.Equal(t, "late", noteOn(e)["trigger"])
+			require.Equal(t, e.ModelVersion, by(e))
+			require.Positive(t, e.UsageMetadata.PromptTokenCount)
+			require.Contains(t, p.summary(overtaken), "They talked about reasons.")
+			for i := range overtaken - 1 {
+				require.Contains(t, p.summary(overtaken), fmt.Sprintf("47%d", i), "what came after it is in it")
+			}
+			require.Equal(t, stands.Actions.Compaction.Through, e.Actions.Compaction.Through)
+			require.Equal(t, stands.Actions.Compaction.Keep, e.Actions.Compaction.Keep)
+			require.Equal(t, seqs(before)[1:], seqs(p.live())[1:len(before)], "it covers the same")
+			require.Len(t, p.srv.Requests(), 1)
 			require.NotContains(t, p.log.String(), "level=WARN", "nothing is wrong")
-			require.Len(t, p.compactions(), before)
-			p.fill() <- "In time."
-			p.until("offered")
-			p.say("bye")
-			require.Len(t, p.compactions(), before+1)
-			require.Contains(t, p.summary(before), "In time.")
-			require.NotContains(t, p.summary(0), "Too late.")
+
+			// A rewind to before it brings the other one back.
+			p.say("undo to %d", e.Seq-1)
+			require.Equal(t, seqs(before), seqs(p.live())[:len(before)])
 		})
 	}
+}
+
+// A summary that is made, and waits for the session to be free, is not made a second time for a prompt above its
+// budget.
+func TestASummaryThatIsMadeComesInTime(t *testing.T) {
+	p := begin(t)
+	made := p.fill()
+	p.during = func() { // this run has the lease
+		made <- "They talked about reasons."
+		p.until("made")
+	}
+	p.say("question %s", strings.Repeat("why ", 108))
+	require.Len(t, p.compactions(), 1)
+	require.Contains(t, p.summary(0), "They talked about reasons.")
+	require.Len(t, p.srv.Requests(), 1)
 }
 
 // TestAProcessThatEndsCostsOneCall: what it was making is dropped, and made anew by the next, once.

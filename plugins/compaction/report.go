@@ -84,7 +84,7 @@ func (k *compactor) report(ctx context.Context, inv *session.Invocation, p *Plan
 		return
 	}
 	k.metrics.made.Add(ctx, 1, metric.WithAttributes(trigger, attribute.String("by", n.By)))
-	k.metrics.saved.Add(ctx, int64(n.Before-n.After))
+	k.metrics.saved.Add(ctx, int64(max(0, n.Before-n.After)))
 	k.metrics.cost.Add(ctx, n.Cost)
 	attrs = append(attrs,
 		slog.String("by", n.By),

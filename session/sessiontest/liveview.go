@@ -72,7 +72,7 @@ var compactionCases = []testCase{{
 			"keep is a rewind":                 compact("bad", 12, 13, 9, 12),
 			"keep is a compaction":             compact("bad", 13, 13, 9, 13),
 			"keep is 0":                        compact("bad", 8, 13, 0),
-			"it covers nothing new":            compact("bad", 3, 13, 2),
+			"it covers nothing new":            compact("bad", 4, 13, 2, 4),
 			"it keeps all":                     compact("bad", 8, 13, 2, 4, 5, 6, 7, 8),
 			"it covers less than the last":     compact("bad", 2, 13),
 			"it covers a call, no response":    compact("bad", 5, 13),
@@ -91,6 +91,22 @@ var compactionCases = []testCase{{
 		}
 		t.put(key, compact("good", 8, 13))
 		t.isLive(key, 14, 9, 10)
+	},
+}, {
+	Name: "compaction/better",
+	Rule: "A compaction may cover what the one before it covers, and no more: it is a better summary of that. A " +
+		"rewind to before it brings the other one back.",
+	Run: func(t *tester) {
+		key := t.talk()
+		t.put(key, compact("c", 8, 0, 2))
+		t.isLive(key, 11, 2, 9, 10)
+		t.put(key, say("more"), compact("better", 8, 11, 2))
+		t.isLive(key, 13, 2, 9, 10, 12)
+		t.refused(key, session.ErrInvalid, "again", compact("again", 8, 11, 2)) // it knew the first one only
+		t.put(key, rewind("r", 12))
+		t.isLive(key, 11, 2, 9, 10, 12)
+		t.put(key, compact("all", 12, 14, 9))
+		t.isLive(key, 15, 9)
 	},
 }, {
 	Name: "compaction/of what a call waits for",

@@ -66,7 +66,8 @@ func CheckPosition(at session.AppendTarget, end LogEnd) error {
 //   - Its author knew the last compaction or rewind: Frontier is that one's position. If not, it came too late, and the
 //     error is an ErrConflict, too.
 //   - It keeps only live events up to Through, in order, and not the compaction before it.
-//   - It covers a strict superset of what the one before it covers.
+//   - It covers a strict superset of what the one before it covers; or, up to the same Through, the same: a better
+//     summary of it.
 //   - It carries no function call and no response.
 //   - It covers a function call only together with its response, and neither a call that is still open nor an
 //     event that is about it (session.Call.Events), nor the conversation in which an agent is answering it (the
@@ -110,12 +111,16 @@ func CheckCompaction(live []*session.Event, frontier, seq int64, e *session.Even
 		kept[k] = true
 	}
 	covers := func(e *session.Event) bool { return e.Seq <= c.Through && !kept[e.Seq] && compaction(e) == nil }
+	better := false // it may cover the same as the one before it
 	if len(live) > 0 {
-		if p := compaction(live[0]); p != nil && c.Through < p.Through {
-			return invalid("compaction at %d: through %d shrinks what the one at %d covers, through %d", seq, c.Through, live[0].Seq, p.Through)
+		if p := compaction(live[0]); p != nil {
+			if c.Through < p.Through {
+				return invalid("compaction at %d: through %d shrinks what the one at %d covers, through %d", seq, c.Through, live[0].Seq, p.Through)
+			}
+			better = c.Through == p.Through
 		}
 	}
-	if !slices.ContainsFunc(live, covers) {
+	if !better && !slices.ContainsFunc(live, covers) {
 		return invalid("compaction at %d: it covers nothing that was not covered", seq)
 	}
 	for _, call := range session.Calls(live) {

@@ -51,8 +51,9 @@ func mayFollow(log []*session.Event, e *session.Event) bool {
 	seq := int64(len(log)) + 1
 	live := session.Live(log)
 	covered := covers(live, c)
+	better := len(live) > 0 && live[0].Marker() && live[0].Actions.Compaction.Through == c.Through
 	if c.Through < 1 || c.Through >= seq || c.Frontier != logtest.Frontier(log) ||
-		len(covered) == 0 ||
+		len(covered) == 0 && !better ||
 		!slices.IsSorted(c.Keep) {
 		return false
 	}

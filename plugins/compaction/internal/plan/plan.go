@@ -50,8 +50,8 @@ type Plan struct {
 	// invocation, by Config.Clear and in place of a summary. Only Preview sets it.
 	ClearedNext int `json:"clearedNext,omitzero"`
 	// Declined is why the compaction does not happen: nothing (there is nothing to cover), gain (it would
-	// save too little), busy (another one is being made) or failed (no summary could be made). It is "" if
-	// the compaction happens. Why says the reason in words.
+	// save too little), busy (another one is being made), failed (no summary could be made) or late (another one was
+	// made meanwhile, whose place it takes). It is "" if the compaction happens. Why says the reason in words.
 	Declined string `json:"declined,omitzero"`
 	Why      string `json:"why,omitzero"`
 	// Through and Keep are those of session.Compaction.
@@ -145,6 +145,7 @@ const (
 	DeclineGain    = "gain"
 	DeclineBusy    = "busy"
 	DeclineFailed  = "failed"
+	DeclineLate    = "late"
 )
 
 // list fills in the positions of the events, by what becomes of them and why.
