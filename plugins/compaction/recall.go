@@ -134,14 +134,14 @@ func (r *recaller) answer(ctx context.Context) (*recalled, error) {
 	// Then find the passages that match.
 	answer := &recalled{Events: []recalledEvent{}}
 	matches := newSearch(r.query, r.room())
-	err = r.covered(ctx, 0, func(e *session.Event, text string) bool {
+	err = r.covered(ctx, 0, func(e *session.Event) bool {
 		if answer.First == 0 {
 			answer.First = e.Seq
 		}
 		answer.Last = e.Seq
 		isAsked := e.Seq >= r.query.From && (r.query.To == 0 || e.Seq <= r.query.To)
 		if isAsked && !(len(matches.terms) > 0 && extract.Recalled(e)) {
-			matches.add(e.Seq, text)
+			matches.add(e.Seq, extract.Render(e))
 		}
 		return true
 	})
@@ -159,10 +159,10 @@ func (r *recaller) answer(ctx context.Context) (*recalled, error) {
 
 	// Then read the text of those that are chosen.
 	first := slices.Min(slices.Collect(maps.Keys(chosen)))
-	err = r.covered(ctx, first-1, func(e *session.Event, text string) bool {
+	err = r.covered(ctx, first-1, func(e *session.Event) bool {
 		spans, ok := chosen[e.Seq]
 		if ok {
-			answer.Events = append(answer.Events, newRecalledEvent(e, text, spans))
+			answer.Events = append(answer.Events, newRecalledEvent(e, extract.Render(e), spans))
 		}
 		return len(answer.Events) < len(chosen)
 	})
@@ -263,17 +263,16 @@ func newRecalledEvent(e *session.Event, text string, spans []span) recalledEvent
 }
 
 // covered calls f with the events that a live summary stands for, or that are cleared, and the caller's
-// branch sees, and with their texts, until f returns false.
-func (r *recaller) covered(ctx context.Context, after int64, f func(*session.Event, string) bool) error {
+// branch sees, as far as they have a text, until f returns false.
+func (r *recaller) covered(ctx context.Context, after int64, f func(*session.Event) bool) error {
 	return r.read(ctx, after, func(e *session.Event) bool {
 		status := r.statuses.Of(e)
 		isCovered := status.Void == 0 && (status.Behind != 0 || status.Live && r.cleared[e.Seq]) &&
 			!e.Marker()
-		if !isCovered || !agent.Sees(r.toolCall.Branch, e.Branch) {
+		if !isCovered || !agent.Sees(r.toolCall.Branch, e.Branch) || !extract.Rendered(e) {
 			return true
 		}
-		text := extract.Render(e)
-		return text == "" || f(e, text)
+		return f(e)
 	})
 }
 

@@ -2,7 +2,10 @@ package extract
 
 import (
 	"regexp"
+	"slices"
 	"strings"
+
+	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/internal/told"
 	"github.com/plughook/plughook/session"
@@ -38,6 +41,13 @@ func Render(e *session.Event) string {
 	}
 	flush()
 	return valid(strings.Join(lines, "\n"))
+}
+
+// Rendered reports whether Render returns a text for an event, which is faster.
+func Rendered(e *session.Event) bool {
+	return e != nil && e.Content != nil && slices.ContainsFunc(e.Content.Parts, func(p *genai.Part) bool {
+		return p != nil && !p.Thought && (p.FunctionCall != nil || p.FunctionResponse != nil || p.Text != "")
+	})
 }
 
 // breaks matches everything that a reader could take for the end of a line.
