@@ -101,10 +101,9 @@ func (d *draft) isOf(inv *session.Invocation) bool {
 	return len(inv.Live) > 0 && inv.Live[0].Marker() && inv.Live[0].ID == d.head
 }
 
-// finished returns the draft of the live view of an invocation, nil if there is none or it is not made yet.
+// finished returns the draft of the live view of an invocation, nil if there is none or it is not made yet. The mutex
+// is locked.
 func (k *compactor) finished(inv *session.Invocation) *draft {
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	d := k.drafts[inv.Key]
 	switch {
 	case d == nil:
@@ -120,22 +119,34 @@ func (k *compactor) finished(inv *session.Invocation) *draft {
 
 // isLate reports whether a draft is about to take the place of the head of the live view.
 func (k *compactor) isLate(inv *session.Invocation) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	d := k.finished(inv)
 	return d != nil && d.head != ""
+}
+
+// takeDraft returns a draft that is late, or, if the prompt does not fit, one that is made and not appended yet. It is
+// the caller's then.
+func (k *compactor) takeDraft(inv *session.Invocation, fits bool) *draft {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	d := k.finished(inv)
+	if d == nil || d.head == "" && fits { // the runner appends it after this invocation
+		return nil
+	}
+	delete(k.drafts, inv.Key)
+	return d
 }
 
 // late returns the event with which a draft takes the place of the head of the live view, or with which it comes just
 // in time, if the prompt does not fit; nil if there is none. Its summary has at most so many tokens, unless the prompt
 // does not fit.
 func (k *compactor) late(ctx context.Context, inv *session.Invocation, m meter.Meter, fits bool, room int) *session.Event {
-	d := k.finished(inv)
-	if d == nil || d.head == "" && fits { // the runner appends it after this invocation
+	d := k.takeDraft(inv, fits)
+	switch {
+	case d == nil:
 		return nil
-	}
-	k.mu.Lock()
-	delete(k.drafts, inv.Key)
-	k.mu.Unlock()
-	if d.head == "" {
+	case d.head == "":
 		return d.event.Clone()
 	}
 	n := meter.HeadNote(inv.Live)
