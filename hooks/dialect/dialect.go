@@ -62,17 +62,18 @@ type Event struct {
 	Branch  string // "start" or "end" of a subagent, or the id of one that was started in the background
 	Cwd     string
 
-	Tool    string
-	Kind    Kind
-	Server  string         // of an MCP tool
-	Input   jsontext.Value // the arguments as they came, and JSON that came as a string
-	Command string         // what a shell is to run
-	Path    string
-	Paths   []string
-	URL     string
-	URLs    []string
-	Text    string         // what a person or a model reads: a prompt, new content, a result, an answer
-	Result  jsontext.Value // the tool's result as it came
+	Tool       string
+	Kind       Kind
+	Server     string         // of an MCP tool; some events do not name it
+	ServerTool string         // the MCP tool as its server names it
+	Input      jsontext.Value // the arguments as they came, and JSON that came as a string
+	Command    string         // what a shell is to run
+	Path       string
+	Paths      []string
+	URL        string
+	URLs       []string
+	Text       string         // what a person or a model reads: a prompt, new content, a result, an answer
+	Result     jsontext.Value // the tool's result as it came
 
 	Source string // how a session began
 	Reason string // why a session ended

@@ -165,6 +165,9 @@ func (e *Event) readTool(t *table, k *kinds, r row, tool string) {
 		e.Tool = r.Tool
 	}
 	e.Network, e.Deletes = slices.Contains(k.Network, e.Tool), slices.Contains(k.Deletes, e.Tool)
+	if e.Kind == KindMCP {
+		e.ServerTool = e.Tool
+	}
 	if e.Kind != "" {
 		return
 	}
@@ -175,29 +178,33 @@ func (e *Event) readTool(t *table, k *kinds, r row, tool string) {
 			return
 		}
 	}
-	if server, ok := t.MCP.server(e.Tool); ok {
-		e.Kind = KindMCP
+	if server, tool, ok := t.MCP.split(e.Tool); ok {
+		e.Kind, e.ServerTool = KindMCP, tool
 		if e.Server == "" {
 			e.Server = server
+		} else if rest, ok := strings.CutPrefix(e.Tool, t.MCP.Prefix+e.Server+t.MCP.Split); ok {
+			e.ServerTool = rest
 		}
 	}
 }
 
-// server returns the name of the server in the name of an MCP tool.
-func (m mcpNames) server(tool string) (string, bool) {
-	rest, ok := strings.CutPrefix(tool, m.Prefix)
-	if !ok {
-		return "", false
-	}
-	if m.SplitLast != "" {
+// split takes the name of an MCP tool apart.
+func (m mcpNames) split(name string) (server, tool string, ok bool) {
+	rest, ok := strings.CutPrefix(name, m.Prefix)
+	switch {
+	case !ok:
+		return "", "", false
+	case m.SplitLast != "":
 		i := strings.LastIndex(rest, m.SplitLast)
-		return rest[:max(i, 0)], i > 0
+		if i <= 0 {
+			return "", "", false
+		}
+		return rest[:i], rest[i+len(m.SplitLast):], true
+	case m.Split == "":
+		return "", rest, true
 	}
-	if m.Split == "" {
-		return "", true
-	}
-	server, _, ok := strings.Cut(rest, m.Split)
-	return server, ok && server != ""
+	server, tool, ok = strings.Cut(rest, m.Split)
+	return server, tool, ok && server != ""
 }
 
 var (

@@ -3,6 +3,7 @@ package dialect
 import (
 	"embed"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -87,7 +88,7 @@ type kinds struct {
 // load reads the dialect of an agent. Only what is asked for is read: a hook is a short process.
 func load(agent string) (*table, error) {
 	text, err := data.ReadFile("data/" + agent + ".json")
-	if err != nil || agent == "tools" || strings.ContainsAny(agent, "/\\.") {
+	if err != nil || !slices.Contains(Agents(), agent) {
 		return nil, fmt.Errorf("no dialect of an agent named %q; there are %s", agent, strings.Join(Agents(), ", "))
 	}
 	t := &table{}
