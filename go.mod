@@ -21,6 +21,7 @@ require (
 	github.com/nlnwa/whatwg-url v0.6.2
 	github.com/nlpodyssey/gopickle v0.2.0
 	github.com/peterh/liner v1.2.3
+	github.com/pmezard/go-difflib v1.0.0
 	github.com/pressly/goose/v3 v3.28.0
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/spf13/cobra v1.10.2

@@ -7,6 +7,7 @@ import (
 
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/hook"
 	"github.com/plughook/plughook/cmd/runner/internal/plugin"
 	"github.com/plughook/plughook/cmd/runner/internal/policy"
 	"github.com/plughook/plughook/cmd/runner/internal/session"
@@ -25,6 +26,8 @@ type program struct {
 	*cli.Program
 	server  string   // the URL of a server that runs the agent; "" runs it here
 	headers []string // that are sent to it
+	// hooksOnly says that there is no agent: the server answers hooks of agents in other programs.
+	hooksOnly bool
 }
 
 // newRoot returns the command line of a program.
@@ -49,6 +52,7 @@ func newRoot(shared *cli.Program) *cobra.Command {
 		p.compactCommand(),
 		session.Command(p.Program),
 		plugin.Command(p.Program),
+		hook.Command(p.Program),
 		policy.Command(p.Program),
 		p.workflowCommand(),
 		p.configCommand(),

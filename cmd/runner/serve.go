@@ -20,6 +20,7 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/cmd/runner/internal/version"
 	"github.com/plughook/plughook/config"
+	"github.com/plughook/plughook/hooks/coding"
 	"github.com/plughook/plughook/server"
 	"github.com/plughook/plughook/server/tokens"
 )
@@ -28,7 +29,7 @@ import (
 const shutdownTime = 20 * time.Second
 
 func (p *program) serveCommand() *cobra.Command {
-	var addr, tokenFile string
+	var addr, tokenFile, hooks string
 	var origins []string
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -56,19 +57,23 @@ Ctrl-C ends it in good order: streams are told, and runs have ` + shutdownTime.S
 			if err != nil {
 				return err
 			}
-			if err := c.CheckAgent(ctx); err != nil {
+			err = c.CheckAgent(ctx)
+			p.hooksOnly = hooks != "" && errors.Is(err, config.ErrNoAgent)
+			if err != nil && !p.hooksOnly {
 				return configError(c, err)
 			}
 			s := c.Server()
 			s.Addr = cmp.Or(addr, s.Addr, "127.0.0.1:8080")
 			s.Tokens = cmp.Or(tokenFile, s.Tokens)
 			s.Origins = append(s.Origins, origins...)
-			return p.serve(ctx, c, s)
+			return p.serve(ctx, c, s, hooks)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&addr, "addr", "", "where to listen, `HOST:PORT` (default 127.0.0.1:8080)")
 	f.StringVar(&tokenFile, "tokens", "", "a `file` of bearer tokens, which say who a caller is")
+	f.StringVar(&hooks, "hooks", "", "answer hooks of coding agents, too, at this socket, a `file` (see \"runner hook\"; no agent is needed then)")
+	f.Lookup("hooks").NoOptDefVal = coding.Socket()
 	f.StringArrayVar(&origins, "origin", nil,
 		"an `origin` whose pages may use the server, such as https://chat.example.com; may be repeated")
 	cmd.AddCommand(p.tokenCommand())
@@ -76,7 +81,7 @@ Ctrl-C ends it in good order: streams are told, and runs have ` + shutdownTime.S
 }
 
 // serve serves a configuration until the program is told to end.
-func (p *program) serve(ctx context.Context, c *config.Config, s config.Server) (err error) {
+func (p *program) serve(ctx context.Context, c *config.Config, s config.Server, hooks string) (err error) {
 	// Who are the callers?
 	caller, err := p.callerOf(s)
 	if err != nil {
@@ -156,7 +161,47 @@ func (p *program) serve(ctx context.Context, c *config.Config, s config.Server) 
 	if s.Pages != "" {
 		p.Note("the page %s is on http://%s/", s.Pages, listener.Addr())
 	}
+	if hooks != "" {
+		stop, err := p.serveHooks(hooks, coding.Host{
+			Runner:   setup.local.runner,
+			Sessions: setup.local.Sessions,
+			App:      setup.key.App,
+			User:     setup.key.User,
+		})
+		if err != nil {
+			return exit.Usage.As(err)
+		}
+		defer stop()
+	}
 	return p.listen(ctx, listener, srv, setup.key.App, example(s))
+}
+
+// serveHooks answers hooks of coding agents at a socket, until it is stopped.
+func (p *program) serveHooks(socket string, h coding.Host) (stop func(), err error) {
+	listener, err := coding.Listen(socket)
+	if err != nil {
+		return nil, fmt.Errorf("--hooks: %w", err)
+	}
+	srv := &http.Server{
+		Handler:           h.Handler(p.Log),
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       coding.Deadline,
+		ErrorLog:          slog.NewLogLogger(p.Log.Handler(), slog.LevelDebug),
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = srv.Serve(listener) // it ends with Shutdown or Close
+	}()
+	p.Note("hooks of coding agents are answered at %s", socket)
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
+		defer cancel()
+		if srv.Shutdown(ctx) != nil {
+			srv.Close()
+		}
+		<-ended
+	}, nil
 }
 
 // example returns the beginning of a command that talks to the server.

@@ -11,9 +11,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/cmd/runner/internal/printer"
 	"github.com/plughook/plughook/config"
+	"github.com/plughook/plughook/hooks/coding"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/server/client"
@@ -115,6 +117,9 @@ func (p *program) setUp(ctx context.Context, c *config.Config) (*setup, error) {
 	opened, err := c.Open(ctx, o)
 	if err != nil {
 		return nil, configError(c, err)
+	}
+	if p.hooksOnly {
+		opened.Agent = agent.Outside(coding.App, "coding agents")
 	}
 	r, closeRunner, err := p.NewRunner(ctx, runner.Options{
 		Agent:     opened.Agent,

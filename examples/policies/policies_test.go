@@ -1,4 +1,3 @@
-// Package policies has policies to begin with. Their tests are in them.
 package policies_test
 
 import (

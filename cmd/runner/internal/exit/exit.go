@@ -131,8 +131,23 @@ func Of(ctx context.Context, err error) Code {
 	return Usage // cobra's own errors
 }
 
-// Silent reports whether nobody wants to read the error: whoever reads standard output has left.
+// errHook is the error of Hook.
+var errHook = errors.New("a hook's exit code")
+
+// Hook ends the program with the exit code that a coding agent expects of its hook, and prints nothing more.
+func Hook(number int) error {
+	if number == 0 {
+		return nil
+	}
+	return &failure{code: Code{Number: number, Name: "hook"}, err: errHook}
+}
+
+// Silent reports whether nobody wants to read the error: whoever reads standard output has left, or a hook has said
+// all that it has to say.
 func Silent(err error) bool {
+	if errors.Is(err, errHook) {
+		return true
+	}
 	var out *terminal.OutputError
 	return errors.As(err, &out) && errors.Is(out, syscall.EPIPE)
 }
