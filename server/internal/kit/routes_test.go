@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -129,6 +130,8 @@ func TestKitRefusesInAFormThatEveryClientReads(t *testing.T) {
 		"not JSON":               {"ann", "POST", "/run", `{`, 400},
 		"not an object":          {"ann", "POST", "/run", `[]`, 400},
 		"a wrong type":           {"ann", "POST", "/run", `{"appName":7}`, 400},
+		"no message":             {"ann", "POST", "/run", `{"appName":"desk","userId":"ann","sessionId":"hers","stateDelta":{"k":1}}`, 400},
+		"an empty message":       {"ann", "POST", "/run_sse", `{"appName":"desk","userId":"ann","sessionId":"hers","newMessage":{"parts":[]}}`, 400},
 		"not a message":          {"ann", "POST", "/run", `{"appName":"desk","userId":"ann","sessionId":"hers","newMessage":"Hi"}`, 400},
 		"events from outside":    {"ann", "POST", "/apps/desk/users/ann/sessions", `{"events":[{"author":"desk"}]}`, 400},
 		"events and an id":       {"ann", "POST", "/apps/desk/users/ann/sessions/x", `{"state":{},"events":[{"author":"desk"}]}`, 400},
@@ -303,6 +306,52 @@ func TestKitRunThatFailsAtOnce(t *testing.T) {
 	status, body = s.Do("POST", "/run", request)
 	require.Equal(t, 500, status)
 	require.Contains(t, body, `"detail":"agent helper failed"`)
+}
+
+// Each response of a model has an ID of its own, as in the kit: a page drops the text that streams under the ID of a
+// thought. The whole event has the ID that it has in the log.
+func TestKitPartialEventsHaveIDsOfTheirOwn(t *testing.T) {
+	part := func(text string, thought bool) *genai.Content {
+		return &genai.Content{Role: genai.RoleModel, Parts: []*genai.Part{{Text: text, Thought: thought}}}
+	}
+	shown := make(chan struct{}, 8) // what comes meanwhile is one partial event
+	shown <- struct{}{}
+	s := serve(t, func(context.Context, *agent.Host) iter.Seq2[*session.Event, error] {
+		return func(yield func(*session.Event, error) bool) {
+			for _, e := range []*session.Event{
+				{Partial: true, Content: part("Hm.", true)},
+				{Partial: true, Content: part("It is ", false)},
+				{Partial: true, Content: part("fine.", false)},
+				{Content: part("It is fine.", false)},
+			} {
+				<-shown
+				if !yield(e, nil) {
+					return
+				}
+			}
+		}
+	}, func(o *server.Options) { o.Kit = true })
+	id := s.kitSession()
+	resp := s.Open(t.Context(), "POST", "/run_sse",
+		`{"appName":"desk","userId":"user","sessionId":"`+id+`","streaming":true,"newMessage":`+kitText("Hi")+`}`)
+	defer resp.Body.Close()
+	var ids []string
+	servertest.Frames(t, resp.Body, func(f servertest.Frame) bool {
+		ids = append(ids, decoded[map[string]any](t, f.Data)["id"].(string))
+		shown <- struct{}{}
+		return len(ids) == 4
+	})
+	require.Len(t, ids, 4)
+	require.Equal(t, s.kitEvents(id)[1]["id"], ids[3])
+	slices.Sort(ids)
+	require.Len(t, slices.Compact(ids), 4)
+
+	// Without a message, the agent goes on with the invocation that the request names.
+	for range 4 {
+		shown <- struct{}{}
+	}
+	status, body := s.Do("POST", "/run", `{"appName":"desk","userId":"user","sessionId":"`+id+`","invocationId":"i"}`)
+	require.Equal(t, 200, status, body)
 }
 
 // A run ends when its client leaves, unless the client has said that it is to go on.

@@ -45,6 +45,15 @@ func (x *routes) run(w http.ResponseWriter, r *request) (any, error) {
 // isReply reports whether an event of a run is sent to who started it: the kit does not send the input back.
 func isReply(e *session.Event) bool { return e.Author != session.User }
 
+// withNewID returns a partial event with an ID of its own. In the log's stream partial events have the ID of the whole
+// event. The kit makes a new one for each response of a model, and a page of it that finds an ID again, behind a thought,
+// drops the text.
+func withNewID(e *session.Event) *session.Event {
+	c := *e
+	c.ID = session.NewID()
+	return &c
+}
+
 // runSSE answers with the events of a run as they come, and with partial events if the request asks for
 // streaming. Nothing says how the run has ended: the end of the stream does, and a frame {"error": …} before
 // it if the run has failed. The status is 200 for every request that is well-formed, of a session that
@@ -73,7 +82,9 @@ func (x *routes) runSSE(w http.ResponseWriter, r *request) (any, error) {
 				if !isReply(e) || e.Partial && q.Config.Streaming != session.SSE {
 					return nil
 				}
-				if !e.Partial {
+				if e.Partial {
+					e = withNewID(e)
+				} else {
 					h.add(e)
 				}
 				data, err := h.encode(e)
@@ -149,8 +160,8 @@ func (x *routes) toRun(w http.ResponseWriter, r *request) (q runs.Request, err e
 	return q, nil
 }
 
-// input returns the input that a request for a run has, nil if it has none: then the agent goes on with what
-// is in the log.
+// input returns the input that a request for a run has. Without a message it has to name the invocation that it
+// goes on with, as in the kit: then the input is nil, and the agent goes on with what is in the log.
 func (x *routes) input(r *request, b *body) (*session.Event, error) {
 	content, err := readContent(b.keys[folded("newMessage")])
 	if err != nil {
@@ -161,6 +172,9 @@ func (x *routes) input(r *request, b *body) (*session.Event, error) {
 	input.CustomMetadata = b.object("customMetadata")
 	if b.err != nil {
 		return nil, b.err
+	}
+	if content == nil && b.keys[folded("invocationId")] == nil {
+		return nil, web.Bad("newMessage is missing; without one, invocationId says what the agent goes on with")
 	}
 	if content == nil && len(input.Actions.StateDelta) == 0 && len(input.CustomMetadata) == 0 {
 		return nil, nil
