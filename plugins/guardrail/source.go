@@ -2,6 +2,7 @@ package guardrail
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"net"
@@ -65,7 +66,8 @@ func stampOf(file string) stamp {
 	if err != nil {
 		return stamp{}
 	}
-	return stamp{size: info.Size(), time: info.ModTime()}
+	data, _ := os.ReadFile(file) // one that cannot be read is read again, and the error told
+	return stamp{size: info.Size(), time: info.ModTime(), sum: sha256.Sum256(data)}
 }
 
 // stampsOf returns the stamps of files.
@@ -145,10 +147,21 @@ func (s *source) fetch(ctx context.Context) (*policy.Policy, error) {
 	if len(data) > maxPolicy {
 		return nil, fmt.Errorf("guardrail: the policy at %s has more than %d bytes", s.name, maxPolicy)
 	}
+	if !complete(resp, data) {
+		return nil, fmt.Errorf("guardrail: the policy cannot be loaded: %s has sent it without its length, so it may be cut off; "+
+			"send Content-Length, or end the policy with a line that says ...", s.name)
+	}
 	p, err := policy.Parse(s.name, data)
 	if err != nil {
 		return nil, err
 	}
 	s.etag = resp.Header.Get("ETag")
 	return p, nil
+}
+
+// complete reports whether an answer that was read to its end cannot have been cut off: the protocol has told its end, or the
+// policy does, by YAML's mark for the end of a document. The beginning of a policy may be a policy, too.
+func complete(resp *http.Response, data []byte) bool {
+	told := resp.ContentLength >= 0 || resp.Uncompressed || resp.ProtoMajor > 1 || slices.Contains(resp.TransferEncoding, "chunked")
+	return told || strings.HasSuffix("\n"+strings.TrimSpace(string(data)), "\n...")
 }

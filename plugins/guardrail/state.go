@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -68,6 +69,7 @@ type source struct {
 type stamp struct {
 	size int64
 	time time.Time
+	sum  [sha256.Size]byte // of what it says: another text may have the same size and time
 }
 
 // runState is what the plugin keeps of a run, until AfterRun.
@@ -230,6 +232,18 @@ type evaluatedItem struct {
 // asks reports whether a human is asked about the item, a call, unless it is blocked.
 func (it *evaluatedItem) asks() bool {
 	return it.verdict.Action == policy.Ask || it.unpinned != nil
+}
+
+// asked says whose yes the call needs.
+func (it *evaluatedItem) asked(p *policy.Policy) []session.Approver {
+	var list []session.Approver
+	if it.verdict.Action == policy.Ask {
+		list = slices.Clone(it.verdict.Ask)
+	}
+	if pins := p.Asks(); it.unpinned != nil && !slices.Contains(list, pins) {
+		list = append(list, pins)
+	}
+	return list
 }
 
 // takesOut reports whether a finding takes a part out of the item's texts.
