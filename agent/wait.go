@@ -10,8 +10,8 @@ import (
 // Resumes reports whether the input of this run answers a call of root, or of an agent below it,
 // that was waiting: with a human's yes or no, or with the call's response.
 func (h *Host) Resumes(root Agent) bool {
-	for _, c := range h.Answered() {
-		if Find(root, Owner(c.Event)) != nil {
+	for _, c := range h.Now().CallsSince(h.Began) {
+		if h.answersNow(c) && Find(root, Owner(c.Event)) != nil {
 			return true
 		}
 	}
@@ -19,14 +19,16 @@ func (h *Host) Resumes(root Agent) bool {
 }
 
 // Answered returns the calls that the run's input answers, with a human's yes or no or with the
-// response of a long-running tool.
+// response of a long-running tool. A call that waits for the yes of another person, too, is not among them.
 func (h *Host) Answered() []session.Call {
-	return slices.DeleteFunc(h.Now().CallsSince(h.Began), func(c session.Call) bool { return !h.answersNow(c) })
+	return slices.DeleteFunc(h.Now().CallsSince(h.Began), func(c session.Call) bool {
+		return c.Event.Seq > h.Began || !h.byUser(c.Decision) && !h.byUser(c.Response)
+	})
 }
 
-// answersNow reports whether the run's input answers a call.
+// answersNow reports whether the run's input answers a call, or one of several questions about it.
 func (h *Host) answersNow(c session.Call) bool {
-	return c.Event.Seq <= h.Began && (h.byUser(c.Decision) || h.byUser(c.Response))
+	return c.Event.Seq <= h.Began && (slices.ContainsFunc(c.Decisions, h.byUser) || h.byUser(c.Response))
 }
 
 // byUser reports whether an event belongs to this run and its author is the user.
@@ -53,7 +55,7 @@ func (h *Host) continued(live []*session.Event) map[string]bool {
 	answers := map[string][]string{}
 	var next []string
 	for _, c := range session.Calls(live) {
-		for _, answer := range []*session.Event{c.Decision, c.Response} {
+		for _, answer := range append(slices.Clip(c.Decisions), c.Response) {
 			if answer == nil || answer.Author != session.User {
 				continue
 			}

@@ -8,21 +8,23 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/yamlfile"
 )
 
 // toolConfig is a tool that is a command.
 type toolConfig struct {
-	Name        string         `yaml:"name" json:"name" jsonschema:"what agents and their models call the tool"`
-	Description string         `yaml:"description" json:"description,omitempty" jsonschema:"what the tool does, for the model"`
-	Parameters  map[string]any `yaml:"parameters" json:"parameters,omitempty" jsonschema:"the JSON schema of the arguments, of type object; without it the tool takes no arguments"`
-	Command     []string       `yaml:"command" json:"command" jsonschema:"the program and its arguments: the call's arguments are JSON on its standard input; what it writes to standard output, JSON or text, is the response; another exit status than 0 is an error, which the model reads with the end of standard error"`
-	Env         []string       `yaml:"env" json:"env,omitempty" jsonschema:"its environment beyond PATH, HOME and LANG: NAME passes on a variable, NAME=VALUE sets one"`
-	Timeout     time.Duration  `yaml:"timeout" json:"timeout,omitempty" jsonschema:"how long a call may take, such as 30s; no limit if empty"`
-	Confirm     string         `yaml:"confirm" json:"confirm,omitempty" jsonschema:"what a human is asked before each call; nobody is asked if empty"`
-	LongRunning bool           `yaml:"long_running" json:"long_running,omitempty" jsonschema:"a call is answered later, with runner run --respond; what the command writes says how far it has come"`
-	Serial      bool           `yaml:"serial" json:"serial,omitempty" jsonschema:"a call of it never runs at the same time as another call"`
-	Vault       bool           `yaml:"vault" json:"vault,omitempty" jsonschema:"each token of a guardrail's vault in the arguments is replaced by the text that it hides; needs the plugin's key_env"`
+	Name        string           `yaml:"name" json:"name" jsonschema:"what agents and their models call the tool"`
+	Description string           `yaml:"description" json:"description,omitempty" jsonschema:"what the tool does, for the model"`
+	Parameters  map[string]any   `yaml:"parameters" json:"parameters,omitempty" jsonschema:"the JSON schema of the arguments, of type object; without it the tool takes no arguments"`
+	Command     []string         `yaml:"command" json:"command" jsonschema:"the program and its arguments: the call's arguments are JSON on its standard input; what it writes to standard output, JSON or text, is the response; another exit status than 0 is an error, which the model reads with the end of standard error"`
+	Env         []string         `yaml:"env" json:"env,omitempty" jsonschema:"its environment beyond PATH, HOME and LANG: NAME passes on a variable, NAME=VALUE sets one"`
+	Timeout     time.Duration    `yaml:"timeout" json:"timeout,omitempty" jsonschema:"how long a call may take, such as 30s; no limit if empty"`
+	Confirm     string           `yaml:"confirm" json:"confirm,omitempty" jsonschema:"what a human is asked before each call; nobody is asked if empty"`
+	Ask         session.Approver `yaml:"ask" json:"ask,omitzero" jsonschema:"with confirm, who is asked; the session's own user if it is not set"`
+	LongRunning bool             `yaml:"long_running" json:"long_running,omitempty" jsonschema:"a call is answered later, with runner run --respond; what the command writes says how far it has come"`
+	Serial      bool             `yaml:"serial" json:"serial,omitempty" jsonschema:"a call of it never runs at the same time as another call"`
+	Vault       bool             `yaml:"vault" json:"vault,omitempty" jsonschema:"each token of a guardrail's vault in the arguments is replaced by the text that it hides; needs the plugin's key_env"`
 }
 
 // mcpConfig is a server of the Model Context Protocol: a command, or an address.
@@ -36,6 +38,7 @@ type mcpConfig struct {
 	Prefix       string            `yaml:"prefix" json:"prefix,omitempty" jsonschema:"put before the names of its tools, so that they differ from those of others"`
 	Tools        []string          `yaml:"tools" json:"tools,omitempty" jsonschema:"only these of its tools; all if empty"`
 	Confirm      []string          `yaml:"confirm" json:"confirm,omitempty" jsonschema:"the tools whose calls a human is asked about; * is all"`
+	Ask          session.Approver  `yaml:"ask" json:"ask,omitzero" jsonschema:"with confirm, who is asked; the session's own user if it is not set"`
 	Timeout      time.Duration     `yaml:"timeout" json:"timeout,omitempty" jsonschema:"how long a call may take, such as 30s; a minute if empty"`
 	StartTimeout time.Duration     `yaml:"start_timeout" json:"start_timeout,omitempty" jsonschema:"how long the start may take, until its tools are known, such as 1m; 30s if empty"`
 }
@@ -64,6 +67,7 @@ func (c *file) checkTools(bad complaint) {
 		if t.Vault && c.vaultKey() == "" {
 			bad(path+".vault", "tool %s has vault: true, so it needs a guardrail with a key; write under plugins: - guardrail: {file: …, key_env: NAME}", t.Name)
 		}
+		checkAsk(bad, path, t.Ask, t.Confirm != "")
 		c.checkEnv(bad, path, t.Env)
 		checkAbove0(c, bad, path+".timeout", t.Timeout)
 	}
@@ -109,11 +113,22 @@ func (c *file) checkServer(bad complaint, path string, m *mcpConfig) {
 			bad(path+".header_env", "header %s: the value is not the name of an environment variable", header)
 		}
 	}
+	checkAsk(bad, path, m.Ask, len(m.Confirm) > 0)
 	for i, name := range m.Confirm {
 		if len(m.Tools) > 0 && name != "*" && !slices.Contains(m.Tools, name) {
 			bad(fmt.Sprintf("%s.confirm[%d]", path, i), "%q is none of the server's tools%s", name,
 				yamlfile.Meant(name, m.Tools))
 		}
+	}
+}
+
+// checkAsk complains about who is asked to confirm a call.
+func checkAsk(bad complaint, path string, a session.Approver, confirm bool) {
+	switch asked := a != (session.Approver{}); {
+	case asked && !confirm:
+		bad(path+".ask", "nobody is asked; add confirm:")
+	case asked && a.Check() != nil:
+		bad(path+".ask", "%w", a.Check())
 	}
 }
 

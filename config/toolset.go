@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
 	"github.com/plughook/plughook/tool/command"
 	"github.com/plughook/plughook/tool/mcp"
@@ -85,9 +86,17 @@ func (b *builder) command(path string, c *toolConfig) []*tool.Tool {
 		t = tool.Timeout(t, c.Timeout)
 	}
 	if c.Confirm != "" {
-		t = tool.Confirm(t, c.Confirm)
+		t = tool.Confirm(t, c.Confirm, asked(c.Ask)...)
 	}
 	return []*tool.Tool{t}
+}
+
+// asked returns whose yes is needed.
+func asked(a session.Approver) []session.Approver {
+	if a == (session.Approver{}) {
+		return nil
+	}
+	return []session.Approver{a}
 }
 
 // opening returns a tool that gets, in its arguments, what the guardrail has put into its vault.
@@ -120,6 +129,7 @@ func (b *builder) server(path string, m *mcpConfig) []*tool.Tool {
 		Prefix:       m.Prefix,
 		Tools:        m.Tools,
 		Confirm:      m.Confirm,
+		Ask:          asked(m.Ask),
 		Timeout:      m.Timeout,
 		StartTimeout: m.StartTimeout,
 	}

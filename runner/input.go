@@ -1,11 +1,14 @@
 package runner
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
+
+	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
@@ -29,6 +32,8 @@ func (x *run) prepare() error {
 		return refuse(fmt.Sprintf("its author is %q; only %q is possible", in.Author, session.User))
 	case in.Marker():
 		return refuse("only plugins may emit a compaction or a rewind; send a command to the plugin that does")
+	case slices.ContainsFunc(in.Parts(), func(p *genai.Part) bool { return p.FunctionCall != nil }) && !x.opt.Restore:
+		return refuse("it has a function call, and only agents call functions: write it as text")
 	case in.Partial:
 		return refuse("it is partial")
 	case !x.opt.Restore && empty(in):
@@ -40,6 +45,12 @@ func (x *run) prepare() error {
 	in.Author = session.User
 	if !x.opt.Restore {
 		in.NodeInfo = nil // only a workflow says what its nodes have done
+		for id, c := range in.Actions.RequestedToolConfirmations {
+			c.Name = cmp.Or(x.cfg.Sender.Name, x.key.User)
+			c.Roles = x.cfg.Sender.Roles
+			c.Ask = nil
+			in.Actions.RequestedToolConfirmations[id] = c
+		}
 	}
 	if err := x.owners.CheckEvent(in); err != nil {
 		return fmt.Errorf("runner: input: %w", err)
@@ -117,10 +128,25 @@ func (x *run) checkAnswers(input *session.Event) error {
 		}
 	}
 
+	// A yes or no is the sender's to give, once.
+	for id := range decisions {
+		answered := func(c session.Call) bool { return c.ID == id && slices.Contains(c.Decisions, input) }
+		i := slices.IndexFunc(calls, func(c session.Call) bool { return c.ID == id && held(&c) })
+		if i < 0 || slices.ContainsFunc(after, answered) {
+			continue
+		}
+		var roles []string
+		for _, a := range calls[i].Asked() {
+			roles = append(roles, a.By)
+		}
+		return fmt.Errorf("runner: input: the call %q (%s) waits for the yes or no of %s: %w", id, calls[i].Name,
+			strings.Join(roles, ", "), ErrNotYours)
+	}
+
 	// A yes or no alone has at least one.
 	_, command := input.Command()
 	onlyDecides := !command && input.Content == nil && reflect.ValueOf(rest).IsZero()
-	decided := slices.ContainsFunc(after, func(c session.Call) bool { return c.Decision == input })
+	decided := slices.ContainsFunc(after, func(c session.Call) bool { return slices.Contains(c.Decisions, input) })
 	if !onlyDecides || decided {
 		return nil
 	}

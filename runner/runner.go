@@ -72,6 +72,10 @@ var ErrCommand = errors.New("unknown command")
 // decided before, or were rewound, or never were.
 var ErrNotWaiting = errors.New("no such call waits for this answer")
 
+// ErrNotYours says that the input decides about a call that waits for the yes or no of somebody else: the sender (see
+// session.RunConfig) has none of the roles, or has said yes before and another person's yes is needed.
+var ErrNotYours = errors.New("this is not yours to decide: the sender has not the role, or has said yes before")
+
 // A Runner runs an agent on sessions. It may be used by many goroutines.
 type Runner struct {
 	opt           Options

@@ -44,10 +44,16 @@ type Actions struct {
 
 // A Confirmation asks a human about one function call, or answers.
 type Confirmation struct {
-	Hint      string                    `json:"hint,omitzero"`
-	Confirmed bool                      `json:"confirmed,omitzero"`
-	Payload   any                       `json:"payload,omitzero"`
-	Extra     map[string]jsontext.Value `json:",embed"`
+	Hint      string `json:"hint,omitzero"`
+	Confirmed bool   `json:"confirmed,omitzero"`
+	Payload   any    `json:"payload,omitzero"`
+	// Ask, in a question, says whose yes is needed: that of each of these; nil is UserRole. Ours, not the kit's.
+	Ask []Approver `json:"ask,omitzero"`
+	// Name and Roles, in an answer, are those of its Sender: the runner writes them. Ours, not the kit's.
+	Name  string   `json:"name,omitzero"`
+	Roles []string `json:"roles,omitzero"`
+
+	Extra map[string]jsontext.Value `json:",embed"`
 }
 
 // Compaction stands in for every earlier live event up to Through, except those listed in Keep. It covers more than

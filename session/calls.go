@@ -24,10 +24,14 @@ type Call struct {
 	// in LongRunningToolIDs, the call's own or one after it, while the call was open.
 	Deferred *Event
 	// Held is the event, not the user's, that asks a human about the call (RequestedToolConfirmations),
-	// the latest if there are several; Decision the user's event that answers it, nil until there is one.
+	// the latest if there are several; Decision the user's event that says no, or the last yes that was needed, nil
+	// until there is one.
 	Held, Decision *Event
+	// Decisions are the user's events that have answered a question about the call, in order.
+	Decisions []*Event
 
-	said *Event // the user's last event before the call
+	questions []question // of the last time that the call was held
+	said      *Event     // the user's last event before the call
 }
 
 // An Interim is a response that tells how far a call is, and that another response comes.
@@ -48,7 +52,7 @@ func (c *Call) Latest() (*Event, *genai.FunctionResponse) {
 
 // Events returns the events that are about the call: its own, and those of its other fields. An event may be there twice.
 func (c *Call) Events() []*Event {
-	list := []*Event{c.Event, c.Response, c.Deferred, c.Held, c.Decision}
+	list := append([]*Event{c.Event, c.Response, c.Deferred, c.Held, c.Decision}, c.Decisions...)
 	for _, i := range c.Interim {
 		list = append(list, i.Event)
 	}
@@ -83,6 +87,7 @@ func (c *Call) Waits() bool {
 
 // Calls returns the function calls of a log or live view in order, each with what became of it. This is the rule:
 //
+//   - A call is an agent's or a plugin's: a user makes none, and says of none that it is answered later.
 //   - A call is open until an event responds to it. Only the first response counts that is not interim.
 //   - An agent's response is interim if its event lists the call in LongRunningToolIDs, holds it, or asks a human to log in
 //     for it (requestedAuthConfigs, as other kits do). So is a response to a call that its own event lists, in the
@@ -92,6 +97,8 @@ func (c *Call) Waits() bool {
 //     branch, or else in any branch. What a user says outside of branches is about the latest in any branch.
 //   - A decision is about the latest of these calls that is held and not decided. A later question about the same
 //     call asks for another decision.
+//   - A question says whose yes it needs (Confirmation.Ask): of each role, of as many people as it names. Each author's
+//     questions count. A no of one of them is enough.
 func Calls(events []*Event) []Call {
 	var open CallTracker
 	var all []*Call
@@ -122,7 +129,7 @@ func (o *CallTracker) Add(e *Event) (made, answered []*Call) {
 	}
 	for _, p := range e.Parts() {
 		switch {
-		case p.FunctionCall != nil:
+		case e.Makes(p):
 			c := &Call{FunctionCall: p.FunctionCall, Event: e, said: o.said}
 			k := callKey(c.ID, c.Name)
 			if o.of == nil {
@@ -146,22 +153,21 @@ func (o *CallTracker) Add(e *Event) (made, answered []*Call) {
 		}
 	}
 	for _, id := range e.LongRunningToolIDs {
-		if c := o.find(callKey(id, ""), e, any); c != nil && id != "" {
+		if c := o.find(callKey(id, ""), e, any); c != nil && id != "" && e.Author != User {
 			c.Deferred = cmp.Or(c.Deferred, e)
 		}
 	}
-	for id := range e.Actions.RequestedToolConfirmations {
+	for id, asked := range e.Actions.RequestedToolConfirmations {
 		k := callKey(id, "")
 		if e.Author != User {
 			if c := o.find(k, e, any); c != nil {
-				c.Held = e
-				c.Decision = nil
+				c.ask(e, asked)
 			}
 			continue
 		}
 		held := func(c *Call) bool { return c.Held != nil && c.Decision == nil }
 		if c := o.find(k, e, held); c != nil {
-			c.Decision = e
+			c.decide(e, asked)
 		}
 	}
 	return made, answered

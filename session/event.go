@@ -169,9 +169,13 @@ func (e *Event) Text() string {
 	return text
 }
 
-// FunctionCalls returns the function calls of the event's content.
+// FunctionCalls returns the function calls that the event makes: those of its content. A user makes none: what a caller
+// writes as a call is content like any other. Whoever looks at parts instead asks Makes.
 func (e *Event) FunctionCalls() []*genai.FunctionCall {
 	var calls []*genai.FunctionCall
+	if e.Author == User {
+		return nil
+	}
 	for _, p := range e.Parts() {
 		if p.FunctionCall != nil {
 			calls = append(calls, p.FunctionCall)
@@ -180,7 +184,11 @@ func (e *Event) FunctionCalls() []*genai.FunctionCall {
 	return calls
 }
 
-// FunctionResponses returns the function responses of the event's content.
+// Makes reports whether a part of the event's content is a call that the event makes (see FunctionCalls).
+func (e *Event) Makes(p *genai.Part) bool { return p.FunctionCall != nil && e.Author != User }
+
+// FunctionResponses returns the function responses of the event's content. A user's counts only if it answers a call that
+// is open: Calls and CallTracker say which. The runner takes no others from a caller.
 func (e *Event) FunctionResponses() []*genai.FunctionResponse {
 	var responses []*genai.FunctionResponse
 	for _, p := range e.Parts() {

@@ -88,6 +88,9 @@ func (inv *Invocation) Released(input *Event) []Call {
 
 // A RunConfig is what a caller can ask of one run. The zero RunConfig is the usual.
 type RunConfig struct {
+	// Sender is who sends the input. The zero Sender is the session's own user. A program that takes inputs from
+	// others says who they are: they may answer only what waits for one of their roles.
+	Sender Sender
 	// Create makes the session if it is not there.
 	Create bool
 	// Streaming says whether partial events are wanted, and whether the run is a live one.

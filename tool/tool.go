@@ -104,17 +104,20 @@ type Ask struct {
 	Hint string
 	// Payload is a JSON value for the program that shows the question.
 	Payload any
+	// By says whose yes is needed: that of each of these; the session's own user if there is none.
+	By []session.Approver
 }
 
 // Error implements error.
 func (a *Ask) Error() string { return "a human is asked: " + a.Hint }
 
-// Confirm returns a copy of the tool that holds every call until a human has approved it.
-func Confirm(t *Tool, hint string) *Tool {
+// Confirm returns a copy of the tool that holds every call until a human has approved it: each of those that by names, or
+// the session's own user if it names none.
+func Confirm(t *Tool, hint string, by ...session.Approver) *Tool {
 	asks := *t
 	asks.Run = func(ctx context.Context, call *Call) (map[string]any, error) {
 		if call.Confirmation == nil {
-			return nil, &Ask{Hint: hint}
+			return nil, &Ask{Hint: hint, By: by}
 		}
 		return t.Run(ctx, call)
 	}

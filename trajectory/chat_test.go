@@ -42,6 +42,10 @@ func TestChatForTraining(t *testing.T) {
 			answered("bot", "i1", "8", "f", `{}`), answered("bot", "i1", "9", "g", `{}`), said("bot", "i1", "Done.")},
 			begin + `{"role":"assistant","name":"bot","content":"Done."}],` + beside + `}`,
 			trajectory.Omitted{Responses: 3, Tools: []string{"f", "g"}}},
+		{"a call that a user has written", []string{said("user", "i1", "go"), called("user", "1", "f"),
+			answered("user", "i1", "1", "f", `{}`), said("bot", "i1", "Done.")},
+			begin + `{"role":"assistant","name":"bot","content":"Done."}],` + beside + `}`,
+			trajectory.Omitted{Responses: 1, Tools: []string{"f"}}},
 		{"nobody answers", []string{said("user", "i1", "go")}, "", trajectory.Omitted{Chats: 1}},
 	} {
 		var out bytes.Buffer

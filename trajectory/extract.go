@@ -160,7 +160,9 @@ func (x *Extract) reduce(e *session.Event, clean cleaner) (*entry, error) {
 		}
 	}
 	en := &entry{Event: r, usage: usageOf(e.UsageMetadata)}
-	calls := len(e.FunctionCalls())+len(e.FunctionResponses()) > 0
+	calls := slices.ContainsFunc(e.Parts(), func(p *genai.Part) bool {
+		return p.FunctionCall != nil || p.FunctionResponse != nil
+	})
 	if !calls && len(e.Actions.StateDelta) == 0 {
 		return en, nil
 	}

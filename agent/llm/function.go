@@ -86,7 +86,7 @@ func (lp *loop) execute(calls []session.Call) bool {
 			}})
 			merge(&e.Actions, r.actions)
 		case r.ask != nil:
-			e.Actions.Confirm(c.ID, session.Confirmation{Hint: r.ask.Hint, Payload: r.ask.Payload})
+			e.Actions.Confirm(c.ID, session.Confirmation{Hint: r.ask.Hint, Payload: r.ask.Payload, Ask: r.ask.By})
 		case r.waits:
 			merge(&e.Actions, r.actions)
 		}

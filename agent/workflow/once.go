@@ -96,7 +96,7 @@ func (t *task) once(ctx context.Context, name string, args map[string]any,
 				e.Content = respond(c, out.response)
 			}
 		} else {
-			e.Actions.Confirm(c.ID, session.Confirmation{Hint: out.ask.Hint, Payload: out.ask.Payload})
+			e.Actions.Confirm(c.ID, session.Confirmation{Hint: out.ask.Hint, Payload: out.ask.Payload, Ask: out.ask.By})
 		}
 		if t.put(e) && !t.invocation.callOf(c.ID).Waits() {
 			return t.withheld("what says that the call waits")

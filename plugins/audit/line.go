@@ -94,6 +94,9 @@ type media struct {
 type confirmation struct {
 	Call      string `json:"call"`
 	Confirmed bool   `json:"confirmed"`
+	// By has answered, or Asked are the roles whose yes is needed.
+	By    string   `json:"by,omitzero"`
+	Asked []string `json:"asked,omitzero"`
 }
 
 type tokens struct {
@@ -308,8 +311,12 @@ func (l *line) actions(a session.Actions) {
 		l.State = append(l.State, name(key))
 	}
 	for _, id := range slices.Sorted(maps.Keys(a.RequestedToolConfirmations)) {
-		confirmed := a.RequestedToolConfirmations[id].Confirmed
-		l.Confirmations = append(l.Confirmations, confirmation{Call: name(id), Confirmed: confirmed})
+		c := a.RequestedToolConfirmations[id]
+		line := confirmation{Call: name(id), Confirmed: c.Confirmed, By: name(c.Name)}
+		for _, asked := range c.Ask {
+			line.Asked = append(line.Asked, name(asked.By))
+		}
+		l.Confirmations = append(l.Confirmations, line)
 	}
 	l.Artifacts = len(a.ArtifactDelta)
 	l.TransferTo = name(a.TransferToAgent)

@@ -110,7 +110,7 @@ func begins(inv *session.Invocation, input *session.Event) bool {
 		return true
 	}
 	for _, c := range session.Calls(append(slices.Clip(inv.Live), input)) {
-		if c.Decision == input || c.Response == input && c.Deferred != nil {
+		if slices.Contains(c.Decisions, input) || c.Response == input && c.Deferred != nil {
 			answers--
 		}
 	}
@@ -158,6 +158,7 @@ func (b *budget) step(inv *session.Invocation, e *session.Event) plugin.Outcome 
 	for _, call := range calls {
 		var about []*use
 		var deny, ask *use
+		var whose []session.Approver // of all limits that ask
 		for _, u := range t.uses {
 			switch {
 			case u.limit.Count != countToolCalls || !u.limit.about(call.Name):
@@ -165,6 +166,7 @@ func (b *budget) step(inv *session.Invocation, e *session.Event) plugin.Outcome 
 				about = append(about, u)
 			case u.limit.Beyond == beyondAsk && call.ID != "": // without an id nobody could answer
 				ask = cmp.Or(ask, u)
+				whose = append(whose, session.Approver{By: cmp.Or(u.limit.Ask.By, session.UserRole), Names: u.limit.Ask.Names})
 			default:
 				deny = cmp.Or(deny, u)
 			}
@@ -179,7 +181,7 @@ func (b *budget) step(inv *session.Invocation, e *session.Event) plugin.Outcome 
 		}
 		if ask != nil {
 			reached = append(reached, ask.limit.Name)
-			asks[call.ID] = session.Confirmation{Hint: t.question(ask, call)}
+			asks[call.ID] = session.Confirmation{Hint: t.question(ask, call), Ask: whose}
 		}
 	}
 	if len(asks) > 0 {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/plughook/plughook/session"
 )
 
 // Config has the limits. At least one is needed.
@@ -38,10 +40,11 @@ type Limit struct {
 	// Until is a time of day at which the window ends and the next one begins. On a day on which
 	// the clock skips that time, the window ends when it skips; on a day that has the time twice,
 	// at the first.
-	Until   string  `yaml:"until" json:"until,omitempty" jsonschema:"a window that ends each day at a time in a time zone, such as 00:00 Europe/Berlin"`
-	Warn    float64 `yaml:"warn" json:"warn,omitempty" jsonschema:"the share of max, such as 0.8, at which a warning is emitted, once in each window; none if it is not set"`
-	Beyond  string  `yaml:"beyond" json:"beyond,omitempty" jsonschema:"what is done when nothing is left: deny (the default), or, with count: tool_calls, ask a human about each call"`
-	Message string  `yaml:"message" json:"message,omitempty" jsonschema:"what is said then; a sentence with the limit, and when it is free again, if it is not set"`
+	Until   string           `yaml:"until" json:"until,omitempty" jsonschema:"a window that ends each day at a time in a time zone, such as 00:00 Europe/Berlin"`
+	Warn    float64          `yaml:"warn" json:"warn,omitempty" jsonschema:"the share of max, such as 0.8, at which a warning is emitted, once in each window; none if it is not set"`
+	Beyond  string           `yaml:"beyond" json:"beyond,omitempty" jsonschema:"what is done when nothing is left: deny (the default), or, with count: tool_calls, ask a human about each call"`
+	Ask     session.Approver `yaml:"ask" json:"ask,omitzero" jsonschema:"with beyond: ask, who is asked; the session's own user if it is not set"`
+	Message string           `yaml:"message" json:"message,omitempty" jsonschema:"what is said then; a sentence with the limit, and when it is free again, if it is not set"`
 }
 
 // What limits count, for whom, and what they do.
@@ -147,6 +150,14 @@ func (l *limit) check(bad func(field, format string, args ...any)) {
 	oneOf("beyond", l.Beyond, beyondDeny, beyondAsk)
 	if l.Count != countToolCalls && len(l.Tools) > 0 {
 		bad("tools", "only tool_calls are of a tool, and this limit counts %s", l.Count)
+	}
+	if l.Ask != (session.Approver{}) {
+		if err := l.Ask.Check(); err != nil {
+			bad("ask", "%w", err)
+		}
+		if l.Beyond != beyondAsk {
+			bad("ask", "nobody is asked; add beyond: ask")
+		}
 	}
 	if l.Count != countToolCalls && l.Beyond == beyondAsk {
 		bad("beyond", "only tool_calls can wait for a human, and this limit counts %s; use deny", l.Count)

@@ -112,7 +112,7 @@ func lineOf(e *session.Event) (l line, ok bool) {
 	var texts []string
 	if e.Content != nil {
 		for _, p := range e.Content.Parts {
-			text := extract.OneLine(partText(p))
+			text := extract.OneLine(partText(e, p))
 			if text != "" {
 				texts = append(texts, text)
 			}
@@ -139,13 +139,15 @@ func lineOf(e *session.Event) (l line, ok bool) {
 }
 
 // partText returns the text of a part, "" for a thought.
-func partText(p *genai.Part) string {
+func partText(e *session.Event, p *genai.Part) string {
 	kind := ""
 	switch {
 	case p == nil || p.Thought:
 		return ""
-	case p.FunctionCall != nil:
+	case e.Makes(p):
 		return "calls " + rendered(p)
+	case p.FunctionCall != nil:
+		return "has written as if it were a call: " + rendered(p)
 	case p.FunctionResponse != nil && p.FunctionResponse.Name == extract.RecallName:
 		return "answer of recall (earlier parts of this conversation, which are left out here)"
 	case p.FunctionResponse != nil:

@@ -181,7 +181,9 @@ func (ev *evaluation) change(ctx context.Context, r *runState,
 					if judged.unpinned != nil {
 						shown[id] = judged.unpinned.Digest
 					}
-					asks[id] = ev.guard.withHidden(it.Call.Args, session.Confirmation{Hint: judged.hint()})
+					asks[id] = ev.guard.withHidden(it.Call.Args, session.Confirmation{
+						Hint: judged.hint(), Ask: judged.asked(ev.policy.Policy),
+					})
 				}
 			})
 		case it.Response != nil && blocked:

@@ -81,7 +81,7 @@ func (g *guard) reconsider(
 			next = ev.denial(c.FunctionCall, why)
 		case judged.unpinned != nil:
 			hint := askedAgain + judged.hint()
-			asked := g.withHidden(c.Args, session.Confirmation{Hint: hint})
+			asked := g.withHidden(c.Args, session.Confirmation{Hint: hint, Ask: judged.asked(r.policy.Policy)})
 			next = ev.question(map[string]session.Confirmation{c.ID: asked},
 				map[string]string{c.ID: judged.unpinned.Digest})
 			why = hint

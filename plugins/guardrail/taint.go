@@ -27,8 +27,14 @@ func (g *guard) taintOf(state map[string]any) (names []string) {
 }
 
 // toolsIn returns the names of the tools whose answers an event has: of the program's, and of those
-// that a model's provider runs.
+// that a model's provider runs. An answer of the provider's in what a caller writes is none.
 func toolsIn(e *session.Event) (names []string) {
+	if e.Author == session.User {
+		for _, r := range e.FunctionResponses() {
+			names = append(names, r.Name)
+		}
+		return names
+	}
 	if e.GroundingMetadata != nil && len(e.GroundingMetadata.GroundingChunks) > 0 {
 		names = append(names, provider.Search)
 	}
@@ -84,8 +90,8 @@ func (ev *evaluation) taint(tools []string) {
 // taintAfter returns the state's list after the event. The name of a tool that was edited is the
 // edited one.
 func (ev *evaluation) taintAfter(before, after *session.Event) []any {
-	names := toolsIn(&session.Event{Content: before.Content})
-	edited := toolsIn(&session.Event{Content: after.Content})
+	names := toolsIn(&session.Event{Author: before.Author, Content: before.Content})
+	edited := toolsIn(&session.Event{Author: after.Author, Content: after.Content})
 	list := make([]any, len(ev.scope.Taint))
 	for i, name := range ev.scope.Taint {
 		list[i] = name

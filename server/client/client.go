@@ -103,6 +103,8 @@ func (e *Error) Is(target error) bool {
 		return e.Code == "no_plugin"
 	case runner.ErrNotWaiting:
 		return e.Code == "not_waiting"
+	case runner.ErrNotYours:
+		return e.Code == "not_yours"
 	}
 	return false
 }

@@ -36,6 +36,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -66,6 +67,8 @@ type Config struct {
 	// Confirm are the tools, by the server's names, for which a human must confirm each call. "*"
 	// is all.
 	Confirm []string
+	// Ask are those whose yes is needed then; the session's own user if there is none.
+	Ask []session.Approver
 	// StartTimeout is how long the server may take from its start to the list of tools; 0 is 30
 	// seconds. Timeout is how long one call may take; 0 is a minute. A call that starts the server
 	// again has Timeout for both.
@@ -224,7 +227,7 @@ func (c *Client) tool(t *sdk.Tool) *tool.Tool {
 		},
 	}
 	if slices.Contains(c.config.Confirm, name) || slices.Contains(c.config.Confirm, "*") {
-		made = tool.Confirm(made, fmt.Sprintf("Call %s of the MCP server %s?", name, c.label))
+		made = tool.Confirm(made, fmt.Sprintf("Call %s of the MCP server %s?", name, c.label), c.config.Ask...)
 	}
 	return made
 }

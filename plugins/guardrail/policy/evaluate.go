@@ -131,6 +131,7 @@ func (a *Active) Whole(v *Verdict, text string) {
 			Score:   1,
 			View:    view.RawView,
 			message: r.message,
+			ask:     r.ask,
 		}
 		action := r.action
 		if r.length > 0 {
@@ -214,6 +215,7 @@ func (p *Policy) Decide(v *Verdict) {
 	}
 	slices.SortFunc(v.Findings, func(a, b Finding) int { return a.compare(&b) })
 	v.Action = ""
+	v.Ask = nil
 	for i := range v.Findings {
 		v.decide(&v.Findings[i])
 	}

@@ -228,6 +228,7 @@ func (a *Active) apply(v *Verdict, h hit, window, text string) {
 			Score:   h.Score,
 			View:    h.view,
 			message: r.message,
+			ask:     r.ask,
 			with:    r.with,
 		}
 		v.add(a.finding(f, action, r.shadow))

@@ -84,7 +84,7 @@ func (p *Policy) AddAnswer(
 	}
 	seen := map[string]bool{}
 	for _, s := range spans {
-		f := Finding{Type: s.Type, Start: s.Start, End: s.End, Score: s.Score, message: r.message}
+		f := Finding{Type: s.Type, Start: s.Start, End: s.End, Score: s.Score, message: r.message, ask: r.ask}
 		if !j.Parts { // the rule is about the whole text: each type counts once
 			if seen[s.Type] {
 				continue

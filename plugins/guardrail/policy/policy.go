@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
@@ -19,6 +20,7 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/glob"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/permission"
 	"github.com/plughook/plughook/plugins/guardrail/policy/pin"
+	"github.com/plughook/plughook/session"
 )
 
 // A Policy is what a policy file says, checked and ready. It never changes, and is safe for
@@ -33,6 +35,7 @@ type Policy struct {
 	maxBytes  int
 	overLimit Action
 	tenantKey string
+	ask       session.Approver // who is asked by rules that do not say so
 	trusted   glob.List
 	pins      *pin.Lock                // nil if it pins no tool
 	commands  []permission.CommandTool // the tools that run command lines
@@ -121,6 +124,7 @@ func Parse(name string, data []byte) (*Policy, error) {
 		name:      name,
 		release:   f.Release,
 		tenantKey: f.TenantKey,
+		ask:       f.Ask,
 		maxBytes:  f.Limits.MaxBytes,
 		keys:      vault.NewKeys(vault.RandomSecret()),
 	}
@@ -223,6 +227,11 @@ func (p *Policy) LooksBack() bool {
 // open.
 func (p *Policy) NeedsKey() bool {
 	return slices.ContainsFunc(p.rules, func(r *rule) bool { return r.does(Vaulted) })
+}
+
+// Asks says who is asked where no rule says so.
+func (p *Policy) Asks() session.Approver {
+	return cmp.Or(p.ask, session.Approver{By: session.UserRole})
 }
 
 // WithKey returns the policy with a key for fingerprints, hashes and vault tokens. Without one a

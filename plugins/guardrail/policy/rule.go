@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -10,6 +11,7 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/form"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/glob"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/permission"
+	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/yamlfile"
 )
 
@@ -29,6 +31,7 @@ type rule struct {
 	when      *condition
 	action    Action // on types that byType has not; "" if that has "*" or every type
 	byType    map[string]Action
+	ask       session.Approver // who is asked
 	shadow    bool
 	window    string
 	untrusted bool // it is only about what is not trusted
@@ -153,6 +156,7 @@ func (r *reader) rule(path string, f *form.Rule) {
 		r.bad(path+".scope.tenant", "the policy does not say what a tenant is; write tenant_key: KEY at its top")
 	}
 	made.shadow = r.oneOf(path+".mode", f.Mode, "enforce", "shadow") == "shadow"
+	made.ask = r.approver(path+".ask", f.Ask, r.policy.ask)
 	made.untrusted = r.oneOf(path+".trust", f.Trust, "any", "untrusted") == "untrusted"
 	if made.untrusted {
 		r.policy.taints = true
@@ -185,8 +189,23 @@ func (r *reader) rule(path string, f *form.Rule) {
 		!slices.Equal(made.stages, []Stage{ToolArgs}) {
 		r.bad(path+".tools", "a rule with tools: must not have action: or detect:, and its stages must be [tool_args]")
 	}
+	asks := made.does(Ask) || made.tools != nil && (len(made.tools.Ask) > 0 || made.tools.Other == permission.Ask)
+	if r.Has(path+".ask") && !asks {
+		r.bad(path+".ask", "the rule asks nobody; add the action ask, or tools: with ask:")
+	}
 	r.judgeFits(path, made)
 	r.policy.rules = append(r.policy.rules, made)
+}
+
+// approver returns who is asked.
+func (r *reader) approver(path string, a, otherwise session.Approver) session.Approver {
+	if !r.Has(path) {
+		return cmp.Or(otherwise, session.Approver{By: session.UserRole})
+	}
+	if err := a.Check(); err != nil {
+		r.bad(path, "%w", err)
+	}
+	return a
 }
 
 // length returns the most bytes that a text may have, 0 for any.

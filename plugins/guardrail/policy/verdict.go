@@ -7,6 +7,7 @@ import (
 
 	"github.com/plughook/plughook/plugins/guardrail/policy/file"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/view"
+	"github.com/plughook/plughook/session"
 )
 
 // A Scope says whose text it is, and has what conditions can ask about.
@@ -30,6 +31,8 @@ type Verdict struct {
 	// asks for it, and Message what that rule says.
 	Action        Action
 	Rule, Message string
+	// Ask says whose yes is needed: all of those whom the findings with the action Ask name.
+	Ask []session.Approver
 	// Findings are ordered by Start, the longer first, and then by Action, the stricter first, Type
 	// and Rule.
 	Findings []Finding
@@ -65,9 +68,10 @@ type Finding struct {
 	// policy were in shadow.
 	Action, Would Action
 
-	message string // what the rule says
-	with    string // what the rule replaces the part with
-	entire  bool   // the finding is the whole text, as if its type were TEXT
+	message string           // what the rule says
+	ask     session.Approver // whom the rule asks
+	with    string           // what the rule replaces the part with
+	entire  bool             // the finding is the whole text, as if its type were TEXT
 }
 
 // The types of findings that are about a whole text.
@@ -148,6 +152,9 @@ func (v *Verdict) add(f Finding) {
 
 // decide lets a finding decide the verdict if it is stricter than the one that does.
 func (v *Verdict) decide(f *Finding) {
+	if f.Action == Ask && !slices.Contains(v.Ask, f.ask) {
+		v.Ask = append(v.Ask, f.ask)
+	}
 	if v.Action == "" || f.Action.StricterThan(v.Action) {
 		v.Action = f.Action
 		v.Rule = f.Rule

@@ -2,6 +2,7 @@ package lent
 
 import (
 	"reflect"
+	"slices"
 	"unsafe"
 
 	"github.com/plughook/plughook/session"
@@ -36,13 +37,18 @@ func (i *Invocation) Restore() (changed bool) {
 }
 
 func changedFields(a, b *session.Invocation) bool {
-	return a.ID != b.ID || a.Key != b.Key || a.Input != b.Input || a.Config != b.Config ||
+	return a.ID != b.ID || a.Key != b.Key || a.Input != b.Input || !sameConfig(a.Config, b.Config) ||
 		a.Position != b.Position || a.Frontier != b.Frontier ||
 		len(a.Live) != len(b.Live) || unsafe.SliceData(a.Live) != unsafe.SliceData(b.Live) ||
 		reflect.ValueOf(a.Offered).Pointer() != reflect.ValueOf(b.Offered).Pointer() ||
 		reflect.ValueOf(a.Clock).Pointer() != reflect.ValueOf(b.Clock).Pointer() ||
 		reflect.ValueOf(a.Folded).Pointer() != reflect.ValueOf(b.Folded).Pointer() ||
 		len(a.State) != len(b.State) || !sameMap(a.State, b.State)
+}
+
+func sameConfig(a, b session.RunConfig) bool {
+	return a.Create == b.Create && a.Streaming == b.Streaming && a.NoAgent == b.NoAgent &&
+		a.Sender.Name == b.Sender.Name && slices.Equal(a.Sender.Roles, b.Sender.Roles)
 }
 
 // sameMap reports whether two maps are one, and not only alike.

@@ -73,7 +73,9 @@ func (x *routes) run(w http.ResponseWriter, r *http.Request) error {
 	for _, e := range live {
 		st.after = max(st.after, e.Seq)
 	}
-	input, wrong := in.input(live, props)
+	input, wrong := in.input(func(list []sessions.WaitingCall) []sessions.WaitingCall {
+		return sessions.Mine(r.Context(), key, list)
+	}, live, props)
 	switch {
 	case wrong != nil:
 		return x.answer(w, st, runs.Nothing{Err: wrong})
@@ -216,7 +218,7 @@ func (st *stream) finish() {
 		st.broken(err)
 		return
 	}
-	if len(waiting) == 0 {
+	if waiting = sessions.Mine(st.ctx, st.key, waiting); len(waiting) == 0 { // the user goes on; others answer the rest
 		st.finished(frame{"type": "success"})
 		return
 	}

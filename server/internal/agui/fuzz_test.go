@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/server/internal/sessions"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
 )
@@ -41,7 +42,8 @@ func FuzzRequest(f *testing.F) {
 		if err != nil {
 			return
 		}
-		e, err := q.input([]*session.Event{call}, props)
+		e, err := q.input(func(list []sessions.WaitingCall) []sessions.WaitingCall { return list },
+			[]*session.Event{call}, props)
 		if err == nil && e != nil {
 			require.NotEmpty(t, e.ID)
 			require.Equal(t, session.User, e.Author)

@@ -83,13 +83,13 @@ func (q *request) props() (p props, err error) {
 
 // input returns the input of the run, nil if the client has nothing to say: its messages that are not in the
 // log, and its answers to calls that wait.
-func (q *request) input(live []*session.Event, props props) (*session.Event, error) {
+func (q *request) input(mine func([]sessions.WaitingCall) []sessions.WaitingCall, live []*session.Event, props props) (*session.Event, error) {
 	e := &session.Event{ID: q.RunID, InvocationID: q.RunID, Author: session.User}
 
 	// Answers come first. They are to all calls that wait, or to none.
 	waiting := sessions.WaitingIn(live)
 	if len(q.Resume) > 0 {
-		if err := q.resume(e, waiting); err != nil {
+		if err := q.resume(e, waiting, mine(waiting)); err != nil {
 			return nil, err
 		}
 	}
@@ -157,8 +157,8 @@ func notWaiting(call string) error {
 	return sessions.NotWaiting(fmt.Sprintf("no call %q waits for this answer", call))
 }
 
-// resume puts the answers to calls into an input.
-func (q *request) resume(e *session.Event, waiting []sessions.WaitingCall) error {
+// resume puts the answers to calls into an input. mine are those of the waiting calls that the client may answer.
+func (q *request) resume(e *session.Event, waiting, mine []sessions.WaitingCall) error {
 	answered := map[string]bool{}
 	for _, a := range q.Resume {
 		i := slices.IndexFunc(waiting, func(c sessions.WaitingCall) bool { return c.ID == a.InterruptID })
@@ -190,7 +190,7 @@ func (q *request) resume(e *session.Event, waiting []sessions.WaitingCall) error
 		}
 		e.Actions.Confirm(a.InterruptID, c)
 	}
-	for _, c := range waiting {
+	for _, c := range mine {
 		if !answered[c.ID] {
 			message := fmt.Sprintf("call %q waits, too: answer all calls that wait at once", c.ID)
 			return web.NewProblem(http.StatusConflict, "incomplete", message)

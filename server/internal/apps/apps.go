@@ -78,7 +78,12 @@ func (c Caller) ActsFor(user string) bool {
 // Reaches reports whether the sessions of a user are there for the caller.
 func (c Caller) Reaches(user string) bool { return c.Admin || c.ActsFor(user) }
 
-// Has reports whether the caller has a role.
-func (c Caller) Has(role string) bool {
-	return slices.Contains(c.Roles, session.AnyRole) || slices.Contains(c.Roles, role)
+// On returns who the caller is on a session of a user: with the caller's roles, and the user's own if the caller acts for
+// the user.
+func (c Caller) On(user string) session.Sender {
+	roles := slices.Clone(c.Roles)
+	if c.ActsFor(user) {
+		roles = append(roles, session.UserRole)
+	}
+	return session.Sender{Name: cmp.Or(c.User, user), Roles: append([]string{}, roles...)}
 }

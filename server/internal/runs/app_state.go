@@ -31,6 +31,22 @@ func CheckAppState[V any](ctx context.Context, state map[string]V) error {
 	return nil
 }
 
+type senderKey struct{}
+
+// WithSender returns a context of a caller. of says who the caller is on the session of a user: Start tells the
+// runner, which lets nobody answer what another one is asked.
+func WithSender(ctx context.Context, of func(user string) session.Sender) context.Context {
+	return context.WithValue(ctx, senderKey{}, of)
+}
+
+// SenderOf returns who the context's caller is on a session: its own user, if the context is of no caller.
+func SenderOf(ctx context.Context, key session.Key) session.Sender {
+	if of, ok := ctx.Value(senderKey{}).(func(string) session.Sender); ok {
+		return of(key.User)
+	}
+	return session.Sender{}
+}
+
 // checkInput is CheckAppState of what an input does to the state.
 func checkInput(ctx context.Context, input *session.Event) error {
 	if input == nil {

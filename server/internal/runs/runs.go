@@ -107,6 +107,7 @@ func (r *Runs) Start(ctx context.Context, q Request, after int64) (*Run, *RunFol
 	if err := checkInput(ctx, q.Input); err != nil {
 		return nil, nil, err
 	}
+	q.Config.Sender = SenderOf(ctx, q.Key)
 	q.named = q.Input != nil && q.Input.ID != ""
 	if q.Input != nil && !q.named {
 		q.Input = q.Input.Clone()

@@ -113,8 +113,8 @@ func Echo(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] 
 	}
 }
 
-// Desk is an agent that echoes; a message "book" makes it call a tool that a human has to agree to, and
-// "order" one whose response comes later.
+// Desk is an agent that echoes; a message "book" makes it call a tool that a human has to agree to, "refund" one that
+// two people with the role finance have to agree to, and "order" one whose response comes later.
 func Desk(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		live := host.Now().Live
@@ -127,10 +127,17 @@ func Desk(ctx context.Context, host *agent.Host) iter.Seq2[*session.Event, error
 				e.Content.Parts[0].FunctionCall.ID: {Hint: "5 EUR"},
 			}
 			yield(e, nil)
+		case text == "refund":
+			e := Call("refund-1", "refund", map[string]any{"eur": 250})
+			e.Actions.Confirm("refund-1", session.Confirmation{
+				Hint: "250 EUR", Ask: []session.Approver{{By: "finance", Names: 2}},
+			})
+			yield(e, nil)
 		case text == "order":
 			e := Call("order-1", "order", map[string]any{})
 			e.LongRunningToolIDs = []string{"order-1"}
 			yield(e, nil)
+		case len(calls) > 0 && calls[len(calls)-1].Name == "refund" && calls[len(calls)-1].Asked() != nil:
 		case len(calls) > 0 && calls[len(calls)-1].Response == nil:
 			c := calls[len(calls)-1]
 			yield(session.Respond(c.FunctionCall, map[string]any{"booked": c.Approved()}), nil)

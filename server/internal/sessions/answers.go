@@ -68,7 +68,7 @@ func (s Service) Approve(
 		return err
 	}
 	var ids []string
-	for _, c := range waiting {
+	for _, c := range Mine(ctx, key, waiting) {
 		if c.Confirm {
 			ids = append(ids, c.ID)
 		}

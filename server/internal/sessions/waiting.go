@@ -20,6 +20,8 @@ type WaitingCall struct {
 	// Confirm says that it waits for a yes or no, rather than for its response.
 	Confirm bool   `json:"confirm"`
 	Hint    string `json:"hint,omitzero"`
+	// By are those whose yes it waits for.
+	By []session.Approver `json:"by,omitzero"`
 	// Invocation is the invocation that has made the call.
 	Invocation string `json:"-"`
 }
@@ -62,6 +64,14 @@ func (s Service) Waiting(ctx context.Context, app *apps.App, key session.Key) ([
 	return WaitingIn(live), nil
 }
 
+// Mine returns those of the calls that the context's caller may answer.
+func Mine(ctx context.Context, key session.Key, calls []WaitingCall) []WaitingCall {
+	who := runs.SenderOf(ctx, key)
+	return slices.DeleteFunc(slices.Clone(calls), func(c WaitingCall) bool {
+		return c.Confirm && !slices.ContainsFunc(c.By, func(a session.Approver) bool { return who.Has(a.By) })
+	})
+}
+
 // WaitingAfter is Waiting as a run has left the session, or as the session is now if that is not known.
 func (s Service) WaitingAfter(ctx context.Context, app *apps.App, run *runs.Run) ([]WaitingCall, error) {
 	if calls, known := run.Waiting(); known {
@@ -95,6 +105,7 @@ func waitingOf(calls []session.Call) []WaitingCall {
 			waiting.Interim = latest.Response
 		}
 		if confirm {
+			waiting.By = c.Asked()
 			waiting.Hint = c.Held.Actions.RequestedToolConfirmations[c.ID].Hint
 		}
 		list = append(list, waiting)

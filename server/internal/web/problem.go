@@ -88,6 +88,9 @@ func ProblemOf(err error) *Problem {
 			"content was sent before")
 	case errors.Is(err, runner.ErrNotWaiting):
 		return NewProblem(http.StatusConflict, "not_waiting", "no such call waits for an answer")
+	case errors.Is(err, runner.ErrNotYours):
+		return NewProblem(http.StatusForbidden, "not_yours", "this is not yours to decide: you have not the role that is asked, "+
+			"or you have said yes, and another person is asked")
 	case errors.Is(err, runner.ErrCommand):
 		return NewProblem(http.StatusNotImplemented, "no_plugin", "no plugin of the app takes this command")
 	case errors.As(err, &busy):

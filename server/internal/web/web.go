@@ -85,6 +85,7 @@ type admitted struct {
 // the caller would still be let in.
 func WithCaller(r *http.Request, who apps.Caller, hold *limits.Hold, still func() bool) *http.Request {
 	ctx := context.WithValue(r.Context(), callerKey{}, admitted{Caller: who, hold: hold, still: still})
+	ctx = runs.WithSender(ctx, who.On)
 	if !who.Admin {
 		ctx = runs.WithoutAppState(ctx)
 	}

@@ -174,7 +174,7 @@ func OfRun(err error) error {
 	var agent *runner.AgentError
 	var server *client.Error
 	switch {
-	case errors.Is(err, runner.ErrNotWaiting): // somebody else has decided just now
+	case errors.Is(err, runner.ErrNotWaiting), errors.Is(err, runner.ErrNotYours): // somebody else has decided just now
 		return Usage.As(err)
 	case errors.As(err, &plug):
 		return Plugin.As(err)

@@ -6,6 +6,7 @@ package printer
 
 import (
 	"fmt"
+	"os/user"
 	"slices"
 	"strings"
 
@@ -52,11 +53,21 @@ type Printer struct {
 
 // RunConfig returns how to run so that the events that this Printer prints come.
 func (p *Printer) RunConfig() session.RunConfig {
-	c := session.RunConfig{Create: true}
+	c := session.RunConfig{Create: true, Sender: operator()}
 	if p.Stream {
 		c.Streaming = session.SSE
 	}
 	return c
+}
+
+// operator is who uses the command line: whoever reaches the store may decide everything, under the name that the machine
+// has for them.
+func operator() session.Sender {
+	s := session.Sender{Name: "operator", Roles: []string{session.AnyRole}}
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		s.Name = u.Username
+	}
+	return s
 }
 
 // Event prints an event.

@@ -124,7 +124,7 @@ func (l *ledger) add(e *session.Event) {
 	for _, p := range e.Content.Parts {
 		switch {
 		case p == nil || p.Thought:
-		case p.FunctionCall != nil:
+		case e.Makes(p):
 			c := collector{ledger: l, used: true}
 			r := c.call(p.FunctionCall.Name, p.FunctionCall.Args)
 			l.asked[p.FunctionCall.ID+" "+p.FunctionCall.Name] = r.head
@@ -134,7 +134,10 @@ func (l *ledger) add(e *session.Event) {
 		case p.FunctionResponse != nil && p.FunctionResponse.Name == RecallName:
 		case p.FunctionResponse != nil:
 			c := collector{ledger: l}
-			asked := l.asked[p.FunctionResponse.ID+" "+p.FunctionResponse.Name]
+			asked, ok := l.asked[p.FunctionResponse.ID+" "+p.FunctionResponse.Name]
+			if !ok && e.Author == session.User { // a caller's answer to a call that nobody made
+				continue
+			}
 			r := &record{head: cmp.Or(asked, oneWord(p.FunctionResponse.Name), "_")}
 			c.collect(r, "", p.FunctionResponse.Response, 0)
 			l.put(r)

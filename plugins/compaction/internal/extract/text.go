@@ -47,7 +47,7 @@ func sentencesOf(e *session.Event) (all []sentence) {
 			add(author, file(p.FileData.DisplayName, p.FileData.MIMEType))
 		case p.FunctionCall != nil && p.FunctionCall.Name == RecallName:
 		case p.FunctionResponse != nil && p.FunctionResponse.Name == RecallName:
-		case p.FunctionCall != nil:
+		case e.Makes(p):
 			tool := oneWord(p.FunctionCall.Name) + "()"
 			eachProse(p.FunctionCall.Args, func(text string) { add(tool, text) })
 		case p.FunctionResponse != nil:

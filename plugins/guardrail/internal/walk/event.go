@@ -234,7 +234,13 @@ func (w *Walker) Content(c *genai.Content, stage policy.Stage) {
 
 // part goes through all that a part has beside its text.
 func (w *Walker) part(p *genai.Part, stage policy.Stage) {
-	if p.FunctionCall != nil {
+	switch {
+	case p.FunctionCall == nil:
+	case stage == policy.Input: // a caller calls nothing: it is a text like any other
+		w.text(stage, &p.FunctionCall.Name)
+		w.text(stage, &p.FunctionCall.ID)
+		w.json(&Item{Stage: stage}, &p.FunctionCall.Args)
+	default:
 		w.Call(p.FunctionCall)
 	}
 	if p.FunctionResponse != nil {

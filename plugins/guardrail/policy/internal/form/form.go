@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/plugins/guardrail/policy/file"
+	"github.com/plughook/plughook/session"
 )
 
 // A File is a policy file as it is written. Its tags are the file's keys, and their documentation in the schema and in
@@ -18,6 +19,7 @@ type File struct {
 	OnError      string                 `yaml:"on_error" json:"on_error,omitempty" jsonschema:"What becomes of a text that could not be judged: block (the default), or allow, which marks the event as not checked."`
 	Limits       Limits                 `yaml:"limits" json:"limits,omitzero" jsonschema:"How much of a text is judged."`
 	Judges       Judges                 `yaml:"judges" json:"judges,omitzero" jsonschema:"What the models that rules ask may use, together, in each process. When it is used up, no model is asked, and on_error of the rule decides."`
+	Ask          session.Approver       `yaml:"ask" json:"ask,omitzero" jsonschema:"Who is asked by rules with the action ask, and about calls of tools that are not what was pinned. The default is the session's own user."`
 	TenantKey    string                 `yaml:"tenant_key" json:"tenant_key,omitempty" jsonschema:"The key in the session's state that has the tenant, such as user:tenant."`
 	TrustedTools []string               `yaml:"trusted_tools" json:"trusted_tools,omitempty" jsonschema:"Globs of tools whose answers are trusted. The answers of all others taint the session."`
 	PinTools     []string               `yaml:"pin_tools" json:"pin_tools,omitempty" jsonschema:"Globs of tools whose declarations are pinned in the lockfile beside the policy, which runner policy pin writes. One that has changed is not shown to a model, and a human is asked about the tool's calls. One with ! excludes."`
@@ -32,19 +34,20 @@ type Limits struct {
 }
 
 type Rule struct {
-	ID      string   `yaml:"id" json:"id" jsonschema:"The rule's name in records and refusals."`
-	Stages  []string `yaml:"stages" json:"stages,omitempty" jsonschema:"Where the rule judges: input, prompt, output, tool_args, tool_result, summary. The default is all but prompt; for a rule with tools it is tool_args."`
-	Scope   Scope    `yaml:"scope" json:"scope,omitzero" jsonschema:"Whose texts the rule judges. The default is everybody's."`
-	Detect  Detect   `yaml:"detect" json:"detect,omitzero" jsonschema:"What the rule looks for. Without detect, tools and judge it acts on every text."`
-	When    string   `yaml:"when" json:"when,omitempty" jsonschema:"A condition in the language of expr-lang.org, about stage, app, user, tenant, agent, branch, tool.name, tool.args, text, state, taint, tainted, files. Its result is true or false. It sees what tokens of the vault stand for. It has a second and 64 MiB of memory; repeat and uniq are not there."`
-	Tools   Tools    `yaml:"tools" json:"tools,omitzero" jsonschema:"Which tools may be called. It replaces detect and action."`
-	Judge   Judge    `yaml:"judge" json:"judge,omitzero" jsonschema:"A service or a model that is asked about the text. It replaces detect."`
-	Action  any      `yaml:"action" json:"action,omitempty" jsonschema:"allow, flag, mask, vault, hash, replace, redact, ask or block; or an object with one for each type that the rule finds, and * for the other types."`
-	With    string   `yaml:"with" json:"with,omitempty" jsonschema:"What the action replace puts in the place of what was found."`
-	Message string   `yaml:"message" json:"message,omitempty" jsonschema:"What the caller, the model, or the human who is asked, is told."`
-	Mode    string   `yaml:"mode" json:"mode,omitempty" jsonschema:"shadow or enforce. The default is the policy's mode."`
-	Window  string   `yaml:"window" json:"window,omitempty" jsonschema:"part (the default) judges each text alone. turn and session judge it together with what was said before it at the same stage, in this run or in the session."`
-	Trust   string   `yaml:"trust" json:"trust,omitempty" jsonschema:"any (the default), or untrusted: only answers of tools that are not trusted, and what agents say and call once the session has such an answer."`
+	ID      string           `yaml:"id" json:"id" jsonschema:"The rule's name in records and refusals."`
+	Stages  []string         `yaml:"stages" json:"stages,omitempty" jsonschema:"Where the rule judges: input, prompt, output, tool_args, tool_result, summary. The default is all but prompt; for a rule with tools it is tool_args."`
+	Scope   Scope            `yaml:"scope" json:"scope,omitzero" jsonschema:"Whose texts the rule judges. The default is everybody's."`
+	Detect  Detect           `yaml:"detect" json:"detect,omitzero" jsonschema:"What the rule looks for. Without detect, tools and judge it acts on every text."`
+	When    string           `yaml:"when" json:"when,omitempty" jsonschema:"A condition in the language of expr-lang.org, about stage, app, user, tenant, agent, branch, tool.name, tool.args, text, state, taint, tainted, files. Its result is true or false. It sees what tokens of the vault stand for. It has a second and 64 MiB of memory; repeat and uniq are not there."`
+	Tools   Tools            `yaml:"tools" json:"tools,omitzero" jsonschema:"Which tools may be called. It replaces detect and action."`
+	Judge   Judge            `yaml:"judge" json:"judge,omitzero" jsonschema:"A service or a model that is asked about the text. It replaces detect."`
+	Action  any              `yaml:"action" json:"action,omitempty" jsonschema:"allow, flag, mask, vault, hash, replace, redact, ask or block; or an object with one for each type that the rule finds, and * for the other types."`
+	Ask     session.Approver `yaml:"ask" json:"ask,omitzero" jsonschema:"Who is asked by the action ask. The default is the policy's, or else the session's own user."`
+	With    string           `yaml:"with" json:"with,omitempty" jsonschema:"What the action replace puts in the place of what was found."`
+	Message string           `yaml:"message" json:"message,omitempty" jsonschema:"What the caller, the model, or the human who is asked, is told."`
+	Mode    string           `yaml:"mode" json:"mode,omitempty" jsonschema:"shadow or enforce. The default is the policy's mode."`
+	Window  string           `yaml:"window" json:"window,omitempty" jsonschema:"part (the default) judges each text alone. turn and session judge it together with what was said before it at the same stage, in this run or in the session."`
+	Trust   string           `yaml:"trust" json:"trust,omitempty" jsonschema:"any (the default), or untrusted: only answers of tools that are not trusted, and what agents say and call once the session has such an answer."`
 }
 
 type Scope struct {
