@@ -5,6 +5,7 @@
 package apps
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
