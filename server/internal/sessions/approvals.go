@@ -33,7 +33,7 @@ func (s Service) Approvals(ctx context.Context, app *apps.App, limit int) ([]App
 			return nil, err
 		}
 		key := hit.Session.Key
-		calls, err := forOthers(ctx, app, key)
+		calls, err := s.forOthers(ctx, app, key)
 		if err != nil {
 			return nil, err
 		}
@@ -54,9 +54,9 @@ func (s Service) Approvals(ctx context.Context, app *apps.App, limit int) ([]App
 }
 
 // forOthers returns the calls of a session that wait for a role of the context's caller, other than the user's.
-func forOthers(ctx context.Context, app *apps.App, key session.Key) ([]WaitingCall, error) {
+func (s Service) forOthers(ctx context.Context, app *apps.App, key session.Key) ([]WaitingCall, error) {
 	who := runs.SenderOf(ctx, key)
-	calls, err := Waiting(ctx, app, key)
+	calls, err := s.Waiting(ctx, app, key)
 	return slices.DeleteFunc(calls, func(c WaitingCall) bool {
 		return !slices.ContainsFunc(c.By, func(a session.Approver) bool { return a.By != session.UserRole && who.Has(a.By) })
 	}), err
@@ -71,7 +71,7 @@ func (s Service) Decide(
 	if err := key.Check(false); err != nil {
 		return nil, err
 	}
-	waiting, err := forOthers(ctx, app, key)
+	waiting, err := s.forOthers(ctx, app, key)
 	if err != nil {
 		return nil, err
 	}
