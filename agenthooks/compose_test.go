@@ -346,3 +346,41 @@ func TestAgentHooksRecords(t *testing.T) {
 	require.Equal(t, "{}", string(got.Approval))
 	require.Equal(t, agenthooks.Composition{Profile: agenthooks.FirstDeny, OnApproval: "stop"}, r.Record.Composition)
 }
+
+// TestAgentHooksInterceptorsInGo says what a host makes of interceptors that are not what they should be.
+func TestAgentHooksInterceptorsInGo(t *testing.T) {
+	invalid := agenthooks.InterceptorFunc(func(context.Context, agenthooks.Context) (agenthooks.Verdict, error) {
+		return agenthooks.Verdict{Decision: agenthooks.Transform}, nil
+	})
+	require.Equal(t, agenthooks.VerdictInvalid, emit(t, agenthooks.Config{
+		Interceptors: []agenthooks.Registered{{Interceptor: invalid}},
+	}).Verdict.Reason)
+	late := agenthooks.InterceptorFunc(func(ctx context.Context, _ agenthooks.Context) (agenthooks.Verdict, error) {
+		<-ctx.Done()
+		return agenthooks.Verdict{Decision: agenthooks.Allow}, ctx.Err()
+	})
+	for range 20 { // the answer and the end of the time race
+		r := emit(t, agenthooks.Config{Interceptors: []agenthooks.Registered{{Interceptor: late}}, Timeout: time.Microsecond})
+		require.Equal(t, agenthooks.InterceptorTimeout, r.Verdict.Reason)
+	}
+	mutates := agenthooks.InterceptorFunc(func(_ context.Context, c agenthooks.Context) (agenthooks.Verdict, error) {
+		for i := range c {
+			c[i] = 'x'
+		}
+		return agenthooks.Verdict{Decision: agenthooks.Allow}, nil
+	})
+	for _, profile := range []agenthooks.Profile{agenthooks.RunAll, agenthooks.Strictest} {
+		list := append([]agenthooks.Registered{{Interceptor: mutates}}, says("sees")...)
+		r := emit(t, agenthooks.Config{Interceptors: list, Composition: agenthooks.Composition{Profile: profile}})
+		require.Equal(t, `saw {"url":"dirty"}`, r.Record.Verdicts[1].Reason)
+		require.Equal(t, r.Record.InputIdentity, r.Record.EnforcedIdentity)
+	}
+	h, err := agenthooks.NewHost(agenthooks.Config{
+		Interceptors: says(allow),
+		Record:       func(agenthooks.Record) error { return errors.New("the disk is full") },
+	})
+	require.NoError(t, err)
+	s := &agenthooks.Session{Host: h, ID: "s", Agent: "bot", Framework: "plughook"}
+	_, err = s.Emit(ctx, agenthooks.Ask{Point: agenthooks.Output, Fields: agenthooks.Fields{"output": []byte(`{"content":"x"}`)}})
+	require.ErrorContains(t, err, "the disk is full")
+}

@@ -520,8 +520,9 @@ func (x *run) noteResult(inv *session.Invocation) {
 	case o.open.invocation == x.id && o.open.phase != began:
 		r.End = &plugin.End{Kind: plugin.EndKind(o.open.phase), Plugin: o.open.plugin, Reason: o.open.reason}
 	}
-	if o.request != nil && o.allowed == nil && len(r.Events) > 0 {
-		note := authorNote(r.Events[len(r.Events)-1])
-		r.Withheld = &note
+	for _, e := range r.Events {
+		if note := authorNote(e); o.request != nil && o.allowed == nil && note.Plugin != "" {
+			r.Withheld = &note
+		}
 	}
 }

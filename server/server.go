@@ -6,6 +6,7 @@ import (
 
 	"github.com/plughook/plughook/server/internal/a2a"
 	"github.com/plughook/plughook/server/internal/agui"
+	"github.com/plughook/plughook/server/internal/hooks"
 	"github.com/plughook/plughook/server/internal/kit"
 	"github.com/plughook/plughook/server/internal/limits"
 	v1 "github.com/plughook/plughook/server/internal/v1"
@@ -38,6 +39,7 @@ func New(o Options) (*Server, error) {
 		Version: o.Version,
 		Tokens:  o.Caller != nil,
 	})
+	hooks.Register(mux, core)
 	if o.Kit {
 		kit.Register(mux, core, kit.Options{Dev: o.KitDev, Pages: o.Pages})
 	}
