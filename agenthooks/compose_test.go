@@ -307,6 +307,23 @@ func TestAgentHooksContexts(t *testing.T) {
 	}
 }
 
+// TestAgentHooksBounds says that size and depth are bounded without identities, too.
+func TestAgentHooksBounds(t *testing.T) {
+	deep := strings.Repeat(`{"a":`, 130) + "1" + strings.Repeat("}", 130)
+	long := `{"a":"` + strings.Repeat("x", 10_000) + `"}`
+	for _, args := range []string{deep, long} {
+		h, err := agenthooks.NewHost(agenthooks.Config{Interceptors: says(allow), Unbound: true, MaxBytes: 5_000})
+		require.NoError(t, err)
+		s := &agenthooks.Session{Host: h, ID: "s", Agent: "bot", Framework: "plughook"}
+		r, err := s.Emit(ctx, agenthooks.Ask{
+			Point:  agenthooks.PreToolCall,
+			Fields: agenthooks.Fields{"tool_call": []byte(`{"id":"t","name":"n","args":` + args + `}`)},
+		})
+		require.NoError(t, err)
+		require.Equal(t, agenthooks.ContextInvalid, r.Verdict.Reason)
+	}
+}
+
 // TestAgentHooksConfig says what a host refuses to be.
 func TestAgentHooksConfig(t *testing.T) {
 	id := func(agenthooks.Context) (string, error) { return "id", nil }
