@@ -214,12 +214,15 @@ func (s *Store) Size(ctx context.Context, key session.Key) (size session.Size, e
 		return size, err
 	}
 	if key.ID == "" {
-		err = s.on(ctx, "read", key, func() error {
+		err = s.again(ctx, func() error { // the key has no ID, so it is no session's
 			return s.pool.QueryRow(ctx, `
 				SELECT coalesce(sum(octet_length(e.data)), 0)::bigint
 				FROM plughook_sessions s JOIN plughook_events e ON e.sid = s.sid
 				WHERE s.app = $1 AND s.usr = $2`, key.App, key.User).Scan(&size.Log)
 		})
+		if err != nil {
+			err = s.fail(ctx, "read sessions of user "+key.User, err)
+		}
 		return size, err
 	}
 	sid, ranges, err := s.find(ctx, key, session.Selection{Live: true})
