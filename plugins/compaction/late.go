@@ -24,6 +24,7 @@ const triggerLate = "late"
 type draft struct {
 	number   int64 // of the session
 	frontier int64 // of the session when the summary was begun
+	known    int64 // the last frontier that a compaction of these was made for
 	covers   []int64
 	event    *session.Event // the compaction, nil until it is made
 
@@ -42,7 +43,7 @@ func (k *compactor) drafting(inv *session.Invocation, p *Plan) {
 		}
 		delete(k.drafts, key)
 	}
-	k.drafts[inv.Key] = &draft{number: inv.Number, frontier: inv.Frontier, covers: p.Covers}
+	k.drafts[inv.Key] = &draft{number: inv.Number, frontier: inv.Frontier, known: inv.Frontier, covers: p.Covers}
 }
 
 // drafted notes the compaction that was made in the background, nil if there is none. It reports whether that came
@@ -78,6 +79,7 @@ func (k *compactor) overtake(inv *session.Invocation, p *Plan, e *session.Event)
 		return
 	}
 	d.head = e.ID
+	d.known = inv.Frontier
 	d.rest.Summary = p.Summary
 	d.rest.Fates = p.Fates
 	d.rest.Cut = append(d.rest.Cut, p.Cut...)
@@ -108,9 +110,11 @@ func (k *compactor) finished(inv *session.Invocation) *draft {
 	switch {
 	case d == nil:
 		return nil
-	case !d.isOf(inv): // it is in the log, or of no use any more
-		delete(k.drafts, inv.Key)
-		return nil
+	case !d.isOf(inv):
+		if inv.Number != d.number || inv.Frontier > d.known { // it is in the log, or of no use any more
+			delete(k.drafts, inv.Key)
+		}
+		return nil // else it is work in the background that looks at an older view
 	case d.event == nil:
 		return nil
 	}
