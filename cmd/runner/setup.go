@@ -109,7 +109,7 @@ func (p *program) setUp(ctx context.Context, c *config.Config) (*setup, error) {
 	if err := s.key.Check(false); err != nil {
 		return nil, exit.Usage.As(err)
 	}
-	o := config.Options{Log: p.Log, Store: p.StoreName, Waits: p.Waiting.Begin}
+	o := config.Options{Log: p.Log, Store: p.StoreName, Waits: p.Waiting.Begin, NoAgent: p.hooksOnly}
 	if p.Verbose {
 		o.ServerStderr = p.Err
 	}

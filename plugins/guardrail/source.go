@@ -149,7 +149,7 @@ func (s *source) fetch(ctx context.Context) (*policy.Policy, error) {
 	}
 	if !complete(resp, data) {
 		return nil, fmt.Errorf("guardrail: the policy cannot be loaded: %s has sent it without its length, so it may be cut off; "+
-			"send Content-Length, or end the policy with a line that says ...", s.name)
+			"send Content-Length, or end the policy with the line \"...\" of its own", s.name)
 	}
 	p, err := policy.Parse(s.name, data)
 	if err != nil {
