@@ -138,7 +138,7 @@ func (e *Event) read(t *table, k *kinds, r row, all object) {
 	}
 	if len(r.Calls) == 2 {
 		for _, call := range elements(all[r.Calls[0]]) {
-			e.Calls = append(e.Calls, scalar(at(call, r.Calls[1])))
+			e.Calls = append(e.Calls, scalar(follow(call, r.Calls[1])))
 		}
 	}
 

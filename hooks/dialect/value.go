@@ -53,8 +53,8 @@ func (o object) number(key string) float64 {
 	return n
 }
 
-// at follows a path with dots. Of a list it takes the first element.
-func at(v jsontext.Value, path string) jsontext.Value {
+// follow follows a path with dots. Of a list it takes the first element.
+func follow(v jsontext.Value, path string) jsontext.Value {
 	for key := range strings.SplitSeq(path, ".") {
 		if list := elements(v); len(list) > 0 {
 			v = list[0]
@@ -74,7 +74,7 @@ func (o object) first(paths []string) jsontext.Value {
 		key, rest, deeper := strings.Cut(path, ".")
 		v := o[key]
 		if deeper {
-			v = at(v, rest)
+			v = follow(v, rest)
 		}
 		if v != nil && v.Kind() != 'n' {
 			return v

@@ -92,13 +92,13 @@ type run struct {
 	started    bool // agent_startup was emitted
 	refused    bool // and denied
 	blocked    bool // something was denied, and the run ends
-	waiting    map[place]string
+	waiting    map[asker]string
 	answers    map[string]string  // the models of the answers that were judged, by event, since events are offered again
 	streams    map[string]*stream // by event
 }
 
-// A place is where a model's answer is awaited.
-type place struct{ agent, branch string }
+// An asker is an agent, in a branch, that waits for its model's answer.
+type asker struct{ agent, branch string }
 
 // of returns the run of an invocation.
 func (b *bridge) of(inv *session.Invocation) *run {
@@ -108,7 +108,7 @@ func (b *bridge) of(inv *session.Invocation) *run {
 	if r == nil || r.invocation != inv.ID {
 		r = &run{
 			invocation: inv.ID,
-			waiting:    map[place]string{},
+			waiting:    map[asker]string{},
 			answers:    map[string]string{},
 			streams:    map[string]*stream{},
 		}
@@ -221,7 +221,7 @@ func (b *bridge) beforeModel(ctx context.Context, inv *session.Invocation, req *
 			return plugin.Outcome{}, err
 		}
 	}
-	s.waiting[place{req.Agent, req.Branch}] = id
+	s.waiting[asker{agent: req.Agent, branch: req.Branch}] = id
 	return plugin.Outcome{}, nil
 }
 

@@ -24,7 +24,7 @@ type stream struct {
 
 // partial judges a chunk.
 func (s *subject) partial(e *session.Event) (plugin.Outcome, error) {
-	model, awaited := s.waiting[place{e.Author, e.Branch}]
+	model, awaited := s.waiting[asker{agent: e.Author, branch: e.Branch}]
 	chunk := e.Text()
 	if !awaited || chunk == "" {
 		return plugin.Outcome{Withhold: true}, nil
@@ -134,14 +134,14 @@ func (j *judged) passed() bool {
 
 // answer judges a model's answer: the event after a BeforeModel of the same agent and branch.
 func (j *judged) answer() error {
-	at := place{j.given.Author, j.given.Branch}
+	waits := asker{agent: j.given.Author, branch: j.given.Branch}
 	model, again := j.answers[j.given.ID]
 	if !again {
 		var awaited bool
-		if model, awaited = j.waiting[at]; !awaited || j.passed() {
+		if model, awaited = j.waiting[waits]; !awaited || j.passed() {
 			return nil
 		}
-		delete(j.waiting, at)
+		delete(j.waiting, waits)
 		j.answers[j.given.ID] = model
 	}
 	st := j.streams[j.given.ID]
