@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,11 +17,17 @@ import (
 	"github.com/plughook/plughook/plugin/remote"
 )
 
+// interpreter returns the program of Python. What PATH names may be a script that looks for it at each start.
+var interpreter = sync.OnceValues(func() (string, error) {
+	out, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
+	return strings.TrimSpace(string(out)), err
+})
+
 // counter returns a configuration that starts testdata/counter.py: a plugin that keeps the protocol by hand, with a
 // filter and a flaw.
 func counter(t *testing.T, has, author, flaw string) remote.Config {
 	t.Helper()
-	python, err := exec.LookPath("python3")
+	python, err := interpreter()
 	if err != nil {
 		require.Empty(t, os.Getenv("PLUGHOOK_TEST_ALL"), "python3 is not in PATH")
 		t.Skip("python3 is not in PATH: install Python 3.8 or later")
