@@ -189,7 +189,7 @@ func TestChildrenEndWithThePlugin(t *testing.T) {
 				case "SIGKILL":
 					require.NoError(t, unix.Kill(p.process.PID, unix.SIGKILL))
 					<-p.conn.gone
-					require.ErrorContains(t, p.conn.cause, "signal: killed")
+					require.ErrorContains(t, p.conn.cause, "killed") // by the signal, or by the host, which saw the end of the stream first
 				case "SIGSTOP":
 					require.NoError(t, unix.Kill(p.process.PID, unix.SIGSTOP))
 				}
