@@ -237,9 +237,12 @@ func TestApprovedCallsAreJudgedAgain(t *testing.T) {
 					require.NotContains(t, s.log.String(), `"action":"ask"`,
 						"nobody is asked again")
 				}
-				require.Equal(t, c.input.Actions.RequestedToolConfirmations,
-					events[0].Actions.RequestedToolConfirmations,
-					"the verdict stays as it was given")
+				given := events[0].Actions.RequestedToolConfirmations
+				require.Len(t, given, len(c.input.Actions.RequestedToolConfirmations))
+				for id, want := range c.input.Actions.RequestedToolConfirmations {
+					want.Name = "ann" // the runner says who gave it
+					require.Equal(t, want, given[id], "the verdict stays as it was given")
+				}
 				noted := len(plugin.NotesOf(events[0]).Changed) > 0
 				require.Equal(t, name == "in shadow", noted,
 					"only what a rule in shadow would deny is noted on the verdict")
@@ -253,26 +256,6 @@ func TestApprovedCallsAreJudgedAgain(t *testing.T) {
 			}
 		})
 	}
-}
-
-// What comes with the yes is read before the call is run.
-func TestApprovalWithAnAnswerThatTaints(t *testing.T) {
-	s := stage(
-		t,
-		with(
-			t,
-			`rules: [{id: a, stages: [tool_args], scope: {tool: send}, action: ask}, {id: b, stages: [tool_args], scope: {tool: send}, trust: untrusted, action: block, message: Not now.}]`,
-		),
-		call("send", map[string]any{"to": "a@b"}),
-		"done",
-	)
-	s.run("go")
-	yes := session.Decision(true, "c-send")
-	yes.Content = session.Respond(&genai.FunctionCall{ID: "w", Name: "web"},
-		map[string]any{"page": "x"}).Content
-	require.Contains(t, strings.Join(s.run(yes), "\n"),
-		`plugin/guardrail: send={"error":"Not now."} [DENIED]`)
-	require.Empty(t, s.tools)
 }
 
 // Where calls share an id, and the answer would go to another one, the yes becomes a no.

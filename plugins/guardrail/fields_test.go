@@ -97,6 +97,14 @@ func TestEveryField(t *testing.T) {
 				if e.Content != nil && e.Content.Role == "" {
 					e.Content.Role = genai.RoleUser
 				}
+				if author == session.User && strings.Contains(path, "FunctionCall") {
+					return // the runner refuses an input with a call
+				}
+				if strings.Contains(path, "RequestedToolConfirmations.value.Ask.") ||
+					strings.HasPrefix(path, "Actions.RequestedToolConfirmations.value.Roles") ||
+					path == "Actions.RequestedToolConfirmations.value.Name" {
+					return // roles and names of people, which the runner sets or checks
+				}
 				if files.MatchString(path) || notJudged.MatchString(path) ||
 					author != session.User && notOfAgents.MatchString(path) {
 					return

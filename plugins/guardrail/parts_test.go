@@ -110,6 +110,9 @@ func TestTextsWithSomethingBetween(t *testing.T) {
 // An input is judged in the same way, and a block is one.
 func TestInputsWithSomethingBetween(t *testing.T) {
 	for name, part := range between() {
+		if part != nil && part.FunctionCall != nil {
+			continue // the runner refuses it in an input
+		}
 		s := stage(t, with(
 			t,
 			`rules: [{id: s, stages: [input], detect: {secrets: default}, action: block, message: No.}]`,

@@ -66,8 +66,12 @@ func stampOf(file string) stamp {
 	if err != nil {
 		return stamp{}
 	}
-	data, _ := os.ReadFile(file) // one that cannot be read is read again, and the error told
-	return stamp{size: info.Size(), time: info.ModTime(), sum: sha256.Sum256(data)}
+	st := stamp{size: info.Size(), time: info.ModTime()}
+	if info.Mode().IsRegular() { // reading a pipe would wait for who writes it
+		data, _ := os.ReadFile(file) // one that cannot be read is read again, and the error told
+		st.sum = sha256.Sum256(data)
+	}
+	return st
 }
 
 // stampsOf returns the stamps of files.

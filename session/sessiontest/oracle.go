@@ -98,9 +98,11 @@ func (t *tester) expected(q session.Query) []string {
 func meets(e *session.Event, q session.Query) bool {
 	said := e.Text()
 	tool := false
-	for _, c := range e.FunctionCalls() {
-		tool = tool || c.Name == q.Tool
+	if c := e.Content.Parts[0].FunctionCall; c != nil {
 		said = "book " + c.Args["text"].(string)
+	}
+	for _, c := range e.FunctionCalls() { // a user's are words, and no calls
+		tool = tool || c.Name == q.Tool
 	}
 	for _, word := range strings.Fields(q.Match) {
 		has := slices.Contains(strings.Fields(said), word)
