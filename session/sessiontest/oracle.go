@@ -98,8 +98,8 @@ func (t *tester) expected(q session.Query) []string {
 func meets(e *session.Event, q session.Query) bool {
 	said := e.Text()
 	tool := false
-	if c := e.Content.Parts[0].FunctionCall; c != nil {
-		said = "book " + c.Args["text"].(string)
+	if e.Content != nil && e.Content.Parts[0].FunctionCall != nil { // a rewind has no content
+		said = "book " + e.Content.Parts[0].FunctionCall.Args["text"].(string)
 	}
 	for _, c := range e.FunctionCalls() { // a user's are words, and no calls
 		tool = tool || c.Name == q.Tool
