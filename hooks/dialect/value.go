@@ -204,11 +204,8 @@ func withMember(v jsontext.Value, key string, value jsontext.Value) jsontext.Val
 	return jsontext.Value(out.String() + "}")
 }
 
-// quoted returns a text as a JSON string.
+// quoted returns a text as a JSON string. What is not UTF-8 becomes U+FFFD.
 func quoted(text string) jsontext.Value {
-	v, err := jsontext.AppendQuote(nil, text)
-	if err != nil { // of text that is not UTF-8, which it has made U+FFFD
-		return v
-	}
+	v, _ := jsontext.AppendQuote(nil, text)
 	return v
 }

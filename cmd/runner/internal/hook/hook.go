@@ -73,7 +73,7 @@ func (p *program) agentCommand(name string) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&event, "event", "", "the `name` of the event, as the agent's settings have it")
-	cmd.Flags().BoolVar(&p.allowUnknown, "allow-unknown", false, "let calls pass that come with an event which nobody knows")
+	cmd.Flags().BoolVar(&p.allowUnknown, "allow-unknown", false, "let calls pass that come with an event which nobody knows, where no server answers")
 	return cmd
 }
 
