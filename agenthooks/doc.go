@@ -7,7 +7,7 @@
 //   - A Host composes the verdicts of many interceptors, asks a Resolver about denials that a human may lift, and computes
 //     identities. A Session numbers the emissions of one run. Emit is one emission.
 //
-// plugins/agenthost makes a runner such a host. Package web has interceptors in other programs. hooks/intercept makes a
+// plugins/agenthost makes a runner such a host. Package web reaches interceptors in other programs. hooks/intercept makes a
 // runner's plugins an interceptor.
 //
 // What the specification says of a context stands in context.go, of verdicts in verdict.go, of composition in compose.go. A new

@@ -105,6 +105,13 @@ func (b *builder) needs() (list []string) {
 		if p.Guardrail != nil && p.Guardrail.KeyEnv != "" {
 			add(p.Guardrail.KeyEnv)
 		}
+		if p.Agenthost != nil {
+			for _, r := range p.Agenthost.Interceptors {
+				if r.TokenEnv != "" {
+					add(r.TokenEnv)
+				}
+			}
+		}
 	}
 	for _, m := range b.MCP {
 		if b.used[m.Name] {

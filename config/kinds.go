@@ -35,6 +35,8 @@ type dependencies struct {
 	prices    *prices.Table                     // what models cost
 	model     func(string) (model.Model, error) // opens a model by its name in the configuration
 	price     func(string) (prices.Price, bool) // what a model costs in USD, by its name
+	agent     string                            // the name of the configuration's agent
+	audit     *audit.Config                     // of the first plugin audit, nil without one
 	// dry starts no process and needs no key. A plugin that is a process is left out.
 	dry bool
 }
@@ -94,16 +96,10 @@ var kinds = []kind{
 	{
 		name: "audit",
 		make: func(c *pluginConfig, d dependencies) (*plugin.Plugin, error) {
-			own := *c.Audit
-			if own.Path != "" {
-				own.Path = d.path(own.Path)
-			}
-			if own.KeyFile != "" {
-				own.KeyFile = d.path(own.KeyFile)
-			}
-			return audit.New(own)
+			return audit.New(auditConfig(c.Audit, d.path))
 		},
 	},
+	{name: "agenthost", make: newAgenthost},
 	{name: processKind},
 	{name: attachKind},
 }

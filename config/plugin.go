@@ -35,6 +35,7 @@ type pluginConfig struct {
 	Budget     *budget.Config    `yaml:"budget" json:"budget,omitempty" jsonschema:"limits how many runs, model calls, tool calls and tokens are used; put it after rewind and after plugins that block inputs"`
 	Guardrail  *guardrail.Config `yaml:"guardrail" json:"guardrail,omitempty" jsonschema:"enforces a policy: blocks, redacts, asks, flags; put it after plugins that say or change something, and before those that keep a record"`
 	Audit      *audit.Config     `yaml:"audit" json:"audit,omitempty" jsonschema:"keeps a record of what agents did, in a file, without what was said"`
+	Agenthost  *agenthostConfig  `yaml:"agenthost" json:"agenthost,omitempty" jsonschema:"lets interceptors of AGENT-HOOKS elsewhere judge runs; put it last, before audit"`
 
 	Command []string `yaml:"command" json:"command,omitempty" jsonschema:"a plugin in a process of its own: the program and its arguments; it runs in the configuration's directory"`
 	Attach  string   `yaml:"attach" json:"attach,omitempty" jsonschema:"in place of command, for development: the socket of a plugin that you have started yourself, such as in a debugger; if timeout is empty, its hooks have no time limit"`
@@ -125,6 +126,9 @@ func (c *file) checkPlugins(bad complaint) {
 		if plug.process() {
 			c.checkProcess(bad, path, plug)
 			continue
+		}
+		if plug.Agenthost != nil {
+			c.checkAgenthost(bad, path, plug)
 		}
 		if plug.Compaction != nil {
 			c.checkCompaction(bad, path+".compaction", plug.Compaction)

@@ -149,6 +149,15 @@ func (c *file) complete(ctx context.Context, d *dependencies) {
 	d.path = c.path
 	d.prices = c.prices()
 	d.price = c.price
+	d.agent = "agents"
+	if c.Agent != nil {
+		d.agent = c.Agent.Name
+	}
+	for i := range c.Plugins {
+		if d.audit == nil {
+			d.audit = c.Plugins[i].Audit
+		}
+	}
 	d.model = func(name string) (model.Model, error) { return c.openModel(ctx, name, dry) }
 }
 

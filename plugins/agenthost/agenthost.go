@@ -35,12 +35,17 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// Name is the plugin's name.
+// Name is the plugin's name where Config has none.
 const Name = "agenthost"
 
 // Config says who is asked, and how verdicts are carried out.
 type Config struct {
 	agenthooks.Config
+	// Name is the plugin's name, which held calls are known by.
+	Name string
+	// Keep takes the record of each emission, after Record, with the invocation that it is of. If it fails, so does the
+	// hook: what was judged does not happen. It may be nil.
+	Keep func(ctx context.Context, inv *session.Invocation, r agenthooks.Record) error
 	// Agent is the name of the runner's agent, which contexts have as agent.id. It is needed.
 	Agent string
 	// Hold says that a denial of a call that a human may lift holds the call, if there is no Resolver: the run ends, and a
@@ -57,6 +62,7 @@ type Config struct {
 
 // New returns the plugin. Close waits for interceptors that came too late.
 func New(c Config) (*plugin.Plugin, error) {
+	c.Name = cmp.Or(c.Name, Name)
 	host, err := agenthooks.NewHost(c.Config)
 	if err == nil && c.Agent == "" {
 		err = fmt.Errorf("agenthost: Agent is empty; it is the name of the runner's agent")
@@ -66,7 +72,7 @@ func New(c Config) (*plugin.Plugin, error) {
 	}
 	b := &bridge{Config: c, host: host, runs: map[session.Key]*run{}}
 	return &plugin.Plugin{
-		Name:        Name,
+		Name:        c.Name,
 		Doc:         "Lets interceptors of AGENT-HOOKS 0.1 judge what agents do.",
 		Partials:    c.Incremental,
 		BeforeRun:   b.beforeRun,
@@ -139,6 +145,9 @@ func (s *subject) emit(a agenthooks.Ask) (agenthooks.Result, error) {
 	}
 	a.Fields["extensions"] = encode(map[string]any{"plughook": own})
 	r, err := s.run.Emit(s.ctx, a)
+	if err == nil && s.Keep != nil {
+		err = s.Keep(s.ctx, s.inv, r.Record)
+	}
 	if err == nil && r.Proceed {
 		s.labels = union(s.labels, r.Labels)
 	}
@@ -181,7 +190,11 @@ func (s *subject) Agent() string { return s.bridge.Agent }
 // block ends the run with a refusal in the place of what is at hand.
 func (s *subject) block(r agenthooks.Result) *plugin.Outcome {
 	s.blocked = true
-	out := plugin.Deny(cmp.Or(r.Verdict.Message, "This was refused."), cmp.Or(r.Verdict.Reason, "denied"))
+	text := cmp.Or(r.Verdict.Message, "This was refused.")
+	if agenthooks.HostError(r.Verdict.Reason) {
+		text = "This was refused, since it could not be judged."
+	}
+	out := plugin.Deny(text, cmp.Or(r.Verdict.Reason, "denied"))
 	return &out
 }
 

@@ -116,7 +116,7 @@ func (j *judged) released() error {
 			Fields: agenthooks.Fields{"tool_call": encode(callOf(c.FunctionCall))},
 			Usable: func(jsontext.Value) error { return errors.New("the call is in the log") },
 		}
-		if name, emitted := c.Held.Plugin(); emitted && name == Name { // then this yes lifts what was asked about
+		if name, emitted := c.Held.Plugin(); emitted && name == j.Name { // then this yes lifts what was asked about
 			ask.Resolver = agenthooks.ResolverFunc(func(_ context.Context, r agenthooks.Request) (agenthooks.Resolution, error) {
 				allow := &agenthooks.Verdict{Decision: agenthooks.Allow}
 				return agenthooks.Resolution{Outcome: agenthooks.Approve, Identity: r.Identity, Verdict: allow}, nil

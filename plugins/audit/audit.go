@@ -18,6 +18,7 @@
 //	event   an event is about to be appended: the input, or an event of an agent or a plugin
 //	begin   the input is in the log and agents are about to run; an input that was withheld has no begin
 //	end     how the invocation ended
+//	hook    what interceptors of AGENT-HOOKS have decided at a point of a run (see Hooks)
 //	repair  the last line was incomplete, because its writer died, and was removed
 //
 // # What is not in it
@@ -41,7 +42,7 @@
 //
 // # Equal files
 //
-// A line contains no random values and no time of its own. Times are those of events; an end has the time of the
+// A line contains no random values and no time of its own, but for those of the kind hook. Times are those of events; an end has the time of the
 // invocation's last event. So two replays of a recording, with one session after the other and no plugin that adds events,
 // write equal files, in process or in a process of its own. With Config.Clock they do not.
 //
@@ -53,8 +54,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
+	"github.com/plughook/plughook/agenthooks"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
 )
@@ -94,6 +97,36 @@ func New(c Config) (*plugin.Plugin, error) {
 		AfterRun:  a.afterRun,
 		Close:     f.close,
 	}, nil
+}
+
+// Hooks returns a function that writes the records of a host of AGENT-HOOKS (agenthost.Config.Keep) into the file of a
+// plugin with the same Config: each a line of the kind hook, which has all of the record but messages. Close closes the
+// file.
+func Hooks(c Config) (
+	keep func(context.Context, *session.Invocation, agenthooks.Record) error, closeFile func(context.Context) error, err error,
+) {
+	s, err := c.settings()
+	if err != nil {
+		return nil, nil, err
+	}
+	f := newFile(s)
+	keep = func(ctx context.Context, inv *session.Invocation, r agenthooks.Record) error {
+		l := newLine(inv, "hook")
+		l.Time, _ = time.Parse(time.RFC3339, r.Timestamp)
+		r.Verdict.Message = ""
+		r.Verdict.Reason = reason(r.Verdict.Reason)
+		r.Verdict.Warnings = slices.Clone(r.Verdict.Warnings)
+		for i := range r.Verdict.Warnings {
+			r.Verdict.Warnings[i] = agenthooks.Warning{Reason: reason(r.Verdict.Warnings[i].Reason)}
+		}
+		r.Verdicts = slices.Clone(r.Verdicts)
+		for i := range r.Verdicts {
+			r.Verdicts[i].Reason = reason(r.Verdicts[i].Reason)
+		}
+		l.Hook = &r
+		return f.append(ctx, l)
+	}
+	return keep, f.close, nil
 }
 
 // settings is a Config that was checked.

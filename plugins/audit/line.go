@@ -14,6 +14,7 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/agenthooks"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
 )
@@ -73,7 +74,8 @@ type line struct {
 	Tokens       tokens `json:"tokens,omitzero"`
 	Fingerprint  string `json:"fingerprint,omitzero"`
 
-	End *end `json:"end,omitzero"`
+	End  *end               `json:"end,omitzero"`
+	Hook *agenthooks.Record `json:"hook,omitzero"`
 	// Cut is how many bytes a repair removed.
 	Cut int64 `json:"cut,omitzero"`
 }
