@@ -24,6 +24,9 @@ type Report struct {
 	// Needs names the environment variables that must be set when the configuration is opened;
 	// those that are not say so.
 	Needs []string
+	// NotForCallers are the state keys that callers of a server may not write, since the agent or a plugin reads
+	// them; "*" is every key. The section server.state says otherwise.
+	NotForCallers []string
 }
 
 // Check makes everything that the configuration names as far as that is possible without a key, a
@@ -51,7 +54,7 @@ func (c *Config) Check(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, errors.Join(err, closePlugins(ctx, plugins))
 	}
-	r := &Report{Needs: b.needs()}
+	r := &Report{Needs: b.needs(), NotForCallers: c.notForCallers(plugins)}
 	r.Warnings = slices.Concat(plugin.Warnings(plugins...), c.file.uncheckedSummaries(), c.file.deafTriggers(), c.file.unreadable(), c.file.unguarded(), c.file.refunded(), c.file.unknownTools(), c.file.pinWarnings(a))
 	if o.Stores["sqlite"] == nil {
 		r.Warnings = append(r.Warnings, c.noPlace()...)

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/plughook/plughook/session"
 )
 
 // Server is how the configuration is served over HTTP: the section server. Its zero value is the default.
@@ -20,9 +22,16 @@ type Server struct {
 	Kit        bool         `yaml:"kit" json:"kit,omitempty" jsonschema:"serves the REST routes of the Agent Development Kit too, for its clients"`
 	KitDev     bool         `yaml:"kit_dev" json:"kit_dev,omitempty" jsonschema:"serves that kit's routes for developers too: traces and graphs"`
 	Pages      string       `yaml:"pages" json:"pages,omitempty" jsonschema:"a directory with that kit's web page, served under /dev-ui/"`
+	State      serverState  `yaml:"state" json:"state,omitzero" jsonschema:"which keys of a session's state callers may write"`
 	Limits     serverLimits `yaml:"limits" json:"limits,omitzero" jsonschema:"what clients may take"`
 
 	ResumeAfter time.Duration `yaml:"resume_after" json:"resume_after,omitempty" jsonschema:"goes on with a run that was cut off, since its server died, after this time, such as 30s; only a client that sends the input again does so if empty"`
+}
+
+// serverState is which keys of a session's state callers may write.
+type serverState struct {
+	Write []string `yaml:"write" json:"write,omitempty" jsonschema:"the keys that every caller may write; a * at the end of one stands for any ending. Those without user: and app: that the agent and plugins do not read if it is left out; config check lists what they read"`
+	Role  string   `yaml:"role" json:"role,omitempty" jsonschema:"a caller with this role, as tokens have, may write every key, as an admin may"`
 }
 
 // serverChat is the route POST /chat.
@@ -86,6 +95,11 @@ func (c *file) checkServing(bad complaint) {
 	for i, origin := range s.Origins {
 		if !isOrigin(origin) {
 			bad(fmt.Sprintf("server.origins[%d]", i), "%q is no origin, such as https://chat.example.com", origin)
+		}
+	}
+	if s.State.Role != "" {
+		if err := session.CheckRole(s.State.Role); err != nil {
+			bad("server.state.role", "%w", err)
 		}
 	}
 	checkAbove0(c, bad, "server.resume_after", s.ResumeAfter)

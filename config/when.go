@@ -23,6 +23,7 @@ import (
 type when struct {
 	source  string
 	program *vm.Program
+	reads   []string // state keys, see expression.Keys
 }
 
 // whenNames has what a condition can ask about.
@@ -57,7 +58,7 @@ func compileWhen(file *yamlfile.File, path, source string) (*when, error) {
 	if found.any {
 		return nil, file.Errorf(path, "when: ranges (a..b) are not supported, since they can take very long")
 	}
-	return &when{source: source, program: program}, nil
+	return &when{source: source, program: program, reads: expression.Keys(node, "state")}, nil
 }
 
 // ranges notes whether an expression has a range.

@@ -64,6 +64,10 @@ type Plugin struct {
 	// configured under another name than its own still writes the keys that it was made with: package remote
 	// sets StateName to the program's own name. See OwnersOf for when that counts.
 	StateName string
+	// ReadsState returns the state keys that the plugin's settings name, such as that of a session's tenant: their
+	// values decide what the plugin does. "*" stands for every key, and "" for none. A server lets callers write none of them unless it
+	// is told to. It may be nil.
+	ReadsState func() []string
 	// Program tells one program from another, if the plugin is a process of its own: package remote sets it to
 	// how the process is started. It is empty for plugins in this process.
 	Program string

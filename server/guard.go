@@ -107,7 +107,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		defer hold.Release()
 	}
-	g.next.ServeHTTP(w, web.WithCaller(r, who, hold, func() bool { return g.still(r, who) }))
+	g.next.ServeHTTP(w, g.core.WithCaller(r, who, hold, func() bool { return g.still(r, who) }))
 }
 
 // still reports whether a request would still be let in, as the same caller. It is true if Options.Caller

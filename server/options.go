@@ -54,6 +54,9 @@ type Options struct {
 // An App is one runner that is served. Its agent, sessions and plugins are those of the runner.
 type App = apps.App
 
+// A StateRule says which keys of a session's state callers may write.
+type StateRule = apps.StateRule
+
 // A Caller is who sends a request.
 type Caller = apps.Caller
 

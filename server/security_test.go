@@ -124,44 +124,6 @@ func TestTheStreamsOfACallerWhoIsLetInNoMoreEnd(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 }
 
-func TestATokenDoesNotSetWhatAllUsersShare(t *testing.T) {
-	s := serve(t, servertest.Echo, withTokens)
-	const one = "/v1/apps/desk/sessions/s"
-	made, _ := s.Do("POST", "/v1/apps/desk/sessions", `{"id":"s"}`, "Authorization", "Bearer ann")
-	require.Equal(t, 201, made)
-	for _, row := range []struct{ method, path, body string }{
-		{"POST", "/v1/apps/desk/sessions", `{"state":{"app:greeting":"Pay here: example.com"}}`},
-		{"PATCH", one, `{"state":{"app:greeting":"x"}}`},
-		{"POST", one + "/run", `{"message":"Hello there","stateDelta":{"app:greeting":"x"}}`},
-		{"POST", one + "/run", `{"event":{"actions":{"stateDelta":{"app:greeting":null}}}}`},
-		{"POST", one + "/run", `{"event":{"actions":{"stateIncrement":{"app:visits":1}}}}`},
-		{"POST", one + "/approve", `{"calls":["c"],"event":{"actions":{"stateDelta":{"app:greeting":"x"}}}}`},
-		{"POST", "/chat", `{"session":"s","message":"Hello there","stateDelta":{"app:greeting":"x"}}`},
-	} {
-		status, body := s.Do(row.method, row.path, row.body, "Authorization", "Bearer ann")
-		require.Equal(t, 400, status, "%v: %s", row, body)
-		require.Contains(t, body, "only an admin", "%v", row)
-	}
-	status, _ := s.Do(
-		"POST",
-		one+"/run",
-		`{"message":"Hello there","stateDelta":{"user:name":"Ann","mood":"good"}}`,
-		"Authorization",
-		"Bearer ann",
-	)
-	require.Equal(t, 200, status)
-	status, _ = s.Do(
-		"POST",
-		one+"/run",
-		`{"message":"Hello there","stateDelta":{"app:greeting":"Welcome"}}`,
-		"Authorization",
-		"Bearer root",
-	)
-	require.Equal(t, 200, status)
-	_, body := s.Do("GET", one, "", "Authorization", "Bearer ann")
-	require.Contains(t, body, `"app:greeting":"Welcome"`)
-}
-
 // What an input says of its time, its branch, of errors and of where agents go on does not count.
 func TestACallerDoesNotSayWhatAgentsAndRunnersDo(t *testing.T) {
 	s := serve(t, servertest.Echo, withTokens)

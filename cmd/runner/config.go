@@ -74,6 +74,10 @@ func (p *program) checkConfig(ctx context.Context) error {
 	if len(report.Needs) > 0 {
 		p.Note("%s: when it runs, it needs: %s", c.Name(), strings.Join(report.Needs, ", "))
 	}
+	if keys := report.NotForCallers; len(keys) > 0 && c.Server().State.Write == nil {
+		p.Note("%s: the agent and plugins read these state keys, so callers of runner serve may not write them "+
+			"(see server.state): %s", c.Name(), strings.Join(keys, ", "))
+	}
 	if err != nil {
 		return exit.OfConfig(err)
 	}

@@ -116,6 +116,7 @@ func (p *program) serve(ctx context.Context, c *config.Config, s config.Server, 
 			Name:      setup.key.App,
 			Runner:    setup.local.runner,
 			Artifacts: setup.local.Artifacts,
+			State:     server.StateRule{Write: s.State.Write, Role: s.State.Role, Read: c.StateRead()},
 		}},
 		URL:     s.URL,
 		Caller:  caller,
@@ -331,7 +332,7 @@ token, which is shown only now. Who takes the lines out of the file ends the tok
 	f.StringArrayVar(&behalf, "on-behalf-of", nil,
 		"a `user`, or the beginning of names and a \"*\", whom a service's token may act for; may be repeated")
 	f.BoolVar(&admin, "admin", false,
-		"the token reaches the sessions of any user, may delete their data, and set state that all users share")
+		"the token reaches the sessions of any user, may delete their data, and write all state")
 	f.StringVar(&name, "name", "", "what people call the token")
 	return cmd
 }

@@ -1,6 +1,7 @@
 package expression_test
 
 import (
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -69,5 +70,28 @@ func TestAComputationHasABudget(t *testing.T) {
 	for _, source := range []string{`repeat(text, 9) == ""`, `uniq(split(text, "")) == []`} {
 		_, _, err := expression.Compile(source, env{}, expr.AsBool())
 		require.Error(t, err, source)
+	}
+}
+
+// What an expression reads of the state is known before it is computed.
+func TestKeys(t *testing.T) {
+	for source, keys := range map[string]string{
+		`state.city == "Paris"`:                               "[city]",
+		`state?.city?.name == state["user:tenant"]`:           "[city user:tenant]",
+		`"paid" in state && tool == "pay"`:                    "[paid]",
+		`any(keys(state), # startsWith "x")`:                  "[*]",
+		`state[tool] == 1`:                                    "[*]",
+		`$env["state"].city == 1`:                             "[*]",
+		`tool == "state"`:                                     "[]",
+		`(state.city ?? "") matches "x" and len(state.a) > 0`: "[a city]",
+	} {
+		env := struct {
+			expression.Meter
+			State map[string]any `expr:"state"`
+			Tool  string         `expr:"tool"`
+		}{}
+		checked, _, err := expression.Compile(source, env)
+		require.NoError(t, err, source)
+		require.Equal(t, keys, fmt.Sprint(expression.Keys(checked.Node(), "state")), source)
 	}
 }

@@ -35,6 +35,7 @@ func New(c Config) (*plugin.Plugin, error) {
 		StateName:   b.Name,
 		Doc:         "Limits how many runs, model calls, tool calls and tokens are used.",
 		Partials:    true, // it takes nothing out of what agents say
+		ReadsState:  func() []string { return []string{c.TenantKey} },
 		SharedState: true, // other sessions of the user and the app use the same budget
 		BeforeRun:   b.beforeRun,
 		BeforeModel: b.beforeModel,

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 
@@ -58,6 +59,12 @@ func New(c Config) (*plugin.Plugin, error) {
 		Name:     "earlyexit",
 		Doc:      "Answers by rule and ends the run.",
 		Partials: partials,
+		ReadsState: func() (keys []string) {
+			for _, r := range rules {
+				keys = slices.AppendSeq(keys, maps.Keys(r.state))
+			}
+			return keys
+		},
 		OnEvent: func(_ context.Context, inv *session.Invocation, e *session.Event) (plugin.Outcome, error) {
 			i := slices.IndexFunc(rules, func(r rule) bool { return !e.Partial && r.match(inv, e) })
 			if i < 0 {

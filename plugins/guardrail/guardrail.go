@@ -75,6 +75,7 @@ func New(c Config) (*plugin.Plugin, error) {
 		StateName:   c.Name,
 		Doc:         "Holds runs to a policy: blocks, redacts, asks, flags.",
 		Partials:    true,
+		ReadsState:  func() []string { return g.policy.Load().ReadsState() },
 		OnEvent:     g.onEvent,
 		BeforeModel: g.beforeModel,
 		AfterRun:    g.afterRun,

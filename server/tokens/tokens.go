@@ -6,7 +6,7 @@
 //	    apps: [weather]   # without it: all apps
 //	    roles: [finance]  # answers calls that wait for this role, of all users
 //	    on_behalf_of: [shop-*]  # also reaches the sessions of users with these names: for a service
-//	    admin: true       # reaches the sessions of all users, deletes their data, and sets state with "app:"
+//	    admin: true       # reaches the sessions of all users, deletes their data, and writes all state
 //	    name: laptop      # for people who read the file
 //
 // The file holds no token, only their SHA-256 sums: New makes a token and its sum. It is read again when it

@@ -88,6 +88,7 @@ func (r *reader) condition(path, source string) *condition {
 		r.bad(path, "when: it has the same result for every text, since it uses none of stage, app, user, tenant, agent, branch, tool, text, state, taint, tainted and files; use one of them, or leave out when:, or the rule")
 	}
 	r.policy.taints = r.policy.taints || c.taint
+	r.policy.readsKeys = append(r.policy.readsKeys, expression.Keys(node, "state")...)
 	return c
 }
 

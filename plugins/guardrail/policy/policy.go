@@ -46,7 +46,8 @@ type Policy struct {
 	budget    judging.Budget
 	budgetAt  string // where it stands: file, line and column
 	named     []namedTool
-	taints    bool // see Taints
+	taints    bool     // see Taints
+	readsKeys []string // see ReadsState
 	keys      vault.Keys
 }
 
@@ -126,6 +127,7 @@ func Parse(name string, data []byte) (*Policy, error) {
 		tenantKey: f.TenantKey,
 		ask:       f.Ask,
 		maxBytes:  f.Limits.MaxBytes,
+		readsKeys: []string{f.TenantKey},
 		keys:      vault.NewKeys(vault.RandomSecret()),
 	}
 	contents := [][]byte{}
@@ -217,6 +219,9 @@ func (p *Policy) MaxBytes() int { return p.maxBytes }
 // Taints reports whether it has to be noted which tools' answers a session has: a rule or a
 // condition asks about them, or the policy says which tools it trusts.
 func (p *Policy) Taints() bool { return p.taints }
+
+// ReadsState returns the keys of the session's state that the policy reads, "*" if they are any, and "" for none.
+func (p *Policy) ReadsState() []string { return p.readsKeys }
 
 // LooksBack reports whether a rule's window reaches back before the text that it judges.
 func (p *Policy) LooksBack() bool {

@@ -23,6 +23,8 @@ type App struct {
 	Runner *runner.Runner
 	// Artifacts has the files of the sessions; nil means that there are none.
 	Artifacts artifact.Service
+	// State says which keys of a session's state callers may write.
+	State StateRule
 }
 
 // Sessions returns the store of the app's sessions.
@@ -48,7 +50,7 @@ type Caller struct {
 	// Apps are the apps that the caller reaches; nil is all of them.
 	Apps []string
 	// Admin says that the caller may act in the sessions of every user, delete the data of every user, set off
-	// retention, and set state that all users of an app share: keys with the prefix "app:".
+	// retention, and write every key of the state.
 	Admin bool
 	// OnBehalfOf are further users whose sessions the caller reaches, as they would themselves, by naming one in
 	// the request: for the token of a service that has logged its users in. A name that ends with "*" is every

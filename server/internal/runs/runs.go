@@ -104,7 +104,7 @@ func New(budget *limits.Process, log *slog.Logger) *Runs {
 // session.ErrIDReused for an input with the ID of another one, or session.ErrClosed.
 func (r *Runs) Start(ctx context.Context, q Request, after int64) (*Run, *RunFollower, error) {
 	// Check the input, and give it an ID if it has none.
-	if err := checkInput(ctx, q.Input); err != nil {
+	if err := checkInput(ctx, q); err != nil {
 		return nil, nil, err
 	}
 	q.Config.Sender = SenderOf(ctx, q.Key)

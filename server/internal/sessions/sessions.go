@@ -44,15 +44,14 @@ func (s Service) Run(ctx context.Context, q runs.Request) (*runs.Run, error) {
 	return run, run.End().Err
 }
 
-// Create makes a session. State that is a plugin's is refused, and what all users of the app share if the
-// caller is no admin.
+// Create makes a session. State that is a plugin's is refused, and what the caller may not write.
 func (s Service) Create(
 	ctx context.Context, app *apps.App, key session.Key, state map[string]any,
 ) (*session.Session, error) {
 	if err := plugin.OwnersOf(app.Runner.Plugins()...).CheckInitial(state); err != nil {
 		return nil, err
 	}
-	if err := runs.CheckAppState(ctx, state); err != nil {
+	if err := runs.CheckState(ctx, key, state); err != nil {
 		return nil, err
 	}
 	if err := s.Budget.StateFits(nil, state); err != nil {

@@ -41,7 +41,7 @@ func (l *late) Close() {}
 func TestACallerIsAskedAboutInEachHeartbeat(t *testing.T) {
 	const heartbeat = time.Minute
 	core := web.New(nil, limits.Limits{Heartbeat: heartbeat}, slog.New(slog.DiscardHandler))
-	r := web.WithCaller(httptest.NewRequest("GET", "/", nil), apps.Caller{}, nil,
+	r := core.WithCaller(httptest.NewRequest("GET", "/", nil), apps.Caller{}, nil,
 		func() bool { return true })
 	source := &late{after: 20 * time.Millisecond}
 	err := core.Stream(httptest.NewRecorder(), r, func(context.Context, *sse.Stream) web.Frames {

@@ -83,12 +83,13 @@ type admitted struct {
 
 // WithCaller returns the request with who sends it in its context, and what it has of the budgets. still reports whether
 // the caller would still be let in.
-func WithCaller(r *http.Request, who apps.Caller, hold *limits.Hold, still func() bool) *http.Request {
+func (c *Core) WithCaller(r *http.Request, who apps.Caller, hold *limits.Hold, still func() bool) *http.Request {
 	ctx := context.WithValue(r.Context(), callerKey{}, admitted{Caller: who, hold: hold, still: still})
 	ctx = runs.WithSender(ctx, who.On)
-	if !who.Admin {
-		ctx = runs.WithoutAppState(ctx)
-	}
+	ctx = runs.WithStateRule(ctx, func(app, key string) error {
+		i := slices.IndexFunc(c.Apps, func(a *apps.App) bool { return a.Name == app })
+		return c.Apps[i].MayWrite(who, key)
+	})
 	return r.WithContext(ctx)
 }
 
