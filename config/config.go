@@ -53,6 +53,15 @@ func (c *Config) App() string { return c.file.App }
 // KeptViews returns what runner.Options.KeptViews is to be, 0 if the file does not say.
 func (c *Config) KeptViews() int64 { return int64(c.file.KeptViews) }
 
+// Hooks say how hooks of coding agents are answered: the section hooks.
+type Hooks struct {
+	Serve   bool   `yaml:"serve" json:"serve,omitempty" jsonschema:"runner serve answers hooks, too, at the socket where they look for a server; with --hooks=FILE at another one"`
+	Unknown string `yaml:"unknown" json:"unknown,omitempty" jsonschema:"what becomes of a tool call that comes with an event which nobody knows: deny (the default) or allow"`
+}
+
+// Hooks returns the section hooks.
+func (c *Config) Hooks() Hooks { return c.file.Hooks }
+
 // Prices returns what models cost: prices.Default, with the prices of the file in front of it.
 func (c *Config) Prices() *prices.Table { return c.file.prices() }
 
@@ -71,6 +80,7 @@ type file struct {
 
 	Prices    *prices.Table `yaml:"prices" json:"prices,omitempty" jsonschema:"what models cost, where Plughook does not know it or you pay another price; runner session stats, compaction and the budget of judges read it"`
 	KeptViews size          `yaml:"kept_views" json:"kept_views,omitempty" jsonschema:"how much memory may keep what was read of sessions, so that their next runs read only what is new; 128MiB if empty"`
+	Hooks     Hooks         `yaml:"hooks" json:"hooks,omitzero" jsonschema:"coding agents whose hooks are answered with these plugins; see runner hook"`
 	Server    *Server       `yaml:"server" json:"server,omitempty" jsonschema:"how runner serve serves it over HTTP"`
 
 	source *yamlfile.File
@@ -105,6 +115,9 @@ func (c *file) check() error {
 	c.checkPlugins(bad)
 	if c.Prices != nil {
 		c.Prices.Check(func(model string, err error) { bad("prices.models."+model, "%w", err) })
+	}
+	if u := c.Hooks.Unknown; u != "" && u != "deny" && u != "allow" {
+		bad("hooks.unknown", "unknown %q: it is deny or allow", u)
 	}
 	c.checkServing(bad)
 	return errors.Join(c.errs...)

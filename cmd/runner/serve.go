@@ -57,6 +57,9 @@ Ctrl-C ends it in good order: streams are told, and runs have ` + shutdownTime.S
 			if err != nil {
 				return err
 			}
+			if hooks == "" && c.Hooks().Serve {
+				hooks = coding.Socket()
+			}
 			err = c.CheckAgent(ctx)
 			p.hooksOnly = hooks != "" && errors.Is(err, config.ErrNoAgent)
 			if err != nil && !p.hooksOnly {
@@ -164,10 +167,11 @@ func (p *program) serve(ctx context.Context, c *config.Config, s config.Server, 
 	}
 	if hooks != "" {
 		stop, err := p.serveHooks(hooks, coding.Host{
-			Runner:   setup.local.runner,
-			Sessions: setup.local.Sessions,
-			App:      setup.key.App,
-			User:     setup.key.User,
+			Runner:       setup.local.runner,
+			Sessions:     setup.local.Sessions,
+			App:          setup.key.App,
+			User:         setup.key.User,
+			AllowUnknown: c.Hooks().Unknown == "allow",
 		})
 		if err != nil {
 			return exit.Usage.As(err)
@@ -181,7 +185,7 @@ func (p *program) serve(ctx context.Context, c *config.Config, s config.Server, 
 func (p *program) serveHooks(socket string, h coding.Host) (stop func(), err error) {
 	listener, err := coding.Listen(socket)
 	if err != nil {
-		return nil, fmt.Errorf("--hooks: %w", err)
+		return nil, fmt.Errorf("hooks of coding agents: %w", err)
 	}
 	srv := &http.Server{
 		Handler:           h.Handler(p.Log),

@@ -2,6 +2,7 @@ package coding
 
 import (
 	"context"
+	stdjson "encoding/json"
 	"errors"
 	"maps"
 	"reflect"
@@ -52,11 +53,11 @@ func (j *judgement) offerCall(ctx context.Context, call *genai.FunctionCall) (di
 		return told, nil
 	}
 	if after := offered.Calls[0].Args; !reflect.DeepEqual(before, after) {
-		return dialect.Verdict{
-			Answer: dialect.ChangeInput,
-			Input:  changedInput(j.event.Input, before, after),
-			Reason: changeReason(offered.Event),
-		}, nil
+		input, unsaid := changedInput(j.event.Input, before, after)
+		if unsaid != "" {
+			return dialect.Verdict{Answer: dialect.Deny, Reason: unsaid}, nil
+		}
+		return dialect.Verdict{Answer: dialect.ChangeInput, Input: input, Reason: changeReason(offered.Event)}, nil
 	}
 	return v, nil
 }
@@ -222,8 +223,11 @@ func (j *judgement) functionCall() *genai.FunctionCall {
 	case dialect.KindMCP:
 		call.Name = "mcp__" + e.Server + "__" + e.ServerTool
 	}
-	if json.Unmarshal(e.Input, &call.Args, jsontext.AllowInvalidUTF8(true)) != nil && e.Input != nil {
-		call.Args = map[string]any{"input": e.Text}
+	if args, err := session.DecodeValue(e.Input); e.Input != nil { // it keeps long numbers
+		var isObject bool
+		if call.Args, isObject = args.(map[string]any); err != nil || !isObject {
+			call.Args = map[string]any{"input": e.Text}
+		}
 	}
 	add := func(key string, value any, there bool) {
 		if _, taken := call.Args[key]; there && !taken {
@@ -250,38 +254,41 @@ func list(texts []string) []any {
 }
 
 // changedInput returns the agent's arguments with the changes that plugins made. What nobody changed stays as it came,
-// to the byte. A change of an argument that was added here goes to the agent's own argument of the same value.
-func changedInput(input jsontext.Value, before, after map[string]any) jsontext.Value {
+// to the byte. A change of an argument that was added here goes to the agent's own argument of the same value. If the
+// agent cannot be told a change, unsaid says why.
+func changedInput(input jsontext.Value, before, after map[string]any) (changed jsontext.Value, unsaid string) {
 	var own map[string]jsontext.Value
-	if json.Unmarshal(input, &own, jsontext.AllowInvalidUTF8(true)) != nil {
-		own = map[string]jsontext.Value{}
-	}
-	for _, key := range slices.Sorted(maps.Keys(after)) {
-		if reflect.DeepEqual(before[key], after[key]) {
-			continue
-		}
-		target := key
-		if own[key] == nil {
-			for other := range own {
-				if reflect.DeepEqual(before[other], before[key]) {
-					target = other
-				}
-			}
-		}
-		if value, err := json.Marshal(after[key]); err == nil {
-			own[target] = value
-		}
+	if json.Unmarshal(input, &own, jsontext.AllowInvalidUTF8(true)) != nil || own == nil {
+		return nil, "A plugin has changed this call, whose arguments are no object, so the change cannot be made."
 	}
 	for key := range own {
 		if _, there := after[key]; !there {
 			delete(own, key)
 		}
 	}
-	out, err := json.Marshal(own, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
-	if err != nil {
-		return input
+	for _, key := range slices.Sorted(maps.Keys(after)) {
+		if reflect.DeepEqual(before[key], after[key]) {
+			continue
+		}
+		target := key
+		if _, added := before[key]; added && own[key] == nil {
+			i := slices.IndexFunc(slices.Sorted(maps.Keys(own)), func(k string) bool { return reflect.DeepEqual(before[k], before[key]) })
+			if i < 0 {
+				return nil, "A plugin has changed the " + key + " of this call, which is none of its arguments."
+			}
+			target = slices.Sorted(maps.Keys(own))[i]
+		}
+		value, err := stdjson.Marshal(after[key]) // it writes long numbers as they are
+		if err != nil {
+			return nil, "A plugin has put into the " + key + " of this call what JSON cannot have."
+		}
+		own[target] = value
 	}
-	return out
+	changed, err := json.Marshal(own, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return nil, "The changed arguments of this call cannot be written."
+	}
+	return changed, ""
 }
 
 // text returns the text of a response.

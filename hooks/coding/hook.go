@@ -113,6 +113,10 @@ func Forward(ctx context.Context, socket string, in Input) (dialect.Reply, error
 	if err != nil {
 		return dialect.Reply{}, fmt.Errorf("%w at %s: %w", ErrNoServer, socket, err)
 	}
+	if !sameUser(conn) { // somebody else would decide
+		conn.Close()
+		return dialect.Reply{}, fmt.Errorf("%w at %s, but one of another user", ErrNoServer, socket)
+	}
 	transport := &http.Transport{
 		DisableKeepAlives: true,
 		DialContext:       func(context.Context, string, string) (net.Conn, error) { return conn, nil },

@@ -69,7 +69,9 @@ func Read(agent, event string, getenv func(string) string, payload []byte) (*Eve
 		r = row{Means: Notice, Replies: t.Unknown}
 	}
 	e.read(t, k, r, all)
-	e.Unknown = !known
+	if e.Unknown = !known; e.Unknown {
+		e.Tool = scalar(all.first(t.Fields["tool"]))
+	}
 	e.replies = t.Replies[r.Replies]
 	switch {
 	case e.Kit != agent && (!known || e.Meaning == ToolCall || e.Meaning == Prompt):

@@ -29,8 +29,7 @@ import (
 
 type program struct {
 	*cli.Program
-	socket       string
-	allowUnknown bool
+	socket string
 }
 
 // Command returns the command "hook".
@@ -50,7 +49,7 @@ and a log of sessions hold for it as for agents of your own. If nobody can decid
 
 The configuration is the one of --config, or .plughook/` + config.DefaultName + ` in this directory or one above it, or
 the user's own (which "install --user" makes). With "runner serve --hooks" running, hooks are answered
-there, which is faster.`,
+there, by its configuration, which is faster.`,
 	}
 	f := cmd.PersistentFlags()
 	f.StringVar(&p.socket, "socket", coding.Socket(), "where a server may listen for hooks, a `file`")
@@ -73,7 +72,6 @@ func (p *program) agentCommand(name string) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&event, "event", "", "the `name` of the event, as the agent's settings have it")
-	cmd.Flags().BoolVar(&p.allowUnknown, "allow-unknown", false, "let calls pass that come with an event which nobody knows, where no server answers")
 	return cmd
 }
 
@@ -151,7 +149,7 @@ func (p *program) host(ctx context.Context) (h coding.Host, stop func() error, e
 		Sessions:     opened.Sessions,
 		App:          cmp.Or(p.App, c.App(), coding.App),
 		User:         cmp.Or(p.User, session.User),
-		AllowUnknown: p.allowUnknown,
+		AllowUnknown: c.Hooks().Unknown == "allow",
 	}
 	return h, func() error {
 		ctx := context.WithoutCancel(ctx)
