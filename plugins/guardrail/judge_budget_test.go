@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/guardrail"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/prices"
@@ -28,7 +29,7 @@ func uses(prompt, answer int32) *genai.GenerateContentResponseUsageMetadata {
 func budgeted(t testing.TB, budget, onError string) *policy.Policy {
 	return parse(
 		t,
-		"judges: {"+budget+"}\nrules:\n  - {id: a, stages: [input], action: flag, judge: {model: judge, question: q, timeout: 1m, on_error: "+onError+"}}",
+		"judges: {user_share: 1, "+budget+"}\nrules:\n  - {id: a, stages: [input], action: flag, judge: {model: judge, question: q, timeout: 1m, on_error: "+onError+"}}",
 	)
 }
 
@@ -136,6 +137,70 @@ func TestJudgesBudgetOfManyAtOnce(t *testing.T) {
 	require.Equal(t, inTurn, ask(true))
 }
 
+// One user uses up a share of what judges may use, a quarter unless the policy says otherwise, and the others have
+// theirs.
+func TestJudgesBudgetOfEachUser(t *testing.T) {
+	for share, want := range map[string]int{"": 4, "user_share: 0.5, ": 8} {
+		j := &panel{answers: map[string]string{"q": no}, usage: uses(900, 100)}
+		p := plug(t, guardrail.Config{
+			Policy: parse(t, "judges: {"+share+"tokens: 16000, per: 1h}\nrules:\n  - {id: a, stages: [input], action: flag, judge: {model: judge, question: q, timeout: 1m, on_error: block}}"),
+			Models: only(j.model()),
+			Log:    slog.New(slog.DiscardHandler),
+		})
+		ask := func(user, text string) plugin.Outcome {
+			inv := invocation()
+			inv.Key.User = user
+			out, err := p.OnEvent(ctx, inv, input(user+text))
+			require.NoError(t, err)
+			return out
+		}
+		for i := range 12 {
+			require.Equal(t, i >= want, ask("mallory", fmt.Sprint(" says ", i)).Withhold, "text %d", i)
+		}
+		require.Len(t, j.asked, want)
+		require.False(t, ask("ann", " says hello").Withhold)
+		require.Len(t, j.asked, want+1)
+	}
+}
+
+// A judge is sent a long text in parts, so that its end is judged, too, and no request is larger than a model takes.
+func TestAJudgeIsSentALongTextInParts(t *testing.T) {
+	judged := func(text string, said ...string) (*panel, plugin.Outcome) {
+		j := &panel{answers: map[string]string{"q": no}, usage: uses(1000, 0), turns: said}
+		p := plug(t, guardrail.Config{
+			Policy: parse(t, "rules:\n  - {id: a, stages: [input], action: block, judge: {model: judge, question: q, timeout: 1m, on_error: allow}}"),
+			Models: only(j.model()),
+			Log:    slog.New(slog.DiscardHandler),
+		})
+		out, err := p.OnEvent(ctx, invocation(), input(text))
+		require.NoError(t, err)
+		return j, out
+	}
+	long := strings.Repeat("Ä few words. ", 6000) + "the end of it"
+	j, out := judged(long)
+	require.False(t, out.Withhold)
+	require.Len(t, j.saw, 3)
+	require.Contains(t, j.saw[2], "the end of it")
+	for i, saw := range j.saw {
+		require.Contains(t, saw, fmt.Sprintf("Part %d of the 3 of the text", i+1))
+		require.Less(t, len(saw), 35<<10)
+	}
+	_, out = judged(long, no, no, yes)
+	require.True(t, out.Withhold, "the last part counts")
+	j, out = judged(long, yes)
+	require.True(t, out.Withhold)
+	require.Len(t, j.saw, 1, "no more is asked than it takes")
+	_, out = judged(long, no, "what?", no)
+	require.NotEmpty(t, out.Unchecked, "a part without an answer is not judged")
+	_, out = judged(long, no, "what?", yes)
+	require.True(t, out.Withhold)
+	j, _ = judged(strings.Repeat("\x80", 100<<10)) // no character begins in it
+	require.Len(t, j.saw, 4)
+	j, _ = judged("short")
+	require.Len(t, j.saw, 1)
+	require.NotContains(t, j.saw[0], "Part")
+}
+
 // A budget in dollars needs prices, and the error says how to write them.
 func TestJudgesBudgetNeedsPrices(t *testing.T) {
 	j := &panel{}
@@ -154,10 +219,11 @@ func TestJudgesBudgetNeedsPrices(t *testing.T) {
 		"guardrail: p.yaml:1:9: judges: bounds what models use, and no rule asks a model; leave it out",
 	)
 	for budget, want := range map[string]string{
-		"tokens: 5":          "judges: needs per:",
-		"per: 1h":            "write tokens:, usd: or both",
-		"tokens: 0, per: 1h": "tokens is 0; it must be more than 0",
-		"usd: -1, per: 1h":   "usd is -1; it must be more than 0",
+		"tokens: 5":                         "judges: needs per:",
+		"per: 1h":                           "write tokens:, usd: or both",
+		"tokens: 0, per: 1h":                "tokens is 0; it must be more than 0",
+		"tokens: 5, per: 1h, user_share: 2": "user_share is 2; it must be above 0 and at most 1",
+		"usd: -1, per: 1h":                  "usd is -1; it must be more than 0",
 	} {
 		_, err := policy.Parse("p.yaml", []byte(
 			"judges: {"+budget+"}\nrules: [{id: a, stages: [input], action: flag, judge: {model: m, question: q, timeout: 1m, on_error: allow}}]",

@@ -2,6 +2,7 @@ package guardrail_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -28,7 +29,8 @@ type panel struct {
 	answers map[string]string // JSON, by the question
 	usage   *genai.GenerateContentResponseUsageMetadata
 	wait    time.Duration
-	fenced  bool // it writes a code fence around its answers
+	fenced  bool     // it writes a code fence around its answers
+	turns   []string // its first answers, whatever the question
 
 	mu    sync.Mutex
 	asked []string // the questions of each request, joined
@@ -64,7 +66,11 @@ func (p *panel) model() generates {
 				members = append(members, fmt.Sprintf("%q: %s", q.id, answer))
 			}
 		}
+		turn := ""
 		p.mu.Lock()
+		if len(p.turns) > 0 {
+			turn, p.turns = p.turns[0], p.turns[1:]
+		}
 		p.asked = append(p.asked, strings.Join(words, " + "))
 		p.saw = append(p.saw, said)
 		p.mu.Unlock()
@@ -76,7 +82,7 @@ func (p *panel) model() generates {
 		}
 		answer := "{" + strings.Join(members, ", ") + "}"
 		if len(list) == 1 {
-			answer = p.answers[list[0].question]
+			answer = cmp.Or(turn, p.answers[list[0].question])
 		}
 		if p.fenced {
 			answer = "```json\n" + answer + "\n```"

@@ -34,7 +34,7 @@ func (ev *evaluation) ask(t *evaluatedText) bool {
 	parts := t.number != whole
 	for _, spec := range ev.active.Judges(&t.verdict, t.text, parts) {
 		q := &question{
-			Question: judge.Question{Stage: t.item.Stage, Text: t.text},
+			Question: judge.Question{Stage: t.item.Stage, Text: t.text, User: ev.inv.Key.App + "/" + ev.inv.Key.User},
 			text:     t.text,
 			spec:     spec,
 			judge:    ev.policy.judges[spec.Rule],

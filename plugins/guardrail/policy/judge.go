@@ -213,7 +213,11 @@ func (r *reader) budget(f *form.Judges) judging.Budget {
 	if f.Per <= 0 {
 		r.bad(path, "judges: needs per: the time in which that much may be used, such as per: 1h")
 	}
-	return judging.Budget{Tokens: f.Tokens, USD: f.USD, Per: f.Per}
+	share := cmp.Or(f.Share, 0.25)
+	if !(share > 0 && share <= 1) || r.Has(path+".user_share") && f.Share == 0 {
+		r.bad(path+".user_share", "user_share is %v; it must be above 0 and at most 1", f.Share)
+	}
+	return judging.Budget{Tokens: f.Tokens, USD: f.USD, Per: f.Per, Share: share}
 }
 
 // CheckPrices returns an error if the policy bounds what its models cost in USD, and nobody knows what

@@ -41,6 +41,8 @@ func Schema() (*jsonschema.Schema, error) {
 	budget := s.Properties["judges"]
 	least(budget, "tokens")
 	budget.Properties["usd"].ExclusiveMinimum = jsonschema.Ptr(0.0)
+	budget.Properties["user_share"].ExclusiveMinimum = jsonschema.Ptr(0.0)
+	budget.Properties["user_share"].Maximum = jsonschema.Ptr(1.0)
 	budget.Properties["per"].AllOf = []*jsonschema.Schema{{Pattern: "[1-9]"}}
 	budget.AnyOf = []*jsonschema.Schema{{Required: []string{"tokens"}}, {Required: []string{"usd"}}}
 

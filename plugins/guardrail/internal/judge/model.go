@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	jsonstrict "github.com/go-json-experiment/json"
@@ -60,7 +61,7 @@ func answerSchema(judges []*Judge) map[string]any {
 
 // prompt returns what a model is asked: the questions of the judges with their examples, and the text,
 // each text between markers. The markers are made after the texts, so that no text can have them.
-func prompt(judges []*Judge, q *Question) string {
+func prompt(judges []*Judge, q *Question, part textPart) string {
 	var b strings.Builder
 	marker := rand.Text()
 	data := func(what, text string) {
@@ -84,7 +85,11 @@ func prompt(judges []*Judge, q *Question) string {
 		}
 		data(what, q.Grounds)
 	}
-	data("The text", q.Text)
+	what := "The text"
+	if part.of > 1 {
+		what = fmt.Sprintf("Part %d of the %d of the text (you are asked about the others apart)", part.number, part.of)
+	}
+	data(what, part.text)
 	if len(judges) == 1 {
 		fmt.Fprintf(&b, "The question once more: %s", judges[0].spec.Question)
 		return b.String()
@@ -96,11 +101,77 @@ func prompt(judges []*Judge, q *Question) string {
 	return b.String()
 }
 
-// byModel returns a function that asks a model.
+// A model is sent so many bytes of a text at once. A longer text is asked about in parts, which begin with the end of the
+// part before, so that each character and each sentence is whole in one of them.
+const (
+	maxText = 32 << 10
+	overlap = 1 << 10
+)
+
+// A textPart is a part of a text, or all of it.
+type textPart struct {
+	text       string
+	number, of int
+}
+
+// partsOf divides a text.
+func partsOf(text string) (parts []textPart) {
+	for {
+		end := min(maxText, len(text))
+		parts = append(parts, textPart{text: text[:end], number: len(parts) + 1})
+		if end == len(text) {
+			break
+		}
+		text = text[end-overlap:]
+	}
+	for i := range parts {
+		parts[i].of = len(parts)
+	}
+	return parts
+}
+
+// byModel returns a function that asks a model: about each part of the text, until all judges have flagged one. A judge
+// that has not answered about a part has answered about none, unless it has flagged another one.
 func (p *Pool) byModel(m model.Model) ask {
+	one := p.aboutPart(m)
 	return func(ctx context.Context, judges []*Judge, q *Question) []result {
+		var results []result
+		for i, part := range partsOf(q.Text) {
+			next := one(ctx, judges, q, part)
+			if i == 0 {
+				results = next
+			} else {
+				for k := range results {
+					results[k].add(next[k])
+				}
+			}
+			open := slices.ContainsFunc(results, func(r result) bool { return !r.Flagged })
+			if !open || ctx.Err() != nil {
+				break
+			}
+		}
+		return results
+	}
+}
+
+// add takes in what was answered about another part of the text.
+func (r *result) add(next result) {
+	next.Tokens += r.Tokens
+	next.USD += r.USD
+	switch {
+	case r.err != nil && !next.Flagged, r.Flagged, next.err == nil && !next.Flagged && next.Score <= r.Score:
+		r.Tokens = next.Tokens
+		r.USD = next.USD
+	default:
+		*r = next
+	}
+}
+
+// aboutPart returns a function that asks a model about a part of a text.
+func (p *Pool) aboutPart(m model.Model) func(context.Context, []*Judge, *Question, textPart) []result {
+	return func(ctx context.Context, judges []*Judge, q *Question, part textPart) []result {
 		name := judges[0].spec.Model
-		text := prompt(judges, q)
+		text := prompt(judges, q, part)
 		req := &model.Request{
 			Agent:    session.PluginPrefix + "guardrail",
 			Contents: []*genai.Content{genai.NewContentFromText(text, genai.RoleUser)},
@@ -116,7 +187,7 @@ func (p *Pool) byModel(m model.Model) ask {
 		// Count what it will use. What the model reports is counted in its place. A request that the
 		// server has refused has used nothing.
 		estimate := p.estimated(name, len(framing)+len(text), len(judges))
-		settle, err := p.purse.take(judges[0].spec.Budget, p.now(), estimate)
+		settle, err := p.purse.take(judges[0].spec.Budget, q.User, p.now(), estimate)
 		if err != nil {
 			return none(judges, err)
 		}

@@ -37,6 +37,8 @@ const (
 type Question struct {
 	Stage policy.Stage
 	Text  string
+	// User is whose share of the budget the answer costs; "" for nobody's.
+	User string `json:"-"`
 	// Grounds is what tools have answered in the run, for judges that ask whether the text follows
 	// from it; "" for the others. Cut says that some of it is left out for its size.
 	Grounds string

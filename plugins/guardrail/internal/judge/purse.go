@@ -24,11 +24,14 @@ type purse struct {
 	mu    sync.Mutex
 	since time.Time // when the period began
 	usage
+	users map[string]usage // what was used for the texts of each user
 }
 
-// take counts what a request will use, by an estimate. If that is more than is left of the budget, it
-// returns a judging.NoAnswer. Otherwise settle corrects the count once it is known what the request has used.
-func (p *purse) take(b judging.Budget, now time.Time, estimate usage) (settle func(usage), err error) {
+// take counts what a request about a text of a user will use, by an estimate; "" is nobody in particular. If that is
+// more than is left of the budget, or of the user's share, it returns a judging.NoAnswer. Otherwise settle corrects the count once it is known what the request has used.
+func (p *purse) take(
+	b judging.Budget, user string, now time.Time, estimate usage,
+) (settle func(usage), err error) {
 	if b.Per == 0 {
 		return func(usage) {}, nil
 	}
@@ -37,13 +40,14 @@ func (p *purse) take(b judging.Budget, now time.Time, estimate usage) (settle fu
 	if !now.Before(p.since.Add(b.Per)) {
 		p.since = now
 		p.usage = usage{}
+		p.users = map[string]usage{}
 	}
-	what := ""
-	switch {
-	case b.Tokens > 0 && p.tokens+estimate.tokens > b.Tokens:
-		what = fmt.Sprintf("%d tokens", b.Tokens)
-	case b.USD > 0 && p.usd+estimate.usd > b.USD:
-		what = fmt.Sprintf("%v USD", b.USD)
+	what := spent(b, p.usage, estimate)
+	if what == "" && user != "" {
+		share := judging.Budget{Tokens: int(float64(b.Tokens) * b.Share), USD: b.USD * b.Share}
+		if what = spent(share, p.users[user], estimate); what != "" {
+			what += " for one user"
+		}
 	}
 	if what != "" {
 		end := p.since.Add(b.Per)
@@ -52,17 +56,38 @@ func (p *purse) take(b judging.Budget, now time.Time, estimate usage) (settle fu
 			OverBudget: true,
 		}
 	}
-	p.tokens += estimate.tokens
-	p.usd += estimate.usd
+	p.add(user, estimate.tokens, estimate.usd)
 	since := p.since
 	return func(used usage) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.since.Equal(since) { // otherwise it is of a period that is over
-			p.tokens += used.tokens - estimate.tokens
-			p.usd += used.usd - estimate.usd
+			p.add(user, used.tokens-estimate.tokens, used.usd-estimate.usd)
 		}
 	}, nil
+}
+
+// spent says what of a budget has no room for a request any more, "" if it has.
+func spent(b judging.Budget, used, request usage) string {
+	switch {
+	case b.Tokens > 0 && used.tokens+request.tokens > b.Tokens:
+		return fmt.Sprintf("%d tokens", b.Tokens)
+	case b.USD > 0 && used.usd+request.usd > b.USD:
+		return fmt.Sprintf("%v USD", b.USD)
+	}
+	return ""
+}
+
+// add counts what was used. The lock is held.
+func (p *purse) add(user string, tokens int, usd float64) {
+	p.tokens += tokens
+	p.usd += usd
+	if user != "" {
+		mine := p.users[user]
+		mine.tokens += tokens
+		mine.usd += usd
+		p.users[user] = mine
+	}
 }
 
 func overBudget(err error) bool {

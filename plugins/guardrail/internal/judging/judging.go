@@ -50,6 +50,7 @@ type Budget struct {
 	Tokens int           // 0 for any number
 	USD    float64       // 0 for any sum
 	Per    time.Duration // the period, 0 if there is no budget
+	Share  float64       // of it, that one user may use
 }
 
 // The types of what a judge flags without a type, of a text that it has not answered about, and of one

@@ -78,6 +78,7 @@ type URLs struct {
 type Judges struct {
 	Tokens int           `yaml:"tokens" json:"tokens,omitempty" jsonschema:"The most tokens, of questions and answers."`
 	USD    float64       `yaml:"usd" json:"usd,omitempty" jsonschema:"The most dollars, by the prices of the configuration."`
+	Share  float64       `yaml:"user_share" json:"user_share,omitempty" jsonschema:"How much of that one user may use, above 0 and at most 1. The default is 0.25."`
 	Per    time.Duration `yaml:"per" json:"per" jsonschema:"The time in which that much may be used, such as 1h. It begins with the first question, and anew with the first one after its end."`
 }
 
