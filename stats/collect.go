@@ -26,6 +26,7 @@ type collector struct {
 
 	// of the session that is being read
 	key   session.Key
+	kit   string
 	runs  map[string]*run // by their invocation
 	calls session.CallTracker
 	open  map[*session.Call]bool
@@ -282,6 +283,8 @@ func (c *collector) group(e *session.Event, author, model string) string {
 		return author
 	case User:
 		return c.key.App + "/" + c.key.User
+	case Kit:
+		return c.kit
 	}
 	return ""
 }

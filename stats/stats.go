@@ -11,6 +11,7 @@ package stats
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -38,17 +39,21 @@ const (
 	Agent By = "agent"
 	// User groups by app and user, as "app/user".
 	User By = "user"
+	// Kit groups by what Options.Kit says of the session.
+	Kit By = "kit"
 	// Tool groups calls by the name of their tool. Only calls are in these groups: events and tokens belong to no
 	// tool.
 	Tool By = "tool"
 )
 
 // Bys lists every way to group, without All, which makes no groups.
-func Bys() []By { return []By{Day, Model, Agent, User, Tool} }
+func Bys() []By { return []By{Day, Model, Agent, User, Kit, Tool} }
 
 // Options say what is summed up. The zero Options are for everything, without groups.
 type Options struct {
 	By By
+	// Kit says by its state whose agent a session is of: runner.AgentOutside, say. Only with the group Kit it is called.
+	Kit func(state map[string]any) string
 	// Since and Until select events by their time: Since and later, before Until. Where one is zero, there is no such
 	// limit. A run counts if its first event is selected, with all its tokens and its whole time, and a call if it
 	// was made then, whatever has become of it since. A session that was last changed before Since is not read.
@@ -166,6 +171,16 @@ func Of(ctx context.Context, from session.Reader, sessions iter.Seq2[*session.Se
 		}
 		if !o.Since.IsZero() && s.Updated.Before(o.Since) {
 			continue
+		}
+		if o.By == Kit && o.Kit != nil {
+			whole, err := from.Get(ctx, s.Key)
+			if errors.Is(err, session.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			c.kit = o.Kit(whole.State)
 		}
 		if err := c.addSession(ctx, from, s.Key); err != nil {
 			return nil, err

@@ -6,15 +6,21 @@
 package session
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/config"
+	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 )
 
@@ -70,7 +76,11 @@ says. With --jsonl it is in "hit"; "live" says whether it is in the session's li
 				if err != nil {
 					return err
 				}
-				return p.writeList(list, q.Match)
+				agents, err := agentsOf(cmd.Context(), svc, list)
+				if err != nil {
+					return exit.Store.As(err)
+				}
+				return p.writeList(list, agents, q.Match)
 			})
 		},
 	}
@@ -78,11 +88,32 @@ says. With --jsonl it is in "hit"; "live" says whether it is in the session's li
 	return cmd
 }
 
-// writeList writes sessions as a table, or for programs.
-func (p *commands) writeList(list []*session.Hit, match string) error {
+// agentsOf returns whose agents sessions are of, "" for those that were run here.
+func agentsOf(ctx context.Context, svc session.Reader, list []*session.Hit) ([]string, error) {
+	agents := make([]string, len(list))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(16) // a store may be far away
+	for i, hit := range list {
+		group.Go(func() error {
+			s, err := svc.Get(ctx, hit.Session.Key)
+			if errors.Is(err, session.ErrNotFound) { // it was deleted meanwhile
+				return nil
+			}
+			if err == nil {
+				agents[i] = runner.AgentOutside(s.State)
+			}
+			return err
+		})
+	}
+	return agents, group.Wait()
+}
+
+// writeList writes sessions as a table, or for programs. The table says whose agents they are of if one was not run here.
+func (p *commands) writeList(list []*session.Hit, agents []string, match string) error {
 	if p.JSONL {
-		for _, hit := range list {
+		for i, hit := range list {
 			line := lineOf(hit.Session)
+			line.Agent = agents[i]
 			line.Hit = hitOf(hit, match)
 			if err := p.WriteJSON(line); err != nil {
 				return err
@@ -92,10 +123,17 @@ func (p *commands) writeList(list []*session.Hit, match string) error {
 	}
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "APP\tUSER\tSESSION\tEVENTS\tCREATED\tUPDATED")
-	for _, hit := range list {
+	elsewhere := slices.ContainsFunc(agents, func(name string) bool { return name != "" })
+	row := func(agent string, cells ...any) {
+		if elsewhere {
+			cells = append(cells, agent)
+		}
+		fmt.Fprintf(w, strings.TrimSuffix(strings.Repeat("%v\t", len(cells)), "\t")+"\n", cells...)
+	}
+	row("AGENT", "APP", "USER", "SESSION", "EVENTS", "CREATED", "UPDATED")
+	for i, hit := range list {
 		s := hit.Session
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", s.App, s.User, s.ID, s.Position,
+		row(agents[i], s.App, s.User, s.ID, s.Position,
 			s.Created.UTC().Format(time.DateTime), s.Updated.UTC().Format(time.DateTime))
 	}
 	if err := w.Flush(); err != nil {
@@ -120,6 +158,7 @@ func (p *commands) writeList(list []*session.Hit, match string) error {
 // line is a session in the output for programs.
 type line struct {
 	cli.KeyLine
+	Agent   string    `json:"agent,omitzero"` // in another program
 	Events  int64     `json:"events"`
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`

@@ -17,6 +17,7 @@ import (
 	"github.com/plughook/plughook/config"
 	"github.com/plughook/plughook/internal/input"
 	"github.com/plughook/plughook/prices"
+	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/stats"
 )
@@ -42,7 +43,8 @@ func (p *commands) statsCommand() *cobra.Command {
 ended, denials, compactions and the tokens that these saved. --app, --user and --session narrow which
 sessions count, --since and --until which events.
 
---by groups the sums by day, model, agent, user or tool. A row says nothing of what all rows have none
+--by groups the sums by day, model, agent, user, tool or kit: whose agent it was, of sessions of agents
+in other programs, such as coding agents. A row says nothing of what all rows have none
 of. With --csv and --jsonl each group is a line, with all numbers; without --by there is one line.
 
 Everything in the log counts, also what was rewound or stands behind a summary: it was paid for. A
@@ -96,6 +98,7 @@ func (x *statistics) options(bys []string) (o stats.Options, err error) {
 		return o, exit.Usage.Errorf("--csv and --jsonl exclude each other")
 	}
 	o.By = stats.By(x.by)
+	o.Kit = runner.AgentOutside
 	o.Zone, err = time.LoadLocation(x.zone)
 	if err != nil {
 		return o, exit.Usage.Errorf("--zone: %w; a zone is named as in Europe/Berlin or UTC", err)
