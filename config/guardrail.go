@@ -42,6 +42,11 @@ func newGuardrail(pc *pluginConfig, d dependencies) (*plugin.Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.PublicKey != "" {
+		if err := pol.CheckSignature(c.PublicKey); err != nil {
+			return nil, err
+		}
+	}
 	for _, name := range pol.Models() {
 		if _, err := c.Models(name); err != nil {
 			return nil, fmt.Errorf("guardrail: %s: %w", pol.Name(), err)
@@ -52,6 +57,7 @@ func newGuardrail(pc *pluginConfig, d dependencies) (*plugin.Plugin, error) {
 	}
 	// No judge is asked here, so none needs its key: leave them out.
 	c.Policy = pol.Local()
+	c.PublicKey = ""
 	c.File = ""
 	c.Reload = false
 	c.Decisions = "" // nothing is decided

@@ -19,6 +19,7 @@ type Config struct {
 
 	File      string `yaml:"file" json:"file,omitempty" jsonschema:"the policy's file, or its address (https://…); without one, secrets and personal data are redacted"`
 	Reload    bool   `yaml:"reload" json:"reload,omitempty" jsonschema:"looks, as a run begins, whether the file has changed, or asks the address, at most every half minute, and waits a second for it; a policy that is wrong leaves the one before it in force"`
+	PublicKey string `yaml:"public_key" json:"public_key,omitempty" jsonschema:"the policy must be signed with the key that belongs to this one, as runner policy sign does, and must not have been signed earlier than the one in force"`
 	KeyEnv    string `yaml:"key_env" json:"key_env,omitempty" jsonschema:"the environment variable with the key for fingerprints, hashes and the vault, 16 bytes or more; without one, a key is made up for this process"`
 	Decisions string `yaml:"decisions" json:"decisions,omitempty" jsonschema:"a file to which each decision is appended as a line of JSON"`
 

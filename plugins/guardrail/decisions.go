@@ -23,6 +23,8 @@ type Decision struct {
 	Policy   string `json:"policy"`
 	Revision string `json:"revision"`
 	Release  string `json:"release,omitempty"`
+	// Signed is when the policy was signed, if Config.PublicKey asks for that.
+	Signed time.Time `json:"signed,omitzero"`
 	// App, User and Session name the session, Invocation the run, Event the event as it came, "" for a
 	// request to a model, and Agent who said it, "" for the caller.
 	App        string `json:"app"`
@@ -65,6 +67,9 @@ func (d *decisionLog) write(ev *evaluation, event string) {
 		Session:    ev.inv.Key.ID,
 		Invocation: ev.inv.ID,
 		Event:      event,
+	}
+	if ev.guard.PublicKey != "" {
+		line.Signed = ev.policy.Signed()
 	}
 	if ev.event.Author != session.User {
 		line.Agent = ev.event.Author

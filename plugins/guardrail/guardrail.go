@@ -47,6 +47,7 @@ func New(c Config) (*plugin.Plugin, error) {
 		if err != nil {
 			return nil, err
 		}
+		g.from.signed = c.PublicKey != ""
 		p, err = g.from.read(context.Background())
 		if err != nil {
 			return nil, err
@@ -54,6 +55,11 @@ func New(c Config) (*plugin.Plugin, error) {
 		g.from.asked = c.Now()
 	case p == nil:
 		p = policy.Default()
+	}
+	if c.PublicKey != "" {
+		if err := p.CheckSignature(c.PublicKey); err != nil {
+			return nil, err
+		}
 	}
 	if err := g.use(p); err != nil {
 		return nil, err

@@ -61,6 +61,12 @@ func (g *guard) take(p *policy.Policy, err error) {
 	if p != nil && p.Revision() == inForce.Revision() {
 		p = nil // whoever serves it has not said that it is the same
 	}
+	if p != nil && err == nil && g.PublicKey != "" {
+		err = p.CheckSignature(g.PublicKey)
+		if err == nil && p.Signed().Before(inForce.Signed()) {
+			err = fmt.Errorf("guardrail: %s was signed at %s, before the policy that is in force", p.Name(), p.Signed().Format(time.RFC3339))
+		}
+	}
 	if p != nil && err == nil {
 		err = g.use(p)
 	}

@@ -57,6 +57,7 @@ type streamPiece struct {
 type source struct {
 	name   string
 	remote bool
+	signed bool // the policy is used only if its signature, which is its end, is right
 
 	// What was there when it was read last.
 	files  []string

@@ -48,6 +48,7 @@ type Policy struct {
 	named     []namedTool
 	taints    bool     // see Taints
 	readsKeys []string // see ReadsState
+	signature signature
 	keys      vault.Keys
 }
 
@@ -149,6 +150,7 @@ func Parse(name string, data []byte) (*Policy, error) {
 		contents = append(contents, r.readPins())
 	}
 	p.revision = revisionOf(contents)
+	p.signature = signatureOf(contents)
 	for _, part := range all {
 		r.File = part.File
 		for i := range part.form.Rules {

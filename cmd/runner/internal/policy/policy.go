@@ -1,5 +1,5 @@
 // Package policy has the commands about policies of the guardrail: runner policy check, test,
-// explain, scan, replay, eval, pin.
+// explain, scan, replay, eval, pin, sign.
 //
 // A new command of policies: a file with its command, and a line in Command.
 package policy
@@ -53,6 +53,7 @@ eval of a rule that asks a model. After a change, run check, test and replay, in
 		p.replayCommand(),
 		p.evalCommand(),
 		p.pinCommand(),
+		p.signCommand(),
 	)
 }
 
