@@ -25,17 +25,19 @@ func (h *Host) Reload(ctx context.Context, c Config) error {
 	h.all.Add(1)
 	h.mu.Unlock()
 	defer h.all.Done()
+	asked := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(h.ctx, func() { cancel(ErrClosed) })()
 
-	// One Reload at a time.
+	// One Reload at a time. The caller's context is asked, too: it ends before ctx, which is made of
+	// it, and the Reload before this one may return in between.
 	select {
 	case h.reloading <- struct{}{}:
 		defer func() { <-h.reloading }()
 	case <-ctx.Done():
 	}
-	if err := context.Cause(ctx); err != nil {
+	if err := cmp.Or(context.Cause(asked), context.Cause(ctx)); err != nil {
 		return fmt.Errorf("remote: plugin %s: reload: %w", h.name, err)
 	}
 
