@@ -90,7 +90,7 @@ func rewoundRun(d *dialog) {
 // busyRun has each kind of event that a filter can select several times.
 func busyRun(d *dialog) {
 	d.run("busy", "Compare the weather in a few cities", plugin.End{Kind: plugin.EndCancelled, Err: session.ErrCancelled}, func() {
-		for i, city := range []string{"Oslo", "Bern", "Lima", "Kyiv"} {
+		for i, city := range []string{"Oslo", "Bern"} {
 			call := fmt.Sprint("busy-", i)
 			d.ask()
 			d.say("Now " + city)
