@@ -74,6 +74,7 @@ func Recall(sessions session.Service, c Config) *tool.Tool {
 		completed, _ = Config{}.complete() // New refuses the configuration
 	}
 	k := newCompactor(completed)
+	known := new(indexes)
 	t, err := tool.New(
 		meter.RecallName,
 		"Reads earlier parts of this conversation, word for word, of which you are only shown a summary. "+
@@ -85,7 +86,8 @@ func Recall(sessions session.Service, c Config) *tool.Tool {
 			if q.From < 0 || q.To < 0 || q.Skip < 0 || q.To != 0 && q.To < q.From {
 				return nil, fmt.Errorf("there are no positions from %d to %d", q.From, q.To)
 			}
-			return (&recaller{compactor: k, sessions: sessions, toolCall: call, query: q}).answer(ctx)
+			r := &recaller{compactor: k, indexes: known, sessions: sessions, toolCall: call, query: q}
+			return r.answer(ctx)
 		},
 	)
 	if err != nil {
@@ -94,77 +96,58 @@ func Recall(sessions session.Service, c Config) *tool.Tool {
 	return t
 }
 
-// A recaller answers one call of the tool. It reads the log three times, so that it keeps no text but the
-// answer's.
+// A recaller answers one call of the tool.
 type recaller struct {
 	*compactor
+	indexes  *indexes
 	sessions session.Service
 	toolCall *tool.Call
 	query    recallQuery
-	statuses session.EventStatuses
-	last     int64          // the last position of the log when the call began
-	cleared  map[int64]bool // the positions of live events that the prompt has only the beginning of
 }
 
 func (r *recaller) answer(ctx context.Context) (*recalled, error) {
-	r.last = r.toolCall.Invocation.Position
-
-	// First, find out which events a summary stands for, and which are cleared.
-	notes := map[*session.Event]*meter.Note{}
-	err := r.read(ctx, 0, func(e *session.Event) bool {
-		r.statuses.Add(e)
-		if n := meter.NoteOf(e); n != nil && len(n.Cleared)+len(n.Hidden) > 0 {
-			notes[e] = n
-		}
-		return true
-	})
-	r.cleared = map[int64]bool{}
-	for e, n := range notes {
-		if !r.statuses.Of(e).Live {
-			continue
-		}
-		for _, seq := range n.Shortened() {
-			r.cleared[seq] = true
-		}
-	}
+	// Find out what a summary stands for, and what is cleared.
+	inv := r.toolCall.Invocation
+	log, err := r.indexes.of(ctx, r.sessions, inv)
 	if err != nil {
 		return nil, err
 	}
-
-	// Then find the passages that match.
+	covered := log.covered(func(branch string) bool { return agent.Sees(r.toolCall.Branch, branch) })
 	answer := &recalled{Events: []recalledEvent{}}
+	if len(covered) == 0 {
+		return answer, nil
+	}
+	answer.First = covered[0].seq
+	answer.Last = covered[len(covered)-1].seq
+
+	// Find the passages that match.
 	matches := newSearch(r.query, r.room())
-	err = r.covered(ctx, 0, func(e *session.Event) bool {
-		if answer.First == 0 {
-			answer.First = e.Seq
+	var asked []int64
+	for _, text := range covered {
+		isAsked := text.seq >= r.query.From && (r.query.To == 0 || text.seq <= r.query.To)
+		if isAsked && !(len(matches.terms) > 0 && text.recalled) {
+			asked = append(asked, text.seq)
 		}
-		answer.Last = e.Seq
-		isAsked := e.Seq >= r.query.From && (r.query.To == 0 || e.Seq <= r.query.To)
-		if isAsked && !(len(matches.terms) > 0 && extract.Recalled(e)) {
-			matches.add(e.Seq, extract.Render(e))
-		}
-		return true
+	}
+	unread := len(asked)
+	err = r.read(ctx, asked, func(e *session.Event) bool {
+		unread--
+		return matches.add(e.Seq, extract.Render(e))
 	})
 	if err != nil {
 		return nil, err
 	}
 	chosen, left := matches.best()
+	left = append(left, asked[len(asked)-unread:]...)
 	answer.More = len(left)
 	if len(left) > 0 {
 		answer.Next = slices.Min(left)
 	}
-	if len(chosen) == 0 {
-		return answer, nil
-	}
 
-	// Then read the text of those that are chosen.
-	first := slices.Min(slices.Collect(maps.Keys(chosen)))
-	err = r.covered(ctx, first-1, func(e *session.Event) bool {
-		spans, ok := chosen[e.Seq]
-		if ok {
-			answer.Events = append(answer.Events, newRecalledEvent(e, extract.Render(e), spans))
-		}
-		return len(answer.Events) < len(chosen)
+	// Read the text of those that are chosen.
+	err = r.read(ctx, slices.Sorted(maps.Keys(chosen)), func(e *session.Event) bool {
+		answer.Events = append(answer.Events, newRecalledEvent(e, extract.Render(e), chosen[e.Seq]))
+		return true
 	})
 	return answer, err
 }
@@ -262,28 +245,30 @@ func newRecalledEvent(e *session.Event, text string, spans []span) recalledEvent
 	return r
 }
 
-// covered calls f with the events that a live summary stands for, or that are cleared, and the caller's
-// branch sees, as far as they have a text, until f returns false.
-func (r *recaller) covered(ctx context.Context, after int64, f func(*session.Event) bool) error {
-	return r.read(ctx, after, func(e *session.Event) bool {
-		status := r.statuses.Of(e)
-		isCovered := status.Void == 0 && (status.Behind != 0 || status.Live && r.cleared[e.Seq]) &&
-			!e.Marker()
-		if !isCovered || !agent.Sees(r.toolCall.Branch, e.Branch) || !extract.Rendered(e) {
-			return true
-		}
-		return f(e)
-	})
-}
+// nearby is how many events are read over, rather than asking the store anew.
+const nearby = 100
 
-// read calls f with the events of the log as it was when the call began, until f returns false.
-func (r *recaller) read(ctx context.Context, after int64, f func(*session.Event) bool) error {
-	for e, err := range r.sessions.Read(ctx, r.toolCall.Invocation.Key, session.Selection{After: after}) {
-		if err != nil {
-			return fmt.Errorf("cannot read the log: %w", err)
-		}
-		if e.Seq > r.last || !f(e) {
-			return nil
+// read calls f with the events at some positions, which are ascending, until f returns false.
+func (r *recaller) read(ctx context.Context, positions []int64, f func(*session.Event) bool) error {
+	for next := true; next && len(positions) > 0; {
+		next = false
+		from := session.Selection{After: positions[0] - 1}
+		for e, err := range r.sessions.Read(ctx, r.toolCall.Invocation.Key, from) {
+			if err != nil {
+				return fmt.Errorf("cannot read the log: %w", err)
+			}
+			if e.Seq < positions[0] {
+				continue
+			}
+			if e.Seq == positions[0] && !f(e) {
+				return nil
+			}
+			passed, _ := slices.BinarySearch(positions, e.Seq+1)
+			positions = positions[passed:]
+			if len(positions) == 0 || positions[0] > e.Seq+nearby {
+				next = true
+				break
+			}
 		}
 	}
 	return nil

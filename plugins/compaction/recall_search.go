@@ -17,6 +17,7 @@ import (
 type search struct {
 	query    recallQuery
 	room     room
+	listed   room // what the hits take that are read by position
 	terms    []string
 	counts   []int // for each term, how many passages have it
 	passages int
@@ -46,11 +47,14 @@ func newSearch(q recallQuery, r room) *search {
 	return &search{query: q, room: r, terms: terms, counts: make([]int, len(terms))}
 }
 
-// add takes in an event.
-func (s *search) add(seq int64, text string) {
+// add takes in an event. It returns false if another one cannot be chosen.
+func (s *search) add(seq int64, text string) bool {
 	if len(s.terms) == 0 {
-		s.hits = append(s.hits, s.hit(seq, text, s.page(seq, text), 0))
-		return
+		h := s.hit(seq, text, s.page(seq, text), 0)
+		s.hits = append(s.hits, h)
+		s.listed.characters += h.span.runes
+		s.listed.tokens += h.tokens
+		return s.listed.characters <= s.room.characters && s.listed.tokens <= s.room.tokens
 	}
 	for _, p := range passagesOf(text) {
 		mask := uint64(0)
@@ -66,6 +70,7 @@ func (s *search) add(seq int64, text string) {
 			s.hits = append(s.hits, s.hit(seq, text, p, mask))
 		}
 	}
+	return true
 }
 
 // hit returns a passage of an event, as much of it as an answer may have.

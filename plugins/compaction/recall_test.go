@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"log/slog"
 	"slices"
 	"strings"
@@ -49,9 +50,19 @@ func ask(
 	branch string,
 	args map[string]any,
 ) (*recollection, error) {
+	return askOf(t, compaction.Recall(svc, compaction.Config{}), svc, branch, args)
+}
+
+// askOf calls a tool that may have been called before.
+func askOf(
+	t require.TestingT,
+	recall *tool.Tool,
+	svc session.Service,
+	branch string,
+	args map[string]any,
+) (*recollection, error) {
 	s, err := svc.Get(ctx, key)
 	require.NoError(t, err)
-	recall := compaction.Recall(svc, compaction.Config{})
 	check, err := recall.Check()
 	require.NoError(t, err)
 	require.NoError(t, check(ctx, args))
@@ -59,7 +70,7 @@ func ask(
 		Name:       meter.RecallName,
 		Args:       args,
 		Branch:     branch,
-		Invocation: &session.Invocation{Key: s.Key, Position: s.Position},
+		Invocation: &session.Invocation{Key: s.Key, Number: s.Number, Position: s.Position},
 	})
 	if err != nil {
 		return nil, err
@@ -312,12 +323,13 @@ func TestRecallReadsALongEventWhole(t *testing.T) {
 	require.Equal(t, whole, read)
 }
 
-// What the tool returns is what a summary in force stands for, whatever the log.
+// What the tool returns is what a summary in force stands for, whatever the log, and whatever it was asked before.
 func TestRecallIsWhatIsCovered(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var log []*session.Event
 		frontier := int64(0)
 		svc := logged(t)
+		recall := compaction.Recall(svc, compaction.Config{})
 		for i := range rapid.IntRange(1, 18).Draw(t, "events") {
 			var e *session.Event
 			switch kind := rapid.IntRange(0, 5).Draw(t, "kind"); {
@@ -340,22 +352,87 @@ func TestRecallIsWhatIsCovered(t *testing.T) {
 			if log = append(log, e); e.Marker() {
 				frontier = e.Seq
 			}
-		}
-		live := map[int64]bool{}
-		for _, e := range session.Live(log) {
-			live[e.Seq] = true
-		}
-		var want []int64
-		for _, e := range notVoid(log) {
-			if !live[e.Seq] && !e.Marker() {
-				want = append(want, e.Seq)
+			if !rapid.Bool().Draw(t, "is asked") {
+				continue
+			}
+			want := coveredBy(log)
+			got, err := askOf(t, recall, svc, "", map[string]any{"from": 1})
+			require.NoError(t, err)
+			require.Equal(t, want, got.positions())
+			if len(want) > 0 {
+				require.Equal(t, []int64{want[0], want[len(want)-1]}, []int64{got.First, got.Last})
+				got, err = askOf(t, recall, svc, "", map[string]any{"words": "said"})
+				require.NoError(t, err)
+				require.Equal(t, want, got.positions())
 			}
 		}
-		slices.Sort(want)
-		got, err := ask(t, svc, "", map[string]any{"from": 1})
-		require.NoError(t, err)
-		require.Equal(t, want, got.positions())
 	})
+}
+
+// coveredBy returns the positions of what the summaries in force of a log stand for.
+func coveredBy(log []*session.Event) (want []int64) {
+	live := map[int64]bool{}
+	for _, e := range session.Live(log) {
+		live[e.Seq] = true
+	}
+	for _, e := range notVoid(log) {
+		if !live[e.Seq] && !e.Marker() {
+			want = append(want, e.Seq)
+		}
+	}
+	slices.Sort(want)
+	return want
+}
+
+// A call does not read the whole log: what became of the events is known from the call before, and a
+// page is read from where it begins.
+func TestRecallReadsLittle(t *testing.T) {
+	var log []*session.Event
+	for i := range 1000 {
+		log = append(log, says("desk", "", fmt.Sprintf("said %d %s", i, strings.Repeat("word ", 100))))
+	}
+	svc := &readCounter{Service: logged(t, append(log, summary(1000, 0))...)}
+	recall := compaction.Recall(svc, compaction.Config{})
+	read := func(args map[string]any) (int, *recollection) {
+		svc.events = 0
+		got, err := askOf(t, recall, svc, "", args)
+		require.NoError(t, err)
+		return svc.events, got
+	}
+	_, _ = read(map[string]any{"from": 1, "to": 1})
+
+	events, got := read(map[string]any{"from": 700, "to": 700})
+	require.Equal(t, []int64{700}, got.positions())
+	require.LessOrEqual(t, events, 2)
+
+	events, got = read(map[string]any{"from": 300})
+	require.NotEmpty(t, got.Events)
+	require.Equal(t, 701-len(got.Events), got.More)
+	require.Equal(t, int64(300+len(got.Events)), got.Next)
+	require.LessOrEqual(t, events, 2*len(got.Events)+3)
+
+	_, err := svc.Append(ctx, session.AppendTarget{Key: key, After: 1001}, says("desk", "", "more"))
+	require.NoError(t, err)
+	events, got = read(map[string]any{"words": "993"})
+	require.Equal(t, []int64{994}, got.positions())
+	require.LessOrEqual(t, events, 1003, "what is searched, once, and what has come")
+}
+
+// readCounter counts the events that are read of a service.
+type readCounter struct {
+	session.Service
+	events int
+}
+
+func (c *readCounter) Read(ctx context.Context, key session.Key, sel session.Selection) iter.Seq2[*session.Event, error] {
+	return func(yield func(*session.Event, error) bool) {
+		for e, err := range c.Service.Read(ctx, key, sel) {
+			c.events++
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
 }
 
 // notVoid returns the events of a log that no rewind voids.
