@@ -409,7 +409,7 @@ func TestRecallReadsLittle(t *testing.T) {
 	require.NotEmpty(t, got.Events)
 	require.Equal(t, 701-len(got.Events), got.More)
 	require.Equal(t, int64(300+len(got.Events)), got.Next)
-	require.LessOrEqual(t, events, 2*len(got.Events)+3)
+	require.LessOrEqual(t, events, 60, "a page that does not fit is tried")
 
 	_, err := svc.Append(ctx, session.AppendTarget{Key: key, After: 1001}, says("desk", "", "more"))
 	require.NoError(t, err)
