@@ -120,6 +120,8 @@ type Plugin struct {
 	Background bool
 	// Commands are what the plugin does on request, for programs that offer it to their users.
 	Commands []Command
+	// About tells of the plugin, such as the policy in force; nil if it tells nothing.
+	About func() About
 	// Close releases what the plugin holds, once no hook is running. It returns by the time its
 	// context is done. It may be nil.
 	Close func(context.Context) error

@@ -40,6 +40,7 @@ func New(c Config) (*plugin.Plugin, error) {
 		BeforeRun:   b.beforeRun,
 		BeforeModel: b.beforeModel,
 		OnEvent:     b.onEvent,
+		About:       func() plugin.About { return plugin.About{Uses: b.uses} },
 	}, nil
 }
 
@@ -277,6 +278,18 @@ func (b *budget) open(inv *session.Invocation) *tally {
 		t.uses = append(t.uses, read(l, b.prefix(l, inv.State), t.numbers, t.now))
 	}
 	return t
+}
+
+// uses tells how much of each limit is used.
+func (b *budget) uses(state map[string]any) (list []plugin.Use) {
+	for _, u := range b.open(&session.Invocation{State: state}).uses {
+		told := plugin.Use{Limit: u.limit.Name, Words: u.limit.String(), Used: u.used, Max: u.limit.Max}
+		if u.used > 0 {
+			told.Frees = u.frees()
+		}
+		list = append(list, told)
+	}
+	return list
 }
 
 // full returns the first limit of these counts of which nothing is left, nil if there is none.

@@ -85,6 +85,7 @@ func New(c Config) (*plugin.Plugin, error) {
 		OnEvent:     g.onEvent,
 		BeforeModel: g.beforeModel,
 		AfterRun:    g.afterRun,
+		About:       func() plugin.About { return plugin.About{Policy: about(g.policy.Load().Policy)} },
 		Close: func(ctx context.Context) error {
 			g.stop()
 			return errors.Join(g.judges.Close(ctx), g.decisions.close())

@@ -49,6 +49,9 @@ func (r Rule) Silent(stage Stage, s Scope) string {
 	return why
 }
 
+// Strictest is the strictest action that the rule may take, out of shadow.
+func (r Rule) Strictest() Action { return r.rule.strictest() }
+
 // TextOnly reports whether the rule's decision depends on the text alone, and not on whose it is or
 // what was before it.
 func (r Rule) TextOnly() bool {
