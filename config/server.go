@@ -19,6 +19,7 @@ type Server struct {
 	Hosts      []string     `yaml:"hosts" json:"hosts,omitempty" jsonschema:"names by which clients reach the server, without ports"`
 	Origins    []string     `yaml:"origins" json:"origins,omitempty" jsonschema:"origins whose pages may use the server, such as https://chat.example.com"`
 	Chat       serverChat   `yaml:"chat" json:"chat,omitzero" jsonschema:"the route POST /chat"`
+	Page       *bool        `yaml:"page" json:"page,omitempty" jsonschema:"the page at / for people with a browser; true on addresses of this machine and false on others if empty"`
 	Kit        bool         `yaml:"kit" json:"kit,omitempty" jsonschema:"serves the REST routes of the Agent Development Kit too, for its clients"`
 	KitDev     bool         `yaml:"kit_dev" json:"kit_dev,omitempty" jsonschema:"serves that kit's routes for developers too: traces and graphs"`
 	Pages      string       `yaml:"pages" json:"pages,omitempty" jsonschema:"a directory with that kit's web page, served under /dev-ui/"`

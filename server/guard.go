@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/plughook/plughook/server/internal/limits"
+	"github.com/plughook/plughook/server/internal/page"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
 )
@@ -21,6 +22,8 @@ type guard struct {
 	hosts   []string
 	origins []string
 	cross   *http.CrossOriginProtection
+	page    bool // people with a browser are served
+	login   bool // a cookie may have their token
 	core    *web.Core
 	next    http.Handler
 }
@@ -41,6 +44,8 @@ func newGuard(o Options, core *web.Core, next http.Handler) (*guard, error) {
 		hosts:   o.Hosts,
 		origins: o.Origins,
 		cross:   http.NewCrossOriginProtection(),
+		page:    o.Page != nil,
+		login:   o.Page != nil && o.Page.Login,
 		core:    core,
 		next:    next,
 	}
@@ -82,11 +87,17 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	who := Caller{}
-	if g.caller != nil && !open(r) {
+	if g.login {
+		page.Token(r)
+	}
+	if g.caller != nil && !g.open(r) {
 		var err error
 		who, err = g.caller(r)
 		switch {
-		case errors.Is(err, ErrUnauthorized), err == nil && who.User == "" && !who.AnyUser:
+		case g.page && page.Owns(r) && !known(who, err):
+			http.Redirect(w, r, page.LoginPath(r), http.StatusSeeOther)
+			return
+		case !known(who, err):
 			g.core.Fail(w, r, unauthorized)
 			return
 		case err != nil:
@@ -99,7 +110,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		who.Roles = []string{session.AnyRole}
 	}
 	var hold *limits.Hold
-	if !open(r) {
+	if !g.open(r) {
 		var err error
 		if hold, err = g.core.Budget.Request(who.Budget()); err != nil {
 			g.core.Fail(w, r, err)
@@ -150,10 +161,15 @@ var unauthorized = web.NewProblem(
 	"the server does not know who you are: log in, or send a token that is valid here as Authorization: Bearer TOKEN",
 )
 
-// open reports whether a request is let in without a caller: it asks whether the server lives, and for no
-// user's data.
-func open(r *http.Request) bool {
-	return r.Method == http.MethodGet && (r.URL.Path == "/health" || r.URL.Path == "/ready")
+// known reports whether what Options.Caller has returned names somebody, or a failure that is not theirs.
+func known(who Caller, err error) bool {
+	return !errors.Is(err, ErrUnauthorized) && (err != nil || who.User != "" || who.AnyUser)
+}
+
+// open reports whether a request is let in without a caller: it asks whether the server lives, or how to log in, and for
+// no user's data.
+func (g *guard) open(r *http.Request) bool {
+	return g.page && page.Open(r) || r.Method == http.MethodGet && (r.URL.Path == "/health" || r.URL.Path == "/ready")
 }
 
 // check refuses requests that came by a name that is not the server's, or from a page of another origin.

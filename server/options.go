@@ -10,6 +10,7 @@ import (
 
 	"github.com/plughook/plughook/server/internal/apps"
 	"github.com/plughook/plughook/server/internal/limits"
+	"github.com/plughook/plughook/server/internal/page"
 	"github.com/plughook/plughook/session"
 )
 
@@ -35,7 +36,9 @@ type Options struct {
 	// KitDev serves that kit's routes for developers as well: traces and graphs. It needs Kit.
 	KitDev bool
 	// Pages are the files of that kit's web page, served under /dev-ui/; nil serves none. They need Kit.
-	Pages  http.FileSystem
+	Pages http.FileSystem
+	// Page is the page at /, for people with a browser: sessions, what plugins did and why, what waits. nil serves none.
+	Page   *Page
 	Limits Limits
 	// ResumeAfter has the server go on with runs that were cut off, since their server died or could not reach
 	// the store: after this time, and for an hour. 0 leaves that to the clients, who send the input again. Any
@@ -63,6 +66,9 @@ type Caller = apps.Caller
 // Limits bound what clients may take. A 0 is the default, which the table in docs/server.md says; a negative number is
 // no bound.
 type Limits = limits.Limits
+
+// A Page is what the page at / shows beside the sessions. Caller is that of Options.
+type Page = page.Options
 
 // ErrUnauthorized says that it is not known who sends a request.
 var ErrUnauthorized = errors.New("unauthorized")

@@ -9,6 +9,7 @@ import (
 	"github.com/plughook/plughook/server/internal/hooks"
 	"github.com/plughook/plughook/server/internal/kit"
 	"github.com/plughook/plughook/server/internal/limits"
+	"github.com/plughook/plughook/server/internal/page"
 	v1 "github.com/plughook/plughook/server/internal/v1"
 	"github.com/plughook/plughook/server/internal/web"
 )
@@ -41,7 +42,12 @@ func New(o Options) (*Server, error) {
 	})
 	hooks.Register(mux, core)
 	if o.Kit {
-		kit.Register(mux, core, kit.Options{Dev: o.KitDev, Pages: o.Pages})
+		kit.Register(mux, core, kit.Options{Dev: o.KitDev, Pages: o.Pages, Root: o.Page == nil})
+	}
+	if o.Page != nil {
+		shown := *o.Page
+		shown.Caller = o.Caller
+		page.Register(mux, core, shown)
 	}
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
 		if !web.CallerOf(r).Admin {

@@ -23,8 +23,9 @@ type Options struct {
 	// Dev serves the routes for developers: traces, graphs of agents, and empty answers where the kit's
 	// web page asks for evaluations and a builder.
 	Dev bool
-	// Pages are the files of the kit's web page; nil serves none.
+	// Pages are the files of the kit's web page; nil serves none. Root says that / leads to it.
 	Pages http.FileSystem
+	Root  bool
 }
 
 // routes are the handlers.

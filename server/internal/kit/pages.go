@@ -14,13 +14,15 @@ const prefix = "/dev-ui/"
 
 // registerPages adds the kit's web page.
 func (x *routes) registerPages(handle func(string, handler)) {
-	handle("GET /{$}", func(w http.ResponseWriter, r *request) (any, error) {
-		// It is relative, so that it holds under a path of another server too.
-		to := url.URL{Path: strings.TrimPrefix(prefix, "/"), RawQuery: r.URL.RawQuery}
-		w.Header().Set("Location", to.String())
-		w.WriteHeader(http.StatusTemporaryRedirect)
-		return nil, nil
-	})
+	if x.options.Root {
+		handle("GET /{$}", func(w http.ResponseWriter, r *request) (any, error) {
+			// It is relative, so that it holds under a path of another server too.
+			to := url.URL{Path: strings.TrimPrefix(prefix, "/"), RawQuery: r.URL.RawQuery}
+			w.Header().Set("Location", to.String())
+			w.WriteHeader(http.StatusTemporaryRedirect)
+			return nil, nil
+		})
+	}
 	handle("GET "+prefix+"assets/config/runtime-config.json",
 		func(http.ResponseWriter, *request) (any, error) {
 			// An empty address is that of the page.

@@ -278,3 +278,21 @@ func AGUIRequest(run string, texts ...string) string {
 func A2AMessage(id, text, more string) string {
 	return `{"message":{"messageId":"` + id + `","role":"ROLE_USER","parts":[{"text":"` + text + `"}]` + more + `}}`
 }
+
+// ServeRunner serves a Runner, which stays the caller's, as the app "desk".
+func ServeRunner(t *testing.T, r *runner.Runner, change func(*server.Options)) *Service {
+	t.Helper()
+	o := server.Options{Apps: []server.App{{Name: "desk", Runner: r}}, Limits: server.Limits{Patience: 5 * time.Minute}}
+	change(&o)
+	s, err := server.New(o)
+	require.NoError(t, err)
+	h := httptest.NewServer(s)
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		s.Shutdown(ctx)
+		h.Close()
+	})
+	return &Service{T: t, URL: h.URL, Client: http.DefaultClient, Server: s, Sessions: r.Sessions()}
+}
