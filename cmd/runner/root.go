@@ -28,6 +28,8 @@ type program struct {
 	headers []string // that are sent to it
 	// hooksOnly says that there is no agent: the server answers hooks of agents in other programs.
 	hooksOnly bool
+	// keepsHooks says that the calls of hooks are kept, for the page of the server.
+	keepsHooks bool
 }
 
 // newRoot returns the command line of a program.

@@ -16,26 +16,35 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/cobra"
 
+	"github.com/plughook/plughook/artifact"
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/cmd/runner/internal/version"
 	"github.com/plughook/plughook/config"
+	"github.com/plughook/plughook/examples/demo/show"
 	"github.com/plughook/plughook/hooks/coding"
+	"github.com/plughook/plughook/runner/hooklog"
 	"github.com/plughook/plughook/server"
 	"github.com/plughook/plughook/server/tokens"
+	"github.com/plughook/plughook/session/memory"
 )
+
+// defaultAddr is where the server listens if nobody says where.
+const defaultAddr = "127.0.0.1:8080"
 
 // shutdownTime is how long runs that are under way may take when the server is told to end.
 const shutdownTime = 20 * time.Second
 
 func (p *program) serveCommand() *cobra.Command {
 	var addr, tokenFile, hooks string
+	demo := false
 	var origins []string
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the configured agent over HTTP",
 		Long: `Serve runs the configured agent for clients that send requests over HTTP.
 
+    /                                       a page: sessions, what each plugin did and why, what waits
     POST /chat                              a message, answered by a stream of events
     /v1/apps/APP/sessions/…                 sessions, runs, events, approvals, rewind, artifacts
     /v1/openapi.json                        what there is, in the form of OpenAPI
@@ -49,10 +58,14 @@ server: of the configuration has the same settings and more; flags come first.
 
 Ctrl-C ends it in good order: streams are told, and runs have ` + shutdownTime.String() + ` to end.`,
 		Example: `  runner serve --config runner.yaml --store sqlite:sessions.db
-  curl -N -d '{"message":"Hello","session":"ada"}' localhost:8080/chat`,
+  curl -N -d '{"message":"Hello","session":"ada"}' localhost:8080/chat
+  runner serve --demo                # then open http://127.0.0.1:8080/ in a browser`,
 		Args: cli.Args(0, 0, "serve takes no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			ctx := cmd.Context()
+			if demo {
+				return p.serveDemo(ctx, cmd, cmp.Or(addr, defaultAddr))
+			}
 			c, err := p.LoadConfig(ctx)
 			if err != nil {
 				return err
@@ -66,7 +79,7 @@ Ctrl-C ends it in good order: streams are told, and runs have ` + shutdownTime.S
 				return configError(c, err)
 			}
 			s := c.Server()
-			s.Addr = cmp.Or(addr, s.Addr, "127.0.0.1:8080")
+			s.Addr = cmp.Or(addr, s.Addr, defaultAddr)
 			s.Tokens = cmp.Or(tokenFile, s.Tokens)
 			s.Origins = append(s.Origins, origins...)
 			return p.serve(ctx, c, s, hooks)
@@ -76,6 +89,7 @@ Ctrl-C ends it in good order: streams are told, and runs have ` + shutdownTime.S
 	f.StringVar(&addr, "addr", "", "where to listen, `HOST:PORT` (default 127.0.0.1:8080)")
 	f.StringVar(&tokenFile, "tokens", "", "a `file` of bearer tokens, which say who a caller is")
 	f.StringVar(&hooks, "hooks", "", "answer hooks of coding agents, too, at this socket, a `file` (see \"runner hook\"; no agent is needed then)")
+	f.BoolVar(&demo, "demo", false, "serve a demo: an agent and sessions that show what plugins do, without a key or a configuration")
 	f.Lookup("hooks").NoOptDefVal = coding.Socket()
 	f.StringArrayVar(&origins, "origin", nil,
 		"an `origin` whose pages may use the server, such as https://chat.example.com; may be repeated")
@@ -106,6 +120,7 @@ func (p *program) serve(ctx context.Context, c *config.Config, s config.Server, 
 	}
 	defer listener.Close()
 	p.Session = noSession
+	p.keepsHooks = s.Page == nil && onLoopback(s.Addr) || s.Page != nil && *s.Page
 	setup, err := p.setUp(ctx, c)
 	if err != nil {
 		return err
@@ -152,6 +167,10 @@ func (p *program) serve(ctx context.Context, c *config.Config, s config.Server, 
 
 		ResumeAfter: s.ResumeAfter,
 	}
+	if p.keepsHooks {
+		o.Page = &server.Page{Login: s.Tokens != "", Hooks: setup.local.calls.Of, Prices: c.Prices()}
+		p.Note("the page is on http://%s/", listener.Addr())
+	}
 	if s.Pages != "" {
 		if info, err := os.Stat(s.Pages); err != nil || !info.IsDir() {
 			return exit.Usage.Errorf("server.pages: %s is no directory with the page's files", s.Pages)
@@ -163,7 +182,7 @@ func (p *program) serve(ctx context.Context, c *config.Config, s config.Server, 
 		return exit.Usage.As(err)
 	}
 	if s.Pages != "" {
-		p.Note("the page %s is on http://%s/", s.Pages, listener.Addr())
+		p.Note("the page %s is on http://%s/dev-ui/", s.Pages, listener.Addr())
 	}
 	if hooks != "" {
 		stop, err := p.serveHooks(hooks, coding.Host{
@@ -179,6 +198,43 @@ func (p *program) serve(ctx context.Context, c *config.Config, s config.Server, 
 		defer stop()
 	}
 	return p.listen(ctx, listener, srv, setup.key.App, example(s))
+}
+
+// serveDemo serves the demo's agent, on sessions in memory.
+func (p *program) serveDemo(ctx context.Context, cmd *cobra.Command, addr string) (err error) {
+	for _, flag := range []string{"config", "store", "app", "user", "session", "tokens", "hooks", "origin"} {
+		if cmd.Flags().Changed(flag) {
+			return exit.Usage.Errorf("the demo takes no --%s: it has its own agent and sessions", flag)
+		}
+	}
+	if !onLoopback(addr) {
+		return exit.Usage.Errorf("the demo is for this machine: %s can be reached from others", addr)
+	}
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return exit.Usage.As(err)
+	}
+	defer listener.Close()
+	store := memory.New()
+	defer store.Close()
+	calls := hooklog.New(hooklog.Options{})
+	d := &show.Demo{Log: p.Log, NewRunner: p.NewRunner}
+	r, closeRunner, err := d.Desk(ctx, store, calls.Trace)
+	if err != nil {
+		return exit.OfRun(err)
+	}
+	defer func() { err = errors.Join(err, closeRunner()) }()
+	srv, err := server.New(server.Options{
+		Apps:    []server.App{{Name: show.DeskApp, Runner: r, Artifacts: artifact.NewMemory()}},
+		Page:    &server.Page{Hooks: calls.Of, Prices: show.DeskPrices()},
+		Log:     p.Log,
+		Version: version.Get().Version,
+	})
+	if err != nil {
+		return exit.Other.As(err)
+	}
+	p.Note("open http://%s/ in a browser", listener.Addr())
+	return p.listen(ctx, listener, srv, show.DeskApp, example(config.Server{}))
 }
 
 // serveHooks answers hooks of coding agents at a socket, until it is stopped.

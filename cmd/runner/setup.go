@@ -18,6 +18,7 @@ import (
 	"github.com/plughook/plughook/hooks/coding"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/runner/hooklog"
 	"github.com/plughook/plughook/server/client"
 	"github.com/plughook/plughook/session"
 	"github.com/spf13/pflag"
@@ -42,6 +43,7 @@ type setup struct {
 type local struct {
 	runner *runner.Runner
 	*config.Opened
+	calls *hooklog.Log // nil unless the program keeps hook calls
 }
 
 // setUpServer returns what runs the agent of a server.
@@ -121,18 +123,24 @@ func (p *program) setUp(ctx context.Context, c *config.Config) (*setup, error) {
 	if p.hooksOnly {
 		opened.Agent = agent.Outside(coding.App, "coding agents")
 	}
-	r, closeRunner, err := p.NewRunner(ctx, runner.Options{
+	of := runner.Options{
 		Agent:     opened.Agent,
 		Sessions:  opened.Sessions,
 		Plugins:   opened.Plugins,
 		KeptViews: c.KeptViews(),
-	})
+	}
+	var calls *hooklog.Log
+	if p.keepsHooks {
+		calls = hooklog.New(hooklog.Options{Log: p.Log})
+		of.Trace = calls.Trace
+	}
+	r, closeRunner, err := p.NewRunner(ctx, of)
 	if err != nil {
 		return nil, errors.Join(err, opened.Close(ctx))
 	}
 	s.runner = r
 	s.sessions = opened.Sessions
-	s.local = &local{runner: r, Opened: opened}
+	s.local = &local{runner: r, Opened: opened, calls: calls}
 	s.close = func() error {
 		return errors.Join(closeRunner(), exit.OfConfig(opened.Close(ctx)))
 	}

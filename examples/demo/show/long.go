@@ -43,7 +43,7 @@ func (d *Demo) long(ctx context.Context, dir string) (err error) {
 		return err
 	}
 	defer closing(closeStore, &err)
-	if err := begin(ctx, svc); err != nil {
+	if err := begin(ctx, svc, longKey); err != nil {
 		return err
 	}
 	settings := compaction.Config{
@@ -142,9 +142,9 @@ func (d *Demo) long(ctx context.Context, dir string) (err error) {
 	return err
 }
 
-// begin puts the conversation into the store.
-func begin(ctx context.Context, svc session.Service) error {
-	if _, err := svc.Create(ctx, longKey, nil); err != nil {
+// begin puts the conversation into the store, as a session.
+func begin(ctx context.Context, svc session.Service, key session.Key) error {
+	if _, err := svc.Create(ctx, key, nil); err != nil {
 		return err
 	}
 	var events []*session.Event
@@ -159,7 +159,7 @@ func begin(ctx context.Context, svc session.Service) error {
 		e.Timestamp = at.Add(time.Duration(i) * time.Minute)
 		events = append(events, e)
 	}
-	_, err := svc.Append(ctx, session.AppendTarget{Key: longKey}, events...)
+	_, err := svc.Append(ctx, session.AppendTarget{Key: key}, events...)
 	return err
 }
 
