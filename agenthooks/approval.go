@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -48,7 +47,7 @@ var emptyObject = jsontext.Value("{}")
 
 // mayConsult reports whether a verdict is a denial that is asked about.
 func (e *emission) mayConsult(v *Verdict) bool {
-	return v.Liftable() && e.resolver != nil && e.host.Mode == Enforce && e.Point != AgentShutdown
+	return v.Liftable() && e.Resolver != nil && e.host.Mode == Enforce && e.Point != AgentShutdown
 }
 
 // consult asks about a denial, and returns the verdict that stands in its place. lifted says that it permits.
@@ -76,7 +75,10 @@ var errIdentity = errors.New("the identity of what is shown was not computed")
 func (e *emission) resolve(v Verdict, by *Verdict) (reason string, err error) {
 	shown, err := e.now.bytes()
 	if err == nil && e.host.Redact != nil {
-		shown, err = e.redact(shown)
+		err = safely(func() (err error) {
+			shown, err = e.host.Redact(shown)
+			return err
+		})
 	}
 	if err != nil {
 		return "", err
@@ -93,7 +95,9 @@ func (e *emission) resolve(v Verdict, by *Verdict) (reason string, err error) {
 	if expected != nil {
 		expected = new(*expected)
 	}
-	r, err := e.askResolver(request)
+	r, err := within(e.host, e.ctx, e.host.ApprovalTimeout, func(ctx context.Context) (Resolution, error) {
+		return e.Resolver.Resolve(ctx, request)
+	})
 	if err != nil {
 		return "", err
 	}
@@ -112,39 +116,4 @@ func (e *emission) resolve(v Verdict, by *Verdict) (reason string, err error) {
 		return VerdictInvalid, nil
 	}
 	return "", nil
-}
-
-func (e *emission) redact(c Context) (redacted Context, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("%w: %T", errPanic, r)
-		}
-	}()
-	return e.host.Redact(c)
-}
-
-func (e *emission) askResolver(request Request) (Resolution, error) {
-	type answer struct {
-		Resolution
-		err error
-	}
-	ctx, cancel := context.WithTimeout(e.ctx, e.host.ApprovalTimeout)
-	defer cancel()
-	answers := make(chan answer, 1)
-	e.host.calls.Go(func() {
-		a := answer{err: errPanic}
-		defer func() {
-			if r := recover(); r != nil {
-				a.err = fmt.Errorf("%w: %T", errPanic, r)
-			}
-			answers <- a
-		}()
-		a.Resolution, a.err = e.resolver.Resolve(ctx, request)
-	})
-	select {
-	case a := <-answers:
-		return a.Resolution, a.err
-	case <-ctx.Done():
-		return Resolution{}, ctx.Err()
-	}
 }

@@ -85,7 +85,7 @@ func strictest(verdicts []Verdict) int {
 
 // run composes the verdicts of the interceptors. It leaves the verdict in e.verdict, and the context after it in e.now.
 func (e *emission) run() {
-	switch e.composition.Profile {
+	switch e.host.Composition.Profile {
 	case FirstDeny:
 		e.firstDeny()
 	case RunAll:
@@ -104,16 +104,16 @@ func (e *emission) firstDeny() {
 		lifted := false
 		if e.mayConsult(&v) {
 			v, lifted = e.consult(v)
-			e.decided(i)
+			e.decidedBy = i
 		}
 		switch {
 		case v.Decision == Deny:
 			e.finish(v, n-1-i)
-			e.decided(i)
+			e.decidedBy = i
 			return
 		case v.Decision == Transform && !e.apply(v, n-1-i):
 			return
-		case lifted && e.composition.OnApproval == "stop":
+		case lifted && e.host.Composition.OnApproval == "stop":
 			e.finish(v, n-1-i)
 			return
 		case lifted:
@@ -121,7 +121,7 @@ func (e *emission) firstDeny() {
 		}
 		if v.Decision == Transform {
 			e.verdict = v
-			e.decided(i)
+			e.decidedBy = i
 		}
 	}
 	if e.verdict.Decision == Transform {
@@ -152,7 +152,7 @@ func (e *emission) aggregate(applies bool) {
 	i := strictest(e.returned)
 	v := e.returned[i]
 	if v.Decision != Allow {
-		e.decided(i)
+		e.decidedBy = i
 	}
 	if e.mayConsult(&v) {
 		v, _ = e.consult(v)
@@ -179,10 +179,10 @@ func (e *emission) parallel() {
 	n := len(e.returned)
 	strict := e.returned[strictest(e.returned)].Decision
 	switch {
-	case e.composition.Profile == Unanimous && allow < n:
-		e.synthesize(CompositionDisagreement, e.composition.OnDisagreement)
+	case e.host.Composition.Profile == Unanimous && allow < n:
+		e.synthesize(CompositionDisagreement, e.host.Composition.OnDisagreement)
 	case strict == Transform && transforms > 1:
-		e.synthesize(TransformConflict, e.composition.OnTransformConflict)
+		e.synthesize(TransformConflict, e.host.Composition.OnTransformConflict)
 	default:
 		e.aggregate(true)
 	}

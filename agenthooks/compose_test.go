@@ -362,6 +362,24 @@ func TestAgentHooksRecords(t *testing.T) {
 	require.JSONEq(t, `{"artefact":"sha256:0"}`, string(got.Evidence))
 	require.Equal(t, "{}", string(got.Approval))
 	require.Equal(t, agenthooks.Composition{Profile: agenthooks.FirstDeny, OnApproval: "stop"}, r.Record.Composition)
+
+	// What a profile does not read is not on its records.
+	all := agenthooks.Composition{Profile: agenthooks.RunAll, OnApproval: "resume", OnDisagreement: "approval", OnTransformConflict: "deny"}
+	r = emit(t, agenthooks.Config{Interceptors: says(v), Composition: all})
+	require.Equal(t, agenthooks.Composition{Profile: agenthooks.RunAll}, r.Record.Composition)
+
+	// Emissions of a session are numbered from 0, and contexts have the number of the record.
+	h, err := agenthooks.NewHost(agenthooks.Config{Interceptors: says(allow)})
+	require.NoError(t, err)
+	s := &agenthooks.Session{Host: h, ID: "s", Agent: "bot", Framework: "plughook"}
+	ids := map[string]bool{}
+	for i := range 3 {
+		r, err := s.Emit(ctx, agenthooks.Ask{Point: agenthooks.Output, Fields: agenthooks.Fields{"output": []byte(`{"content":"x"}`)}})
+		require.NoError(t, err)
+		require.EqualValues(t, i, r.Record.Sequence)
+		ids[*r.Record.InputIdentity] = true
+	}
+	require.Len(t, ids, 3)
 }
 
 // TestAgentHooksInterceptorsInGo says what a host makes of interceptors that are not what they should be.

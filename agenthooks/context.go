@@ -3,7 +3,7 @@ package agenthooks
 import (
 	"errors"
 	"fmt"
-	"regexp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -42,112 +42,99 @@ type schema struct {
 	kinds  string             // the kinds of value that are right (jsontext.Kind), "" for all
 	fields map[string]*schema // an object's members that must be there
 	maybe  map[string]*schema // those that may be
-	items  *schema            // an array's
-	values *schema            // an object's, whatever their names
+	items  *schema            // an array's, or all members of an object
 	ok     func(string) bool  // whether a string is right
 }
 
-func word(ok func(string) bool) *schema { return &schema{kinds: `"`, ok: ok} }
+type must = map[string]*schema
 
-func filled(s string) bool { return s != "" }
+func of(fields must) *schema { return &schema{kinds: "{", fields: fields} }
+
+func list(items *schema) *schema { return &schema{kinds: "[", items: items} }
+
+func word(ok func(string) bool) *schema { return &schema{kinds: `"`, ok: ok} }
 
 func oneOf(words ...string) *schema {
 	return word(func(s string) bool { return slices.Contains(words, s) })
+}
+
+func slug(s string) bool {
+	other := func(r rune) bool { return !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '_' || r == '-') }
+	return s != "" && !strings.ContainsFunc(s, other)
+}
+
+func isTime(s string) bool {
+	_, err := time.Parse(time.RFC3339, s)
+	return err == nil
+}
+
+func isSpec(s string) bool {
+	version, ok := strings.CutPrefix(s, "agent-hooks/")
+	major, minor, dot := strings.Cut(version, ".")
+	digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+	return ok && dot && digits(major) && digits(minor)
 }
 
 var (
 	anyValue = &schema{}
 	object   = &schema{kinds: "{"}
 	text     = &schema{kinds: `"`}
+	filled   = word(func(s string) bool { return s != "" })
 	content  = &schema{kinds: `"{`}
-
-	agentSchema = &schema{kinds: "{", fields: map[string]*schema{
-		"id":        word(filled),
-		"framework": word(regexp.MustCompile(`^[a-z0-9_-]+$`).MatchString),
-	}}
-	modelSchema = &schema{kinds: "{", fields: map[string]*schema{"id": text}}
-	callSchema  = &schema{kinds: "{", fields: map[string]*schema{"id": word(filled), "name": word(filled), "args": object}}
-	askedSchema = &schema{
-		kinds:  "{",
-		fields: map[string]*schema{"name": text, "args": object},
-		maybe:  map[string]*schema{"id": text},
-	}
+	aModel   = of(must{"id": text})
+	aCall    = of(must{"id": filled, "name": filled, "args": object})
+	anAsked  = &schema{kinds: "{", fields: must{"name": text, "args": object}, maybe: must{"id": text}}
+	anAnswer = of(must{"content": {kinds: `"{n`}, "tool_calls": list(anAsked), "finish_reason": text})
 )
 
 // core has the members of every context.
-var core = map[string]*schema{
-	"spec":      word(regexp.MustCompile(`^agent-hooks/\d+\.\d+$`).MatchString),
-	"timestamp": word(func(s string) bool { _, err := time.Parse(time.RFC3339, s); return err == nil }),
+var core = must{
+	"spec":      word(isSpec),
+	"timestamp": word(isTime),
 	"sequence":  {kinds: "0"},
-	"agent":     agentSchema,
-	"session":   {kinds: "{", fields: map[string]*schema{"id": word(filled)}},
+	"agent":     of(must{"id": filled, "framework": word(slug)}),
+	"session":   of(must{"id": filled}),
 }
 
 // A shape says what the contexts of a point have beyond core. The target is a member, or a member of a member.
 type shape struct {
-	fields map[string]*schema
+	fields must
 	target []string
 	fixed  bool // no verdict may transform it
 }
 
 var shapes = map[Point]*shape{
 	AgentStartup: {
-		fields: map[string]*schema{"agent_init": {kinds: "{", fields: map[string]*schema{
-			"tools_registered": {kinds: "[", items: text},
-		}}},
+		fields: must{"agent_init": of(must{"tools_registered": list(text)})},
 		target: []string{"agent_init"},
 		fixed:  true,
 	},
 	Input: {
-		fields: map[string]*schema{"input": {kinds: "{", fields: map[string]*schema{
-			"content": content,
-			"role":    oneOf("user", "system", "external"),
-		}}},
+		fields: must{"input": of(must{"content": content, "role": oneOf("user", "system", "external")})},
 		target: []string{"input"},
 	},
 	PreModelCall: {
-		fields: map[string]*schema{
-			"model": modelSchema,
-			"messages": {kinds: "[", items: &schema{
-				kinds:  "{",
-				fields: map[string]*schema{"role": text, "content": content},
-			}},
-		},
+		fields: must{"model": aModel, "messages": list(of(must{"role": text, "content": content}))},
 		target: []string{"messages"},
 	},
 	PostModelCall: {
-		fields: map[string]*schema{
-			"model": modelSchema,
-			"response": {kinds: "{", fields: map[string]*schema{
-				"content":       {kinds: `"{n`},
-				"tool_calls":    {kinds: "[", items: askedSchema},
-				"finish_reason": text,
-			}},
-		},
+		fields: must{"model": aModel, "response": anAnswer},
 		target: []string{"response"},
 	},
 	PreToolCall: {
-		fields: map[string]*schema{"tool_call": callSchema},
+		fields: must{"tool_call": aCall},
 		target: []string{"tool_call", "args"},
 	},
 	PostToolCall: {
-		fields: map[string]*schema{
-			"tool_call": callSchema,
-			"tool_result": {kinds: "{", fields: map[string]*schema{
-				"value":    anyValue,
-				"is_error": {kinds: "tf"},
-			}},
-		},
+		fields: must{"tool_call": aCall, "tool_result": of(must{"value": anyValue, "is_error": {kinds: "tf"}})},
 		target: []string{"tool_result", "value"},
 	},
 	Output: {
-		fields: map[string]*schema{"output": {kinds: "{", fields: map[string]*schema{"content": content}}},
+		fields: must{"output": of(must{"content": content})},
 		target: []string{"output"},
 	},
 	AgentShutdown: {
-		fields: map[string]*schema{"summary": {kinds: "{", fields: map[string]*schema{
-			"reason": oneOf("completed", "error", "cancelled"),
-		}}},
+		fields: must{"summary": of(must{"reason": oneOf("completed", "error", "cancelled")})},
 		target: []string{"summary"},
 		fixed:  true,
 	},
@@ -155,8 +142,11 @@ var shapes = map[Point]*shape{
 
 // check returns what is wrong with a value: never its content.
 func (s *schema) check(v jsontext.Value, where string) error {
+	if s == nil {
+		return nil
+	}
 	if s.kinds != "" && !strings.ContainsRune(s.kinds, rune(v.Kind())) {
-		return fmt.Errorf("%s is %s", where, kindName(v.Kind()))
+		return fmt.Errorf("%s is of the wrong kind: %v", where, v.Kind())
 	}
 	if s.ok != nil {
 		var word string
@@ -164,34 +154,27 @@ func (s *schema) check(v jsontext.Value, where string) error {
 			return fmt.Errorf("%s is not a value that it may have", where)
 		}
 	}
-	if len(s.fields)+len(s.maybe) > 0 && v.Kind() == '{' {
+	switch {
+	case len(s.fields)+len(s.maybe) > 0 && v.Kind() == '{', s.items != nil && v.Kind() == '{':
 		var members map[string]jsontext.Value
 		if err := json.Unmarshal(v, &members); err != nil {
 			return fmt.Errorf("%s is not JSON", where)
 		}
-		return checkMembers(members, where+".", s.fields, s.maybe)
-	}
-	if s.values != nil {
-		var members map[string]jsontext.Value
-		if err := json.Unmarshal(v, &members); err != nil {
-			return fmt.Errorf("%s is not JSON", where)
-		}
-		for _, value := range members {
-			if err := s.values.check(value, "a value of "+where); err != nil {
+		for _, member := range members {
+			if err := s.items.check(member, "a member of "+where); err != nil {
 				return err
 			}
 		}
-	}
-	if s.items == nil || v.Kind() == 'n' {
-		return nil
-	}
-	var items []jsontext.Value
-	if err := json.Unmarshal(v, &items); err != nil {
-		return fmt.Errorf("%s is not JSON", where)
-	}
-	for i, item := range items {
-		if err := s.items.check(item, fmt.Sprintf("%s[%d]", where, i)); err != nil {
-			return err
+		return checkMembers(members, where+".", s.fields, s.maybe)
+	case s.items != nil && v.Kind() == '[':
+		var items []jsontext.Value
+		if err := json.Unmarshal(v, &items); err != nil {
+			return fmt.Errorf("%s is not JSON", where)
+		}
+		for i, item := range items {
+			if err := s.items.check(item, fmt.Sprintf("%s[%d]", where, i)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -215,14 +198,6 @@ func checkMembers(members map[string]jsontext.Value, where string, must, may map
 		}
 	}
 	return nil
-}
-
-func kindName(k jsontext.Kind) string {
-	names := map[jsontext.Kind]string{'{': "an object", '[': "an array", '"': "a string", '0': "a number", 'n': "null", 't': "a bool", 'f': "a bool"}
-	if name := names[k]; name != "" {
-		return name
-	}
-	return "not JSON"
 }
 
 // members are those of a context, its target among them.
@@ -275,24 +250,18 @@ func (m members) check() error {
 
 // withTarget returns the context with another target, which also stands where the target comes from.
 func (m members) withTarget(target jsontext.Value) (members, error) {
-	c := members{}
-	for name, v := range m {
-		c[name] = v
-	}
+	c := maps.Clone(m)
 	c["target"] = target
 	at := shapes[m.point()].target
-	if len(at) == 1 {
-		c[at[0]] = target
-		return c, nil
+	var steps []step
+	for _, name := range at[1:] {
+		steps = append(steps, step{name: name, index: -1})
 	}
-	var outer map[string]jsontext.Value
-	if err := json.Unmarshal(m[at[0]], &outer); err != nil {
-		return nil, err
+	var ok bool
+	if c[at[0]], ok = replaceAt(m[at[0]], steps, target); !ok {
+		return nil, errors.New("the target cannot be put where it comes from")
 	}
-	outer[at[1]] = target
-	data, err := json.Marshal(outer, json.Deterministic(true))
-	c[at[0]] = data
-	return c, err
+	return c, nil
 }
 
 // targetOf returns the value that is the target of fields, nil if it is not there.

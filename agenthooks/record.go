@@ -90,7 +90,7 @@ func (e *emission) record() Record {
 		SessionID:              e.session.ID,
 		Sequence:               e.sequence,
 		Timestamp:              e.timestamp,
-		Composition:            e.composition,
+		Composition:            e.host.Composition,
 		ResolvedBy:             e.resolved,
 		InterceptorsRegistered: len(e.host.Interceptors),
 	}
@@ -108,10 +108,10 @@ func (e *emission) record() Record {
 	if e.decidedBy >= 0 {
 		r.DecidedBy = new(e.decidedBy)
 	}
-	if p := e.composition.Profile; p == FirstDeny || p == RunAll {
+	if p := e.host.Composition.Profile; p == FirstDeny || p == RunAll {
 		r.FoldTruncated = new(e.truncated)
 	}
-	if e.composition.Profile != FirstDeny {
+	if e.host.Composition.Profile != FirstDeny {
 		r.Verdicts = []Summary{}
 		for i := range min(len(e.returned), len(e.host.Interceptors)) {
 			v := &e.returned[i]

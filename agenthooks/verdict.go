@@ -79,21 +79,18 @@ const maxEvidence = 10240
 var (
 	maybeText = &schema{kinds: `"n`}
 
-	verdictSchema = map[string]*schema{
-		"reason":  maybeText,
-		"message": maybeText,
-		"warnings": {kinds: "[n", items: &schema{
-			kinds: "{",
-			maybe: map[string]*schema{"reason": maybeText, "message": maybeText},
-		}},
+	verdictSchema = must{
+		"reason":        maybeText,
+		"message":       maybeText,
+		"warnings":      {kinds: "[n", items: &schema{kinds: "{", maybe: must{"reason": maybeText, "message": maybeText}}},
 		"approval":      object,
-		"transform":     {kinds: "{", fields: map[string]*schema{"path": text}},
+		"transform":     of(must{"path": text}),
 		"evidence":      evidenceSchema,
 		"result_labels": {kinds: "[n", items: text},
 	}
-	evidenceSchema = &schema{kinds: "{", maybe: map[string]*schema{
+	evidenceSchema = &schema{kinds: "{", maybe: must{
 		"artefact":              maybeText,
-		"verification_pointers": {kinds: "{", values: text},
+		"verification_pointers": {kinds: "{", items: text},
 	}}
 )
 
@@ -104,7 +101,7 @@ func ParseVerdict(data []byte) (Verdict, error) {
 	if err := json.Unmarshal(data, &members); err != nil || members == nil {
 		return v, errors.New("the verdict is not a JSON object")
 	}
-	if err := checkMembers(members, "", map[string]*schema{"decision": text}, verdictSchema); err != nil {
+	if err := checkMembers(members, "", must{"decision": text}, verdictSchema); err != nil {
 		return v, err
 	}
 	if err := json.Unmarshal(data, &v, json.RejectUnknownMembers(true)); err != nil {

@@ -49,7 +49,8 @@
 //	commit.go      appends the event and what was emitted on it
 //	deliver.go     yields it to the caller, and keeps what was shown of an answer that broke off
 //	agent.go       runs the agent; interrupted.go answers calls that an earlier run left open
-//	outside.go     in place of the two: an agent in another program, event by event
+//	outside.go     in place of the two: an agent in another program, event by event; its stages are in
+//	               offering.go, what lasts between its calls in openinvocation.go
 //	finish.go      calls AfterRun
 //	observers.go   calls observers on goroutines of their own
 //

@@ -27,7 +27,7 @@ func TestAgentHooksOverHTTP(t *testing.T) {
 		"reserved":  {answer: say(`{"decision":"deny","reason":"host_error:x"}`), want: agenthooks.VerdictInvalid},
 		"half":      {answer: say(`{"decision":"allow"`), want: agenthooks.VerdictInvalid},
 		"nothing":   {answer: say(``), want: agenthooks.VerdictInvalid},
-		"too large": {answer: say(`{"decision":"allow","message":"` + strings.Repeat("x", 6<<20) + `"}`), want: agenthooks.VerdictInvalid},
+		"too large": {answer: say(`{"decision":"allow"}` + strings.Repeat(" ", 6<<20)), want: agenthooks.VerdictInvalid},
 		"status": {want: agenthooks.InterceptorFailed, answer: func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusAccepted)
 			_, _ = io.WriteString(w, `{"decision":"allow"}`)

@@ -3,6 +3,7 @@ package agenthost_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -31,9 +32,12 @@ type play struct {
 	verdicts map[agenthooks.Point]string // what the interceptor answers, allow where it is nothing
 	resolve  agenthooks.ResolverFunc     // nil without a resolver
 
+	fails    string                                        // the error with which the run ends
+	stream   func(yield func(*model.Response, error) bool) // what the model says, if it is not the usual
 	sessions session.Service
 	requests []string // what the model was asked
 	tools    []string // the arguments of the tool's calls
+	denied   string   // what no answer may have
 	asked    int      // how often the resolver was
 	points   []string
 	shown    []string // contexts
@@ -51,6 +55,10 @@ func (p *play) Generate(_ context.Context, req *model.Request) iter.Seq2[*model.
 		text, err := json.Marshal(req.Contents)
 		require.NoError(p.t, err)
 		p.requests = append(p.requests, string(text))
+		if p.stream != nil {
+			p.stream(yield)
+			return
+		}
 		say := &model.Response{Content: genai.NewContentFromText("done", genai.RoleModel)}
 		if !strings.Contains(string(text), "functionResponse") {
 			call := &genai.FunctionCall{ID: "t1", Name: "look", Args: map[string]any{"at": "door"}}
@@ -94,6 +102,10 @@ func (p *play) run(input *session.Event, others ...*plugin.Plugin) []string {
 	var yielded []string
 	cfg := session.RunConfig{Create: true, Streaming: session.SSE}
 	for e, err := range r.Run(context.Background(), key, input, cfg) {
+		if p.fails != "" && err != nil {
+			require.ErrorContains(t, err, p.fails)
+			break
+		}
 		require.NoError(t, err)
 		yielded = append(yielded, e.Author+": "+e.Text()+e.ErrorCode)
 	}
@@ -107,6 +119,9 @@ func (p *play) intercept(_ context.Context, c agenthooks.Context) (agenthooks.Ve
 	require.NoError(p.t, json.Unmarshal(c, &m))
 	p.points = append(p.points, string(m.Point))
 	p.shown = append(p.shown, string(c))
+	if p.denied != "" && m.Point == agenthooks.PostModelCall && strings.Contains(string(c), p.denied) {
+		return agenthooks.Verdict{Decision: agenthooks.Deny, Reason: "policy:no"}, nil
+	}
 	if text := p.verdicts[m.Point]; text != "" {
 		return agenthooks.ParseVerdict([]byte(text))
 	}
@@ -337,6 +352,77 @@ func TestAgentHooksFailClosed(t *testing.T) {
 	require.False(t, r.Proceed)
 	require.Equal(t, []string{agenthooks.InterceptorTimeout}, reasons)
 	require.NoError(t, host.Close(context.Background()))
+}
+
+// With Terminate, a call that could not be judged ends the run; a call that a policy denies does not.
+func TestAgentHooksTerminate(t *testing.T) {
+	for verdict, models := range map[string]int{"no verdict": 1, denies: 2} {
+		p := newPlay(t, agenthooks.PreToolCall, verdict)
+		p.config.Terminate = true
+		p.run(session.Message("hello"))
+		require.Empty(t, p.tools)
+		require.Len(t, p.requests, models, verdict)
+		reason := map[int]string{1: `"reason":"error"`, 2: `"reason":"completed"`}[models]
+		require.Contains(t, p.shown[len(p.shown)-1], reason)
+	}
+}
+
+// An answer that is judged as it is made is shown one chunk behind, and what nobody has judged is neither shown nor kept.
+func TestAgentHooksStreams(t *testing.T) {
+	stream := func(last error) func(yield func(*model.Response, error) bool) {
+		return func(yield func(*model.Response, error) bool) {
+			for _, chunk := range []string{"one ", "two ", "three"} {
+				part := &model.Response{Content: genai.NewContentFromText(chunk, genai.RoleModel), Partial: true}
+				if !yield(part, nil) {
+					return
+				}
+			}
+			whole := &model.Response{Content: genai.NewContentFromText("one two three", genai.RoleModel), FinishReason: genai.FinishReasonStop}
+			if last != nil {
+				whole = nil
+			}
+			yield(whole, last)
+		}
+	}
+	newStream := func(last error, denied string) *play {
+		p := newPlay(t, "", "")
+		p.config.Incremental = true
+		p.stream = stream(last)
+		p.denied = denied
+		return p
+	}
+	p := newStream(nil, "nothing")
+	require.Equal(t, []string{"user: hello", "bot: one ", "bot: two ", "bot: one two three"}, p.run(session.Message("hello")))
+	require.Contains(t, p.shown[3], `"content":"one "`)
+	require.Contains(t, p.shown[4], `"content":"one two "`)
+	require.Contains(t, p.shown[5], `"content":"one two three"`)
+
+	p = newStream(nil, "two")
+	require.Equal(t, []string{"user: hello", "bot: one ", "plugin/agenthost: This was refused.DENIED"}, p.run(session.Message("hello")))
+	require.NotContains(t, p.log(), "two")
+
+	p = newStream(errors.New("the line is down"), "nothing")
+	yielded := strings.Join(p.run(session.Message("hello")), "|")
+	require.Contains(t, yielded, "bot: two ")
+	require.NotContains(t, yielded+p.log(), "three")
+	require.Equal(t, agenthooks.StreamingUnsupported, p.records[len(p.records)-2].Verdict.Reason)
+}
+
+// A record that cannot be kept is a failure of the hook: what it is about does not happen.
+func TestAgentHooksKeep(t *testing.T) {
+	p := newPlay(t, "", "")
+	var kept []agenthooks.Point
+	p.config.Keep = func(_ context.Context, inv *session.Invocation, r agenthooks.Record) error {
+		require.Equal(t, key, inv.Key)
+		if kept = append(kept, r.Point); r.Point == agenthooks.PreToolCall {
+			return errors.New("the disk is full")
+		}
+		return nil
+	}
+	p.fails = "the disk is full"
+	p.run(session.Message("hello"))
+	require.Empty(t, p.tools)
+	require.Contains(t, kept, agenthooks.PreToolCall)
 }
 
 // Labels stay with what was let through, and come back with what is made of it.
