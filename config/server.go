@@ -14,6 +14,7 @@ import (
 type Server struct {
 	Addr       string       `yaml:"addr" json:"addr,omitempty" jsonschema:"where to listen, HOST:PORT; 127.0.0.1:8080 if empty. On other addresses than this machine's own, callers must say who they are: tokens or user_header"`
 	Tokens     string       `yaml:"tokens" json:"tokens,omitempty" jsonschema:"a file of bearer tokens, which say whose sessions a caller reaches; runner serve token makes one"`
+	JWT        serverJWT    `yaml:"jwt" json:"jwt,omitzero" jsonschema:"a service that logs users in (OpenID Connect) and whose tokens say who a caller is, beside or in place of tokens"`
 	UserHeader string       `yaml:"user_header" json:"user_header,omitempty" jsonschema:"a header in which a proxy in front of the server says who the user is, such as X-Forwarded-User; only for a server that nobody but the proxy reaches"`
 	URL        string       `yaml:"url" json:"url,omitempty" jsonschema:"where clients reach the server, such as https://agents.example.com; the cards that tell other agents of it say so. The address that a request has reached if empty"`
 	Hosts      []string     `yaml:"hosts" json:"hosts,omitempty" jsonschema:"names by which clients reach the server, without ports"`
@@ -27,6 +28,16 @@ type Server struct {
 	Limits     serverLimits `yaml:"limits" json:"limits,omitzero" jsonschema:"what clients may take"`
 
 	ResumeAfter time.Duration `yaml:"resume_after" json:"resume_after,omitempty" jsonschema:"goes on with a run that was cut off, since its server died, after this time, such as 30s; only a client that sends the input again does so if empty"`
+}
+
+// serverJWT is whose tokens say who a caller is.
+type serverJWT struct {
+	Issuer    string `yaml:"issuer" json:"issuer" jsonschema:"the claim iss of the tokens, exactly, such as https://login.example.com/"`
+	Audience  string `yaml:"audience" json:"audience" jsonschema:"what must be in their claim aud: the name that this service has there"`
+	Keys      string `yaml:"keys" json:"keys" jsonschema:"the address of the issuer's public keys, its jwks_uri"`
+	User      string `yaml:"user" json:"user,omitempty" jsonschema:"the claim with the user; sub if empty"`
+	Roles     string `yaml:"roles" json:"roles,omitempty" jsonschema:"the claim with a list of the caller's roles; roles if empty"`
+	AdminRole string `yaml:"admin_role" json:"admin_role,omitempty" jsonschema:"the role whose callers are admins; nobody if empty"`
 }
 
 // serverState is which keys of a session's state callers may write.
@@ -87,8 +98,11 @@ func (c *file) checkServing(bad complaint) {
 			bad("server.addr", "%q is no address, such as 127.0.0.1:8080", s.Addr)
 		}
 	}
-	if s.Tokens != "" && s.UserHeader != "" {
-		bad("server.user_header", "tokens says who a caller is, too: leave one of them out")
+	if (s.Tokens != "" || s.JWT != serverJWT{}) && s.UserHeader != "" {
+		bad("server.user_header", "tokens or jwt say who a caller is, too: leave one of them out")
+	}
+	if j := s.JWT; (j != serverJWT{}) && (j.Issuer == "" || j.Audience == "" || j.Keys == "") {
+		bad("server.jwt", "jwt needs issuer, audience and keys: without them, tokens for others would be let in")
 	}
 	if s.URL != "" && !isOrigin(strings.TrimSuffix(s.URL, "/")) {
 		bad("server.url", "%q is no URL of a server, such as https://agents.example.com", s.URL)

@@ -269,7 +269,7 @@ func (p *program) serveHooks(socket string, h coding.Host) (stop func(), err err
 func example(s config.Server) string {
 	who := ""
 	switch {
-	case s.Tokens != "":
+	case s.Tokens != "" || s.JWT.Issuer != "":
 		who = ` -H "Authorization: Bearer $TOKEN"`
 	case s.UserHeader != "":
 		who = " -H '" + s.UserHeader + ": ada'"
@@ -314,14 +314,28 @@ func (p *program) listen(ctx context.Context, listener net.Listener, srv *server
 // callerOf returns what says who a caller is, nil if nothing does.
 func (p *program) callerOf(s config.Server) (func(*http.Request) (server.Caller, error), error) {
 	switch {
-	case s.Tokens != "" && s.UserHeader != "":
-		return nil, errors.New("--tokens and server.user_header both say who a caller is: leave one of them out")
-	case s.Tokens != "":
-		file, err := tokens.Open(s.Tokens, p.Log)
-		if err != nil {
-			return nil, err
+	case (s.Tokens != "" || s.JWT.Issuer != "") && s.UserHeader != "":
+		return nil, errors.New("tokens (--tokens, server.jwt) and server.user_header both say who a caller is: leave one of them out")
+	case s.Tokens != "" || s.JWT.Issuer != "":
+		var callers []func(*http.Request) (server.Caller, error)
+		if s.Tokens != "" {
+			file, err := tokens.Open(s.Tokens, p.Log)
+			if err != nil {
+				return nil, err
+			}
+			callers = append(callers, file.Caller)
 		}
-		return file.Caller, nil
+		if s.JWT.Issuer != "" {
+			jwt, err := tokens.NewJWT(tokens.Issuer{
+				URL: s.JWT.Issuer, Audience: s.JWT.Audience, Keys: s.JWT.Keys,
+				User: s.JWT.User, Roles: s.JWT.Roles, AdminRole: s.JWT.AdminRole,
+			}, p.Log)
+			if err != nil {
+				return nil, fmt.Errorf("server.jwt: %w", err)
+			}
+			callers = append(callers, jwt.Caller)
+		}
+		return tokens.Any(callers...), nil
 	case s.UserHeader != "":
 		return func(r *http.Request) (server.Caller, error) {
 			users := r.Header.Values(s.UserHeader)

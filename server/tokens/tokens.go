@@ -1,4 +1,4 @@
-// Package tokens says who sends a request by a file of bearer tokens.
+// Package tokens says who sends a request: by a file of bearer tokens, or by those of a service that logs users in (NewJWT).
 //
 //	tokens:
 //	  - sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
