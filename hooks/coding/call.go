@@ -29,7 +29,11 @@ func (j *judgement) call(ctx context.Context) (dialect.Verdict, error) {
 			return dialect.Verdict{}, err
 		}
 		if told != nil {
-			return callVerdict(*told), nil
+			v := callVerdict(*told)
+			if sameCall(told.Args, call.Args) {
+				v = approved(v, told.Event)
+			}
+			return v, nil
 		}
 	}
 	return j.offerCall(ctx, call)
@@ -59,7 +63,15 @@ func (j *judgement) offerCall(ctx context.Context, call *genai.FunctionCall) (di
 		}
 		return dialect.Verdict{Answer: dialect.ChangeInput, Input: input, Reason: changeReason(offered.Event)}, nil
 	}
-	return v, nil
+	return approved(v, offered.Event), nil
+}
+
+// approved returns the verdict on a call that passes, or that the agent need ask nobody about it, if a plugin says so.
+func approved(v dialect.Verdict, call *session.Event) dialect.Verdict {
+	if v.Answer == dialect.Allow && plugin.Approved(call) {
+		return dialect.Verdict{Answer: dialect.Approve, Reason: changeReason(call)}
+	}
+	return v
 }
 
 // changeReason says who has changed a call, and why.
@@ -105,7 +117,8 @@ func (j *judgement) result(ctx context.Context) (dialect.Verdict, error) {
 	case told == nil:
 		// The hook was installed meanwhile, or the agent does not tell its calls.
 		v, err := j.offerCall(ctx, call)
-		if err != nil || v.Answer != dialect.Allow && v.Answer != dialect.AddContext && v.Answer != dialect.ChangeInput {
+		passes := []dialect.Answer{dialect.Allow, dialect.Approve, dialect.AddContext, dialect.ChangeInput}
+		if err != nil || !slices.Contains(passes, v.Answer) {
 			return v, err
 		}
 		if told, err = j.find(ctx, call); err != nil {

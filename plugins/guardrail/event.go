@@ -103,6 +103,9 @@ func (g *guard) event(
 			out.Reason += "; " + again.reason
 		}
 	}
+	if ev.approves() {
+		plugin.Approve(c)
+	}
 	if out.Reason == "" && len(ev.edits) > 0 {
 		out.Reason = "the answer broke off, and its end may be the beginning of what a rule hides"
 	}

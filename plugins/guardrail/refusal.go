@@ -37,6 +37,21 @@ func (it *evaluatedItem) mayStopCall() bool {
 	return it.Call != nil && (it.verdict.Action == policy.Block || it.asks() || it.edited)
 }
 
+// approves reports whether the policy approves all calls of the event, so that nobody need be asked about them.
+func (ev *evaluation) approves() bool {
+	calls := 0
+	for _, it := range ev.items {
+		if it.Call == nil {
+			continue
+		}
+		if it.verdict.Action != policy.Approve || it.asks() {
+			return false
+		}
+		calls++
+	}
+	return calls > 0 && ev.err == nil
+}
+
 // question asks a human about calls. shown has the declarations that the human is shown, by the calls' ids.
 func (ev *evaluation) question(asks map[string]session.Confirmation, shown map[string]string) *session.Event {
 	n := ev.note()

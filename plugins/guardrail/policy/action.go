@@ -22,6 +22,7 @@ func Stages() []Stage { return []Stage{Input, Prompt, Output, ToolArgs, ToolResu
 // strictest counts. From the most lenient to the strictest:
 //
 //	allow    nothing
+//	approve  a tool's call passes, and nobody need be asked about it: what the list approve of tools: does
 //	flag     a note on the event, and a log record
 //	mask     the characters of the finding become *, but for spaces, for what divides numbers, and for the last four of eight or more
 //	vault    the finding becomes a token that only holders of the key can turn back
@@ -35,6 +36,7 @@ type Action string
 // The actions, from the most lenient to the strictest.
 const (
 	Allow   Action = "allow"
+	Approve Action = "approve"
 	Flag    Action = "flag"
 	Mask    Action = "mask"
 	Vaulted Action = "vault"
@@ -45,7 +47,12 @@ const (
 	Block   Action = "block"
 )
 
-var actions = []Action{Allow, Flag, Mask, Vaulted, Hash, Replace, Redact, Ask, Block}
+var actions = []Action{Allow, Approve, Flag, Mask, Vaulted, Hash, Replace, Redact, Ask, Block}
+
+// ruleActions are the actions that a rule may have.
+func ruleActions() []Action {
+	return slices.DeleteFunc(slices.Clone(actions), func(a Action) bool { return a == Approve })
+}
 
 // StricterThan reports whether the action is stricter than another. An unknown action, such as "",
 // is the most lenient.

@@ -145,7 +145,10 @@ func (a *Active) Whole(v *Verdict, text string) {
 			}
 			action = decisions[decision]
 			f.By = "tools"
-			if f.message == "" {
+			switch {
+			case decision == permission.Approve:
+				f.message = ""
+			case f.message == "":
 				f.message = fmt.Sprintf("The policy's rule %s: %s.", r.id, a.redacted(why))
 			}
 		}
@@ -171,9 +174,10 @@ func (a *Active) permitted(r *rule) (permission.Decision, string) {
 
 // decisions are the actions for the decisions of permissions.
 var decisions = map[permission.Decision]Action{
-	permission.Allow: Allow,
-	permission.Ask:   Ask,
-	permission.Deny:  Block,
+	permission.Approve: Approve,
+	permission.Allow:   Allow,
+	permission.Ask:     Ask,
+	permission.Deny:    Block,
 }
 
 // TooLong adds a finding to the verdict if the text is longer than the policy judges, and reports

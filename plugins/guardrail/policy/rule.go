@@ -253,15 +253,16 @@ func (r *reader) permissions(at string, f *form.Tools) *permission.Lists {
 	}{
 		{name: "deny", words: f.Deny, into: &p.Deny},
 		{name: "ask", words: f.Ask, into: &p.Ask},
+		{name: "approve", words: f.Approve, into: &p.Approve},
 		{name: "allow", words: f.Allow, into: &p.Allow},
 	} {
 		for i, word := range r.expand(at+"."+list.name, list.words) {
 			at := fmt.Sprintf("%s.%s[%d]", at, list.name, i)
 			made, err := permission.Parse(word, r.policy.commands)
-			if made.Tool != "" && !made.OfPaths() {
+			if made.Tool != "" && !made.OfAnyTool() {
 				r.nameTools(at, made.Tool)
 			}
-			if err == nil && made.OfPaths() && list.name == "allow" {
+			if err == nil && made.OfPaths() && (list.name == "allow" || list.name == "approve") {
 				r.bad(at, "reads(…) and writes(…) are for deny and ask: which commands are allowed is said by their names")
 			}
 			if err != nil {
@@ -277,8 +278,8 @@ func (r *reader) permissions(at string, f *form.Tools) *permission.Lists {
 			p.Other = decision
 		}
 	}
-	if len(f.Deny)+len(f.Ask) == 0 && p.Other == permission.Allow {
-		r.bad(at, "the rule denies nothing and asks about nothing; add deny:, ask: or other:")
+	if len(f.Deny)+len(f.Ask)+len(f.Approve) == 0 && p.Other == permission.Allow {
+		r.bad(at, "the rule denies nothing and asks about nothing; add deny:, ask:, approve: or other:")
 	}
 	return p
 }
@@ -291,7 +292,7 @@ func (r *reader) actions(path string, f *form.Rule, made *rule, types []string) 
 			r.bad(at, "this must be an action, or an object with an action for each type")
 			return Allow
 		}
-		a := Action(r.oneOf(at, name, stringsOf(actions)...))
+		a := Action(r.oneOf(at, name, stringsOf(ruleActions())...))
 		r.actionFits(at, a, f, made)
 		return a
 	}

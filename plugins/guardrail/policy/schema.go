@@ -142,7 +142,7 @@ func kinds(rule *jsonschema.Schema) {
 // A schema may not stand in two places of a tree, so each call of these functions makes a new one.
 
 func actionSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", Enum: values(actions...)}
+	return &jsonschema.Schema{Type: "string", Enum: values(ruleActions()...)}
 }
 
 // byTypeSchema is of an object with a value for each type of finding.

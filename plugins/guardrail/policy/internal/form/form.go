@@ -113,10 +113,12 @@ type CommandTool struct {
 // Tools are lists of tools, as globs, of commands that a tool runs, shell(git push*), and of paths
 // that commands read and write, reads(secrets/**).
 type Tools struct {
-	Deny  []string `yaml:"deny" json:"deny,omitempty" jsonschema:"Globs of tools; commands that a tool of command_tools is given to run, such as shell(rm *); and paths that such commands read or write, such as reads(secrets/**) and writes(/etc/**). These calls are answered with an error."`
-	Ask   []string `yaml:"ask" json:"ask,omitempty" jsonschema:"Calls that a human is asked about. A command line that cannot be resolved is asked about, too."`
-	Allow []string `yaml:"allow" json:"allow,omitempty" jsonschema:"Calls that pass, if neither deny nor ask names them."`
-	Other string   `yaml:"other" json:"other,omitempty" jsonschema:"What becomes of calls that no list names: allow (the default), ask or block."`
+	Deny []string `yaml:"deny" json:"deny,omitempty" jsonschema:"Globs of tools; commands that a tool of command_tools is given to run, such as shell(rm *); and paths that such commands read or write, such as reads(secrets/**) and writes(/etc/**), or what such commands do, such as effects(network). These calls are answered with an error."`
+	Ask  []string `yaml:"ask" json:"ask,omitempty" jsonschema:"Calls that a human is asked about. A command line that cannot be resolved is asked about, too."`
+	// Approve is a list of its own, since hooks of coding agents skip their own dialogs for it.
+	Approve []string `yaml:"approve" json:"approve,omitempty" jsonschema:"Calls that pass without anybody being asked: a coding agent shows no dialog of its own. As in allow, each command of a line has to be in the list."`
+	Allow   []string `yaml:"allow" json:"allow,omitempty" jsonschema:"Calls that pass, if neither deny nor ask names them. effects(reads, network) is about commands that do nothing else."`
+	Other   string   `yaml:"other" json:"other,omitempty" jsonschema:"What becomes of calls that no list names: allow (the default), ask or block."`
 }
 
 type Length struct {

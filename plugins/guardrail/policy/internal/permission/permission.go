@@ -5,6 +5,7 @@
 package permission
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -20,24 +21,26 @@ type Decision int
 
 // The decisions.
 const (
-	Allow Decision = iota
+	Approve Decision = iota - 1 // it passes, and nobody need be asked
+	Allow
 	Ask
 	Deny
 )
 
-// Lists are permissions, by what becomes of the calls that they match. Deny counts before Ask, and
-// Ask before Allow, however exact they are.
+// Lists are permissions, by what becomes of the calls that they match. Deny counts before Ask, Ask before
+// Approve, and Approve before Allow, however exact they are.
 type Lists struct {
-	Deny, Ask, Allow []Permission
-	Other            Decision // of the calls that no list matches
+	Deny, Ask, Approve, Allow []Permission
+	Other                     Decision // of the calls that no list matches
 	// CommandTools are the tools that run command lines.
 	CommandTools []CommandTool
 }
 
 // A Permission matches calls of tools, and, if it has a pattern in brackets, those that run a
-// command, or read or write a path.
+// command, read or write a path, or have an effect.
 type Permission struct {
 	Tool    string         // a glob of tools' names
+	effects shell.Effects  // what the command does
 	command *shell.Pattern // what the tool is given to run
 	path    *shell.Path    // what the command reads or writes
 }
@@ -45,18 +48,22 @@ type Permission struct {
 // OfPaths reports whether the permission is about the paths that commands read or write.
 func (p *Permission) OfPaths() bool { return p.path != nil }
 
-// ofCommands reports whether the permission has brackets: a pattern of commands, or of paths.
-func (p *Permission) ofCommands() bool { return p.command != nil || p.path != nil }
+// OfAnyTool reports whether the permission names no tool: it is about the commands of all that run some.
+func (p *Permission) OfAnyTool() bool { return p.path != nil || p.effects != 0 }
+
+// ofCommands reports whether the permission has brackets: a pattern of commands or paths, or effects.
+func (p *Permission) ofCommands() bool { return p.command != nil || p.OfAnyTool() }
 
 var form = regexp.MustCompile(`^([^()]+)(?:\((.*)\))?$`)
 
-// several matches what looks like more than one permission in a text. A comma within the brackets of the first
-// one belongs to its command.
+// several matches what looks like more than one permission in a text. A comma within the brackets of the
+// first one belongs to its command.
 var several = regexp.MustCompile(`^[^()]+\([^()]*\)\s*,\s*[\w*.-]+\(`)
 
 // Parse reads a permission: search_* for calls of tools, shell(git push*) for what a tool is given to
-// run, reads(secrets/**) and writes(/etc/**) for the paths that any tool's command reads or writes. The
-// tools that run commands are given, since no others can meet a permission about commands.
+// run, reads(secrets/**) and writes(/etc/**) for the paths that any tool's command reads or writes,
+// effects(reads, network) for what it does. The tools that run commands are given, since no others can
+// meet a permission about commands.
 func Parse(text string, tools []CommandTool) (Permission, error) {
 	m := form.FindStringSubmatch(text)
 	if m == nil {
@@ -67,8 +74,15 @@ func Parse(text string, tools []CommandTool) (Permission, error) {
 	}
 	p := Permission{Tool: m[1]}
 	brackets := strings.HasSuffix(text, ")")
-	if brackets && (p.Tool == "reads" || p.Tool == "writes") {
-		path, err := shell.CompilePath(m[2], p.Tool == "writes")
+	if brackets && (p.Tool == "reads" || p.Tool == "writes" || p.Tool == "effects") {
+		var path shell.Path
+		var err error
+		if p.Tool == "effects" {
+			p.effects, err = shell.ParseEffects(m[2])
+		} else {
+			path, err = shell.CompilePath(m[2], p.Tool == "writes")
+			p.path = &path
+		}
 		if err != nil {
 			return p, err
 		}
@@ -76,7 +90,6 @@ func Parse(text string, tools []CommandTool) (Permission, error) {
 			return p, fmt.Errorf("%s is about the commands that tools run, and the policy names no such tool; say which at its top, as in command_tools: {shell: {line: command}}", text)
 		}
 		p.Tool = "*"
-		p.path = &path
 		return p, nil
 	}
 	var errs []error
@@ -111,10 +124,13 @@ func (l *Lists) Judge(tool string, args map[string]any) (Decision, string) {
 		decision    Decision
 		patterns    *[]shell.Pattern
 		paths       *[]shell.Path
+		any         *shell.Effects   // a command with one of them
+		within      *[]shell.Effects // a command with no others
 	}{
-		{permissions: l.Deny, decision: Deny, patterns: &rules.Deny, paths: &rules.DenyPaths},
-		{permissions: l.Ask, decision: Ask, patterns: &rules.Ask, paths: &rules.AskPaths},
-		{permissions: l.Allow, decision: Allow, patterns: &rules.Allow},
+		{permissions: l.Deny, decision: Deny, patterns: &rules.Deny, paths: &rules.DenyPaths, any: &rules.DenyEffects},
+		{permissions: l.Ask, decision: Ask, patterns: &rules.Ask, paths: &rules.AskPaths, any: &rules.AskEffects},
+		{permissions: l.Approve, decision: Approve, patterns: &rules.Approve, within: &rules.ApproveEffects},
+		{permissions: l.Allow, decision: Allow, patterns: &rules.Allow, within: &rules.AllowEffects},
 	} {
 		for _, p := range list.permissions {
 			switch {
@@ -122,6 +138,13 @@ func (l *Lists) Judge(tool string, args map[string]any) (Decision, string) {
 			case p.path != nil:
 				commands = true
 				*list.paths = append(*list.paths, *p.path)
+			case p.effects != 0:
+				commands = true
+				if list.within != nil {
+					*list.within = append(*list.within, p.effects)
+				} else {
+					*list.any |= p.effects
+				}
 			case p.command != nil:
 				commands = true
 				*list.patterns = append(*list.patterns, *p.command)
@@ -143,7 +166,7 @@ func (l *Lists) Judge(tool string, args map[string]any) (Decision, string) {
 func (l *Lists) judgeCommands(rules *shell.Rules, tool string, runs *CommandTool,
 	args map[string]any) (Decision, string) {
 	lines, clear := runs.linesOf(args)
-	decision := Allow
+	decision := Approve
 	reason := ""
 	take := func(d Decision, why string) {
 		if reason == "" || d > decision {
@@ -157,7 +180,10 @@ func (l *Lists) judgeCommands(rules *shell.Rules, tool string, runs *CommandTool
 			take(Deny, why)
 		case shell.Asked:
 			take(Ask, why)
-		case shell.Allowed: // another line may not be
+		case shell.Approved: // another line may not be
+			reason = cmp.Or(reason, why)
+		case shell.Allowed:
+			decision = max(decision, Allow)
 		default:
 			take(l.Other, why)
 		}

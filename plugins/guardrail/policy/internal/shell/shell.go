@@ -21,8 +21,12 @@
 // ./script.sh, make or a renamed copy of rm from an earlier line runs is not seen. A sandbox is the
 // wall; this is the sign on the door.
 //
-// To have more known about a program, add a row to programs.txt, whose first lines say how. A new role of a word
-// is one more constant in programs.go and one more case of reading.word in command.go.
+// What a line does (reads, writes, talks to the net, runs other code) is said by EffectsOf and the rules
+// about effects. What is known about that is in effects.txt. A program that is not in it is unknown, whatever
+// its name is.
+//
+// To have more known about a program, add a row to programs.txt or effects.txt, whose first lines say how. A
+// new role of a word is one more constant in programs.go and one more case of reading.word in command.go.
 package shell
 
 import "fmt"
@@ -32,6 +36,12 @@ type Rules struct {
 	Deny  []Pattern
 	Ask   []Pattern
 	Allow []Pattern
+	// Approve is like Allow, and says besides that nobody need be asked about the commands.
+	Approve []Pattern
+	// Commands with one of these effects, or perhaps with one, are denied, or to be asked about.
+	DenyEffects, AskEffects Effects
+	// Commands whose effects are all in one of these sets are allowed, or approved.
+	AllowEffects, ApproveEffects []Effects
 	// DenyPaths and AskPaths are about the files that commands may read or write.
 	DenyPaths []Path
 	AskPaths  []Path
@@ -42,20 +52,21 @@ type Decision int
 
 // The decisions, the strictest last.
 const (
-	Unsaid  Decision = iota // no rule is about some command of the line
-	Allowed                 // every command is allowed
+	Unsaid   Decision = iota // no rule is about some command of the line
+	Approved                 // every command is approved
+	Allowed                  // every command is allowed
 	Asked
 	Denied
 )
 
 func (d Decision) String() string {
-	return [...]string{"unsaid", "allowed", "asked", "denied"}[d]
+	return [...]string{"unsaid", "approved", "allowed", "asked", "denied"}[d]
 }
 
 // Judge decides about a command line, and says why. The line is denied if a command in it is surely
 // denied. It is asked about if a command is perhaps denied, or is to be asked about, or something
-// is unresolved, or the line cannot be parsed, or it is too long. It is allowed if every command is
-// surely allowed. Deny counts before ask, and ask before allow, whatever the order of the patterns
+// is unresolved, or the line cannot be parsed, or it is too long. It is allowed, or approved, if every
+// command surely is. Deny counts before ask, and ask before allow, whatever the order of the patterns
 // and however exact they are.
 func (r Rules) Judge(command string) (Decision, string) {
 	l, err := read(command)
@@ -72,7 +83,9 @@ func (r Rules) Judge(command string) (Decision, string) {
 	if len(r.DenyPaths)+len(r.AskPaths) > 0 {
 		r.judgeFiles(l, command, &v)
 	}
+	approved := len(l.commands) > 0
 	for _, c := range l.commands {
+		effects := effectsOf(c)
 		spellings := spellingsOf(c)
 		switch pattern, match := best(r.Deny, spellings); match {
 		case yes:
@@ -80,12 +93,29 @@ func (r Rules) Judge(command string) (Decision, string) {
 		case perhaps:
 			v.say(Asked, "%s may be what %s denies", c.name, pattern)
 		}
+		switch effects.are(r.DenyEffects) {
+		case yes:
+			v.say(Denied, "%s is denied by effects(%s)", c.name, r.DenyEffects)
+		case perhaps:
+			v.say(Asked, "%s may do what effects(%s) denies", c.name, r.DenyEffects)
+		}
+		if effects.are(r.AskEffects) != no {
+			v.say(Asked, "%s is to be asked about by effects(%s)", c.name, r.AskEffects)
+		}
 		if pattern, match := best(r.Ask, spellings); match != no {
 			v.say(Asked, "%s is to be asked about by %s", c.name, pattern)
 		}
-		if _, match := best(r.Allow, spellings); match != yes {
+		_, match := best(r.Approve, spellings)
+		if match == yes || effects.within(r.ApproveEffects) {
+			continue
+		}
+		approved = false
+		if _, match := best(r.Allow, spellings); match != yes && !effects.within(r.AllowEffects) {
 			v.say(Unsaid, "nothing allows %s", c.name)
 		}
+	}
+	if approved && v.decision == Allowed {
+		return Approved, "each of its commands is approved"
 	}
 	return v.decision, v.why
 }
