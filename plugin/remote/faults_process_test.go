@@ -98,7 +98,7 @@ func doFault(what string) (plugin.Outcome, error) {
 		os.Stdout.Close()
 		_ = syscall.Close(1)
 	case "floods stderr":
-		for range 4 << 10 {
+		for range 1 << 10 {
 			fmt.Fprintln(os.Stderr, strings.Repeat("flood", 1000))
 		}
 	}

@@ -50,7 +50,7 @@ func manySessions(t *testing.T, p *plugin.Plugin, heap func() int) {
 		{
 			name:   "a state of 300 KB",
 			warm:   250,
-			more:   contract.Times(150),
+			more:   contract.Times(50),
 			events: 2,
 			state: func(n int) map[string]any {
 				text := strings.Repeat(fmt.Sprintf("some text %09d ", n), 15_000)
