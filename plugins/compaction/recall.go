@@ -137,6 +137,15 @@ func (r *recaller) answer(ctx context.Context) (*recalled, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(matches.terms) > 0 {
+		err = r.read(ctx, matches.shortlist(), func(e *session.Event) bool {
+			matches.measure(e.Seq, extract.Render(e))
+			return true
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
 	chosen, left := matches.best()
 	left = append(left, asked[len(asked)-unread:]...)
 	answer.More = len(left)

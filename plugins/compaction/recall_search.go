@@ -22,13 +22,14 @@ type search struct {
 	counts   []int // for each term, how many passages have it
 	passages int
 	hits     []hit
+	measured int // how many of the hits, the best ones, are on the shortlist
 }
 
 // A hit is a passage that has words of the query.
 type hit struct {
 	seq    int64
 	span   span
-	tokens int
+	tokens int    // of the span in an answer, when it was measured
 	mask   uint64 // bit i is set if the passage has terms[i]
 }
 
@@ -67,10 +68,42 @@ func (s *search) add(seq int64, text string) bool {
 		}
 		s.passages++
 		if mask != 0 {
-			s.hits = append(s.hits, s.hit(seq, text, p, mask))
+			s.hits = append(s.hits, hit{seq: seq, span: p, mask: mask})
 		}
 	}
 	return true
+}
+
+// shortlist leaves as many of the best hits as an answer could have, and some more, since a long one may not fit. It
+// returns the positions of their events, which are ascending. What they take is not known before measure.
+func (s *search) shortlist() (positions []int64) {
+	slices.SortStableFunc(s.hits, func(a, b hit) int { return cmp.Compare(s.score(b), s.score(a)) })
+	most := 2*s.room.tokens/tokensAround + 16
+	s.measured = min(most, len(s.hits))
+	for _, h := range s.hits[:s.measured] {
+		positions = append(positions, h.seq)
+	}
+	slices.Sort(positions)
+	return slices.Compact(positions)
+}
+
+// measure finds out what the hits of an event take that are on the shortlist.
+func (s *search) measure(seq int64, text string) {
+	for i, h := range s.hits[:s.measured] {
+		if h.seq == seq {
+			s.hits[i] = s.hit(seq, text, h.span, h.mask)
+		}
+	}
+}
+
+// score says how good a hit is: it has many words, and rare ones.
+func (s *search) score(h hit) (sum float64) {
+	for i := range s.terms {
+		if h.mask&(1<<i) != 0 {
+			sum += math.Log(1 + float64(s.passages)/float64(s.counts[i]))
+		}
+	}
+	return sum
 }
 
 // hit returns a passage of an event, as much of it as an answer may have.
@@ -108,29 +141,20 @@ func (s *search) page(seq int64, text string) span {
 // of events that are as good as the last of the chosen ones, and did not fit. The best passages are chosen
 // first.
 func (s *search) best() (chosen map[int64][]span, left []int64) {
-	score := func(h hit) (sum float64) {
-		for i := range s.terms {
-			if h.mask&(1<<i) != 0 {
-				sum += math.Log(1 + float64(s.passages)/float64(s.counts[i]))
-			}
-		}
-		return sum
-	}
-	slices.SortStableFunc(s.hits, func(a, b hit) int { return cmp.Compare(score(b), score(a)) })
-
 	// Choose what fits. Events that are read by position are pages of one text, so the first that does not
 	// fit ends the page.
 	chosen = map[int64][]span{}
 	room := s.room
 	lowest := math.Inf(1) // score of the last that was chosen
 	var unfit []hit
-	for _, h := range s.hits {
+	for i, h := range s.hits {
 		_, known := chosen[h.seq]
 		size := h.span.runes + utf8.RuneCountInString(gap)
 		if !known {
 			size += aroundEvent
 		}
-		if size > room.characters || h.tokens > room.tokens {
+		isMeasured := len(s.terms) == 0 || i < s.measured
+		if !isMeasured || size > room.characters || h.tokens > room.tokens {
 			unfit = append(unfit, h)
 			if len(s.terms) == 0 {
 				room.characters = 0
@@ -140,7 +164,7 @@ func (s *search) best() (chosen map[int64][]span, left []int64) {
 		room.characters -= size
 		room.tokens -= h.tokens
 		chosen[h.seq] = append(chosen[h.seq], h.span)
-		lowest = min(lowest, score(h))
+		lowest = min(lowest, s.score(h))
 	}
 	for _, spans := range chosen {
 		slices.SortFunc(spans, func(a, b span) int { return a.from - b.from })
@@ -149,11 +173,12 @@ func (s *search) best() (chosen map[int64][]span, left []int64) {
 	// What did not fit is for the next call.
 	for _, h := range unfit {
 		_, shown := chosen[h.seq]
-		if !shown && score(h) >= lowest && !slices.Contains(left, h.seq) {
+		if !shown && s.score(h) >= lowest {
 			left = append(left, h.seq)
 		}
 	}
-	return chosen, left
+	slices.Sort(left)
+	return chosen, slices.Compact(left)
 }
 
 // passageSize is about how many characters a passage has. A text of up to twice as many is one passage.
