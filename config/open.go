@@ -74,7 +74,6 @@ func (c *Config) open(ctx context.Context, o Options, p *Opened) error {
 	if err != nil {
 		return err
 	}
-	p.Artifacts = artifacts
 	p.close = append(p.close, closeArtifacts)
 
 	p.Sessions = o.Sessions
@@ -85,6 +84,11 @@ func (c *Config) open(ctx context.Context, o Options, p *Opened) error {
 		}
 		p.close = append(p.close, func() error { return failed(storeFailed, p.Sessions.Close()) })
 	}
+
+	if artifacts != nil { // what is saved while its session is deleted is not left behind
+		artifacts = artifact.Bind(artifacts, p.Sessions)
+	}
+	p.Artifacts = artifacts
 
 	plugins, err := c.file.plugins(ctx, dependencies{
 		log:       o.log(),

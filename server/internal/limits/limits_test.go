@@ -72,6 +72,11 @@ func TestAUserHasAShare(t *testing.T) {
 	tom.Release()
 	bob.Release()
 
+	// What does not fit when nobody else has any is told at once, and not to come back.
+	var tooLarge *limits.TooLarge
+	require.ErrorAs(t, eve.TakeJSON(301), &tooLarge)
+	require.ErrorAs(t, eve.WaitJSON(t.Context(), 301), &tooLarge)
+
 	// Who waits goes on when there is room.
 	waited := make(chan error)
 	go func() { waited <- eve.WaitJSON(context.Background(), 30) }()

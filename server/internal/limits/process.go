@@ -2,6 +2,7 @@ package limits
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"log/slog"
 	"runtime"
@@ -141,6 +142,27 @@ func (p *Process) add(u *user, k kind, n int64) {
 	}
 }
 
+// TooLarge says that something needs more memory than requests may ever hold: waiting does not help.
+type TooLarge struct{ Needs, Of int64 }
+
+// Error implements error.
+func (t *TooLarge) Error() string {
+	return fmt.Sprintf("this takes about %d MiB of memory, and the server has %d MiB for it: make the session shorter with the "+
+		"command line (runner session compact), or begin a new one", t.Needs>>20, t.Of>>20)
+}
+
+// fits returns a *TooLarge if n bytes of memory are more than are there when nobody else has any; see take.
+func (p *Process) fits(u *user, n int64) error {
+	limit := p.Limits.Memory
+	if ofUser := p.Limits.UserMemory; u != nil && ofUser > 0 && n > ofUser {
+		limit -= limit / 4
+	}
+	if limit > 0 && n > limit {
+		return &TooLarge{Needs: n, Of: limit}
+	}
+	return nil
+}
+
 // give counts n fewer things of a kind. p.mu is held.
 func (p *Process) give(u *user, k kind, n int64) {
 	p.used[k] -= n
@@ -220,7 +242,7 @@ type Hold struct {
 // collected yet.
 const decoded = 4
 
-// TakeJSON takes the memory for n bytes of JSON, or returns an *Exceeded.
+// TakeJSON takes the memory for n bytes of JSON, or returns an *Exceeded or a *TooLarge.
 func (h *Hold) TakeJSON(n int64) error {
 	if h == nil {
 		return nil
@@ -229,6 +251,9 @@ func (h *Hold) TakeJSON(n int64) error {
 	defer h.process.mu.Unlock()
 	if h.released {
 		return nil
+	}
+	if err := h.process.fits(h.user, n*decoded); err != nil {
+		return err
 	}
 	if row := h.process.take(h.user, memory, n*decoded); row != nil {
 		return h.process.refuse(row)
@@ -256,12 +281,15 @@ func (h *Hold) AddJSON(n int64) {
 	}
 }
 
-// WaitJSON is TakeJSON that waits until there is room. It returns the context's cause if that is done before.
+// WaitJSON is TakeJSON that waits until there is room, if there can be. It returns the context's cause if that is done before.
 func (h *Hold) WaitJSON(ctx context.Context, n int64) error {
 	if h == nil {
 		return nil
 	}
 	p := h.process
+	if err := p.fits(h.user, n*decoded); err != nil {
+		return err
+	}
 	for {
 		p.mu.Lock()
 		if h.released || p.take(h.user, memory, n*decoded) == nil {

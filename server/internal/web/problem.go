@@ -67,6 +67,7 @@ func ProblemOf(err error) *Problem {
 	var tooLarge *http.MaxBytesError
 	var busy *runs.BusyError
 	var exceeded *limits.Exceeded
+	var neverFits *limits.TooLarge
 	var failed *plugin.Error
 	var refused *plugin.CommandError
 	var agentFailed *runner.AgentError
@@ -97,6 +98,8 @@ func ProblemOf(err error) *Problem {
 		return &Problem{Status: http.StatusConflict, Code: "busy", Message: "the session is busy", Invocation: busy.Invocation}
 	case errors.As(err, &exceeded):
 		return NewProblem(exceeded.Row.Status, exceeded.Row.Code, err.Error()).RetryIn(exceeded.Row.Wait)
+	case errors.As(err, &neverFits):
+		return NewProblem(http.StatusRequestEntityTooLarge, "session_too_large", err.Error())
 	case errors.Is(err, runs.ErrTooLong):
 		return NewProblem(http.StatusGatewayTimeout, "too_long", runs.ErrTooLong.Error())
 	case errors.Is(err, session.ErrCancelled):
