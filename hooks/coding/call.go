@@ -250,7 +250,9 @@ func (j *judgement) functionCall() *genai.FunctionCall {
 	add("command", e.Command, e.Command != "")
 	add("cwd", e.Cwd, e.Cwd != "")
 	add("path", e.Path, e.Path != "")
-	add("paths", list(e.Paths), len(e.Paths) > 0)
+	if len(e.Paths) > 0 { // all of them, whatever the agent has under this name
+		call.Args["paths"] = list(e.Paths)
+	}
 	add("url", e.URL, e.URL != "")
 	if call.ID == "" {
 		call.ID = session.NewID()

@@ -164,3 +164,28 @@ func TestUnknownEvents(t *testing.T) {
 		assert.Equal(t, allowed, notice, c.agent)
 	}
 }
+
+// A call with several paths hides none of them: a model may add one to be judged by, and the tool takes another.
+func TestDecoys(t *testing.T) {
+	saw := ""
+	h := host(t, &plugin.Plugin{
+		Name: "spy",
+		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
+			for _, call := range e.FunctionCalls() {
+				saw = fmt.Sprint(call.Args["path"], " ", call.Args["paths"])
+			}
+			return plugin.Outcome{}, nil
+		},
+	})
+	for args, want := range map[string]string{
+		`"file_path":"/w/a"`:                             "/w/a <nil>",
+		`"file_path":"/w/.env","path":"/w/a"`:            "/w/a [/w/.env /w/a]",
+		`"path":"/w/a","notebook_path":".env"`:           "/w/a [/w/a .env]",
+		`"file_path":"/w/.env","path":"/w/a","paths":[]`: "/w/a [/w/.env /w/a]",
+		`"file_path":"/w/.env","paths":["/w/a"]`:         "/w/.env [/w/a]",
+	} {
+		payload := `{"hook_event_name":"PreToolUse","session_id":"s","cwd":"/w","tool_name":"Write","tool_input":{"content":"x",` + args + `}}`
+		tell(t, h, "claude", "PreToolUse", payload)
+		assert.Equal(t, want, saw, args)
+	}
+}

@@ -231,6 +231,7 @@ func (e *Event) readArguments(k *kinds, about, all object) {
 			}
 		}
 	}
+	e.Paths = append(e.Paths, decoys(k.Path, about, e.Path)...)
 	e.URL = firstOf(k.URL, about)
 	if e.URL == "" && e.Kind == KindMCP {
 		e.URL = firstOf(k.URL, all)
@@ -253,6 +254,20 @@ func (e *Event) readArguments(k *kinds, about, all object) {
 	if e.Kind == KindEdit {
 		e.readPatch(about)
 	}
+}
+
+// decoys returns all paths that arguments have, if they have other ones than that which counts: only the tool knows which one
+// it will take.
+func decoys(keys []string, about object, path string) (all []string) {
+	for _, key := range keys {
+		if other := scalar(about[key]); other != "" && !slices.Contains(all, other) {
+			all = append(all, other)
+		}
+	}
+	if len(all) == 1 && all[0] == path {
+		return nil
+	}
+	return all
 }
 
 // readPatch reads a patch of the form "*** Begin Patch": the files that it names, and the lines that it adds.

@@ -65,6 +65,12 @@ func (p *program) doctor(ctx context.Context) error {
 					wrong = true
 				}
 			}
+			for _, config := range configs(commands) {
+				if _, err := os.Stat(config); err != nil {
+					fmt.Fprintf(p.Out, "         its configuration %s is not there, so every call is refused: install again\n", config)
+					wrong = true
+				}
+			}
 			in, err := dialect.InstallationOf(name)
 			if err != nil {
 				return err
@@ -90,6 +96,19 @@ func programs(commands []string) (names []string) {
 	for _, command := range commands {
 		_, rest, _ := strings.Cut(command, `"`)
 		name, _, found := strings.Cut(rest, `"`)
+		if found && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// configs returns the configurations that commands name, as install writes them.
+func configs(commands []string) (names []string) {
+	for _, command := range commands {
+		_, rest, found := strings.Cut(command, ` --config '`)
+		name := strings.TrimSuffix(strings.TrimSuffix(rest, " || exit 2"), "'")
+		name = strings.ReplaceAll(name, `'\''`, "'")
 		if found && !slices.Contains(names, name) {
 			names = append(names, name)
 		}

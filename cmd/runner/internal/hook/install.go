@@ -79,14 +79,13 @@ func (p *program) install(ctx context.Context, name string, s scope) error {
 	if strings.ContainsAny(self, "\"\\$`\n") {
 		return exit.Usage.Errorf("the path of this program, %q, cannot stand in the command of a hook: move it to another directory", self)
 	}
-	arguments := ""
-	if p.ConfigFile != "" {
-		absolute, err := filepath.Abs(p.ConfigFile)
-		if err != nil {
-			return err
-		}
-		arguments = ` --config '` + strings.ReplaceAll(absolute, "'", `'\''`) + `'`
+	// The entry names the configuration: one that is found by the directory could be that of a project which the agent has
+	// fetched, and let everything pass.
+	config, err := p.configToName(project)
+	if err != nil {
+		return err
 	}
+	arguments := ` --config '` + strings.ReplaceAll(config, "'", `'\''`) + `'`
 	change, err := settings.Plan(name, file, `"`+self+`" hook`, arguments)
 	if err != nil {
 		return exit.Usage.As(err)
@@ -95,7 +94,7 @@ func (p *program) install(ctx context.Context, name string, s scope) error {
 		return err
 	}
 	if p.ConfigFile == "" {
-		if err := p.makeConfig(project); err != nil {
+		if err := p.makeConfig(config); err != nil {
 			return err
 		}
 	}
@@ -138,17 +137,21 @@ plugins:
         - {name: calls, count: tool_calls, max: 2000, per: user, every: 24h, warn: 0.8}
 `
 
-// makeConfig makes a configuration and a policy, where there is none.
-func (p *program) makeConfig(project string) error {
-	directory := filepath.Join(project, ".plughook")
-	if project == "" {
-		own, err := userDirectory()
-		if err != nil {
-			return err
-		}
-		directory = own
+// configToName returns the configuration of hooks in a project, or of the user's own if project is "".
+func (p *program) configToName(project string) (string, error) {
+	if p.ConfigFile != "" {
+		return filepath.Abs(p.ConfigFile)
 	}
-	name := filepath.Join(directory, config.DefaultName)
+	if project != "" {
+		return filepath.Join(project, ".plughook", config.DefaultName), nil
+	}
+	own, err := userDirectory()
+	return filepath.Join(own, config.DefaultName), err
+}
+
+// makeConfig makes a configuration and a policy, where there is none.
+func (p *program) makeConfig(name string) error {
+	directory := filepath.Dir(name)
 	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
