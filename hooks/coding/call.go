@@ -68,8 +68,8 @@ func (j *judgement) offerCall(ctx context.Context, call *genai.FunctionCall) (di
 
 // approved returns the verdict on a call that passes, or that the agent need ask nobody about it, if a plugin says so.
 func approved(v dialect.Verdict, call *session.Event) dialect.Verdict {
-	if v.Answer == dialect.Allow && plugin.Approved(call) {
-		return dialect.Verdict{Answer: dialect.Approve, Reason: changeReason(call)}
+	if why, ok := plugin.Approved(call); ok && v.Answer == dialect.Allow {
+		return dialect.Verdict{Answer: dialect.Approve, Reason: why}
 	}
 	return v
 }

@@ -38,10 +38,10 @@ func policy() *plugin.Plugin {
 					ask := &session.Event{}
 					ask.Actions.Confirm(call.ID, session.Confirmation{Hint: "Install a package?"})
 					return plugin.Outcome{Emit: []*session.Event{ask}}, nil
-				case strings.HasPrefix(command, "ls"):
+				case strings.HasPrefix(command, "git status"):
 					look := e.Clone()
-					plugin.Approve(look)
-					return plugin.Outcome{Replace: look, Reason: "It only reads."}, nil
+					plugin.Approve(look, "It only reads.")
+					return plugin.Outcome{Replace: look}, nil
 				case strings.Contains(command, "rm "):
 					changed := e.Clone()
 					changed.FunctionCalls()[0].Args["command"] = "trash build"
@@ -166,21 +166,21 @@ func TestAsked(t *testing.T) {
 func TestApproved(t *testing.T) {
 	h := host(t, policy())
 	const claude = `{"session_id":"s","cwd":"/w","hook_event_name":"PreToolUse","tool_name":"Bash","tool_use_id":"t",`
-	v := tell(t, h, "claude", "", claude+`"tool_input":{"command":"ls -l"}}`)
+	v := tell(t, h, "claude", "", claude+`"tool_input":{"command":"git status"}}`)
 	assert.Equal(t, dialect.Verdict{Answer: dialect.Approve, Reason: "It only reads."}, v)
 	v = tell(t, h, "claude", "", claude+`"tool_input":{"command":"make"}}`)
 	assert.Equal(t, dialect.Allow, v.Answer)
 
 	const codex = `{"session_id":"s","cwd":"/w","turn_id":"u","tool_name":"Bash",`
-	v = tell(t, h, "codex", "", codex+`"hook_event_name":"PreToolUse","tool_use_id":"t","tool_input":{"command":"ls -l"}}`)
+	v = tell(t, h, "codex", "", codex+`"hook_event_name":"PreToolUse","tool_use_id":"t","tool_input":{"command":"git status"}}`)
 	assert.Equal(t, dialect.Approve, v.Answer)
-	v = tell(t, h, "codex", "", codex+`"hook_event_name":"PermissionRequest","tool_input":{"command":"ls -l"}}`)
+	v = tell(t, h, "codex", "", codex+`"hook_event_name":"PermissionRequest","tool_input":{"command":"git status"}}`)
 	assert.Equal(t, dialect.Approve, v.Answer)
 	v = tell(t, h, "codex", "", codex+`"hook_event_name":"PermissionRequest","tool_use_id":"t","tool_input":{"command":"make"}}`)
 	assert.Equal(t, dialect.Allow, v.Answer, "another command has the id of the one that was approved")
 
 	v = tell(t, h, "claude", "", `{"session_id":"s","cwd":"/w","hook_event_name":"PostToolUse","tool_name":"Bash",`+
-		`"tool_use_id":"never told","tool_input":{"command":"ls"},"tool_response":{"stdout":"a"}}`)
+		`"tool_use_id":"never told","tool_input":{"command":"git status"},"tool_response":{"stdout":"a"}}`)
 	assert.Equal(t, dialect.Allow, v.Answer, "a result is not approved")
 }
 

@@ -43,7 +43,8 @@ func TestApprovedCalls(t *testing.T) {
 					continue
 				}
 				asked = true
-				assert.Equal(t, c.want, plugin.Approved(e))
+				_, approved := plugin.Approved(e)
+				assert.Equal(t, c.want, approved)
 				if n, ok := guardrail.NoteOf(e); c.want {
 					require.True(t, ok)
 					assert.Equal(t, policy.Approve, n.Records[0].Action)

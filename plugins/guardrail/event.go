@@ -104,7 +104,7 @@ func (g *guard) event(
 		}
 	}
 	if ev.approves() {
-		plugin.Approve(c)
+		plugin.Approve(c, ev.whyApproved())
 	}
 	if out.Reason == "" && len(ev.edits) > 0 {
 		out.Reason = "the answer broke off, and its end may be the beginning of what a rule hides"

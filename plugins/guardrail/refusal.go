@@ -52,6 +52,16 @@ func (ev *evaluation) approves() bool {
 	return calls > 0 && ev.err == nil
 }
 
+// whyApproved names the rule that approves.
+func (ev *evaluation) whyApproved() string {
+	for _, r := range ev.records {
+		if r.Action == policy.Approve {
+			return "The policy's rule " + r.Rule + " approves it."
+		}
+	}
+	return ""
+}
+
 // question asks a human about calls. shown has the declarations that the human is shown, by the calls' ids.
 func (ev *evaluation) question(asks map[string]session.Confirmation, shown map[string]string) *session.Event {
 	n := ev.note()
