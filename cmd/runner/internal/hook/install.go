@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/pmezard/go-difflib/difflib"
@@ -94,7 +95,7 @@ func (p *program) install(ctx context.Context, name string, s scope) error {
 		return err
 	}
 	if p.ConfigFile == "" {
-		if err := p.makeConfig(config); err != nil {
+		if err := p.makeConfig(config, self); err != nil {
 			return err
 		}
 	}
@@ -150,7 +151,7 @@ func (p *program) configToName(project string) (string, error) {
 }
 
 // makeConfig makes a configuration and a policy, where there is none.
-func (p *program) makeConfig(name string) error {
+func (p *program) makeConfig(name, self string) error {
 	directory := filepath.Dir(name)
 	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -158,9 +159,12 @@ func (p *program) makeConfig(name string) error {
 	if err := os.MkdirAll(directory, 0o700); err != nil {
 		return err
 	}
+	// The agent does not write over the program that judges it.
+	const own = "        - writes(.plughook)\n"
+	policy := strings.Replace(policies.CodingAgent, own, own+"        - "+strconv.Quote("writes("+self+")")+"\n", 1)
 	files := map[string]string{
 		name: fmt.Sprintf(starter, filepath.Join(directory, "sessions.db")),
-		filepath.Join(directory, "coding-agent.yaml"): policies.CodingAgent,
+		filepath.Join(directory, "coding-agent.yaml"): policy,
 		filepath.Join(directory, ".gitignore"):        "sessions.db*\n",
 	}
 	for file, text := range files {
