@@ -54,7 +54,11 @@ func (x *page) chat(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	live, err := x.Live(q.Context(), q.app, q.key)
+	p, err := x.read(q, s, choice{})
+	if err != nil {
+		return nil, err
+	}
+	live, err := x.liveOf(q, p)
 	if err != nil {
 		return nil, err
 	}
@@ -68,10 +72,6 @@ func (x *page) chat(q *request) (any, error) {
 	}
 	for i := range v.Waiting {
 		v.Waiting[i].Back = v.Path
-	}
-	p, err := x.read(q, s, choice{})
-	if err != nil {
-		return nil, err
 	}
 	v.More = p.older
 	p.events = slices.DeleteFunc(p.events, func(e *session.Event) bool {

@@ -278,6 +278,17 @@ func (x *page) summaryOf(ctx context.Context, app *apps.App, s *session.Session)
 	if !ok {
 		sel.Last = 1
 	}
+	if !ok && !known { // what it is about stands at its beginning
+		for e, err := range app.Sessions().Read(ctx, s.Key, session.Selection{}) {
+			if err != nil {
+				return sum, false, err
+			}
+			sum.add(e, x, s.User)
+			if sum.message != "" || e.Seq == 10 {
+				break
+			}
+		}
+	}
 	for e, err := range web.HoldOf(ctx).Paced(ctx, app.Sessions().Read(ctx, s.Key, sel)) {
 		if err != nil {
 			return sum, false, err

@@ -67,6 +67,7 @@ type view struct {
 	Nav      string
 	Who      string
 	Login    bool
+	Admin    bool
 	Narrow   bool
 	Waiting  int
 	Status   int
@@ -94,6 +95,14 @@ func Register(mux *http.ServeMux, core *web.Core, o Options) {
 		"GET /chat/{app}/{user}/{session}":        x.chat,
 		"POST /chat/{app}/{user}/{session}":       x.say,
 		"POST /chat/{app}/{user}/{session}/stop":  x.stop,
+		"GET /s/{app}/{user}/{session}/rewind":    x.rewind,
+		"POST /s/{app}/{user}/{session}/rewind":   x.posted(x.rewind),
+		"GET /s/{app}/{user}/{session}/compact":   x.compact,
+		"POST /s/{app}/{user}/{session}/compact":  x.posted(x.compact),
+		"GET /s/{app}/{user}/{session}/fork":      x.fork,
+		"POST /s/{app}/{user}/{session}/fork":     x.posted(x.fork),
+		"GET /policy":                             x.policy,
+		"POST /policy":                            x.posted(x.policy),
 		"GET /waiting":                            x.waiting,
 		"POST /waiting":                           x.answer,
 		"GET /login":                              x.login,
@@ -168,6 +177,16 @@ func (x *page) handle(h func(*request) (any, error)) http.HandlerFunc {
 	}
 }
 
+// posted reads the form before a handler is called.
+func (x *page) posted(h func(*request) (any, error)) func(*request) (any, error) {
+	return func(q *request) (any, error) {
+		if err := x.form(q); err != nil {
+			return nil, err
+		}
+		return h(q)
+	}
+}
+
 // find finds the app and the session that a path names.
 func (x *page) find(q *request) (err error) {
 	if name := q.PathValue("app"); name != "" {
@@ -190,6 +209,7 @@ func (x *page) problem(q *request, err error) *view {
 func (x *page) render(q *request, v *view) {
 	who := web.CallerOf(q.Request)
 	v.Login = x.Login && (who.User != "" || who.AnyUser)
+	v.Admin = who.Admin
 	v.Who = who.User
 	if who.Admin && who.User != "" {
 		v.Who += ", admin"
@@ -226,6 +246,15 @@ func with(u *url.URL, pairs ...string) string {
 		return u.EscapedPath()
 	}
 	return u.EscapedPath() + "?" + q.Encode()
+}
+
+// params writes parameters of an address.
+func params(pairs ...string) string {
+	q := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		q.Set(pairs[i], pairs[i+1])
+	}
+	return q.Encode()
 }
 
 // followed is where the server's own route streams a session's events behind a position.

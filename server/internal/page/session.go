@@ -50,8 +50,24 @@ type sessionView struct {
 	HooksKept                   bool
 	Budgets                     []budgetLine
 	Files                       []string
-	CanRewind, CanCompact       bool
-	Begin                       time.Time
+	actions
+}
+
+// actions are what can be done from a page of a session.
+type actions struct {
+	CanRewind, CanCompact, HasPolicy bool
+	Query                            string // names the session on the page of the policy
+}
+
+func actionsOf(q *request) actions {
+	return actions{
+		CanRewind:  q.app.Command(plugin.Rewind) != nil,
+		CanCompact: q.app.Command(plugin.Compact) != nil,
+		HasPolicy: slices.ContainsFunc(q.app.Runner.Plugins(), func(p *plugin.Plugin) bool {
+			return p.About != nil && p.About().Policy != nil
+		}),
+		Query: params("app", q.key.App, "user", q.key.User, "session", q.key.ID),
+	}
 }
 
 type keyValue struct {
@@ -233,15 +249,14 @@ func (x *page) session(q *request) (any, error) {
 	}
 	hooks := x.hooksOf(q)
 	v := &sessionView{
-		Session:    s,
-		Path:       pathOf("/s", q.key),
-		Turns:      x.turns(q, p, hooks),
-		Match:      c.match,
-		Show:       c.show,
-		Whole:      p.all != nil,
-		HooksKept:  len(hooks) > 0,
-		CanRewind:  q.app.Command(plugin.Rewind) != nil,
-		CanCompact: q.app.Command(plugin.Compact) != nil,
+		Session:   s,
+		Path:      pathOf("/s", q.key),
+		Turns:     x.turns(q, p, hooks),
+		Match:     c.match,
+		Show:      c.show,
+		Whole:     p.all != nil,
+		HooksKept: len(hooks) > 0,
+		actions:   actionsOf(q),
 	}
 	if len(p.events) > 0 {
 		v.First = p.events[0].Seq
@@ -300,7 +315,7 @@ func (x *page) sumUp(q *request, v *sessionView, p *part, hooks []session.HookRe
 		v.Tags = append(v.Tags, timeline.Tag{Kind: "plain", Word: "running"})
 	}
 	v.Tags = append(v.Tags, sum.tags(v.CutOff)...)
-	live, err := x.Live(q.Context(), q.app, q.key)
+	live, err := x.liveOf(q, p)
 	if err != nil {
 		return err
 	}
@@ -340,7 +355,7 @@ func (x *page) sumUp(q *request, v *sessionView, p *part, hooks []session.HookRe
 		}
 		v.Facts = append(v.Facts, countText(len(invocations), "turn"))
 	} else {
-		v.Facts = append(v.Facts, numberText(v.Live)+" live", "too long to sum up here")
+		v.Facts = append(v.Facts, "too long to sum up here")
 	}
 	v.Budgets = budgetsOf(q.app, v.State)
 	for _, key := range slices.Sorted(maps.Keys(v.State)) {
@@ -357,6 +372,18 @@ func (x *page) sumUp(q *request, v *sessionView, p *part, hooks []session.HookRe
 		}
 	}
 	return nil
+}
+
+// liveOf returns the live view: of a long log only the part that the page has read. So a call that waits since long before
+// the log's end is on the page Waiting alone.
+func (x *page) liveOf(q *request, p *part) ([]*session.Event, error) {
+	if p.all != nil {
+		return x.Live(q.Context(), q.app, q.key)
+	}
+	if p.newer {
+		return nil, nil
+	}
+	return slices.DeleteFunc(slices.Clone(p.events), func(e *session.Event) bool { return !p.statuses.Of(e).Live }), nil
 }
 
 // tokensOf estimates how many tokens a model counts: a quarter of the characters that it is shown.
@@ -458,7 +485,7 @@ func (x *page) event(q *request) (any, error) {
 					Template: "event",
 					Title:    "Event " + strconv.FormatInt(seq, 10),
 					Nav:      "sessions",
-					Data:     map[string]any{"Row": r, "Path": pathOf("/s", q.key), "Key": q.key, "View": &sessionView{CanRewind: q.app.Command(plugin.Rewind) != nil}},
+					Data:     map[string]any{"Row": r, "Path": pathOf("/s", q.key), "Key": q.key, "View": &sessionView{actions: actionsOf(q)}},
 				}, nil
 			}
 		}

@@ -184,7 +184,7 @@ func (x *page) waitingCount(q *request) int {
 	x.wait.mu.Lock()
 	was := x.wait.of[name]
 	x.wait.mu.Unlock()
-	if now().Sub(was.at) < countEvery {
+	if now().Sub(was.at) < countEvery || q.key.ID != "" { // a page of one session does not wait for the others
 		return was.n
 	}
 	ctx, cancel := context.WithTimeout(q.Context(), countTime)

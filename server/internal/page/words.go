@@ -8,7 +8,6 @@ import (
 
 	"github.com/plughook/plughook/server/internal/page/timeline"
 	"github.com/plughook/plughook/server/internal/page/visible"
-	"github.com/plughook/plughook/session"
 )
 
 // functions are those of the templates.
@@ -29,7 +28,17 @@ var functions = template.FuncMap{
 		}
 		return m
 	},
-	"keyOf": func(app, user, id string) session.Key { return session.Key{App: app, User: user, ID: id} },
+	"add": func(a, b int) int { return a + b },
+	"weekday": func(day string) string {
+		t, err := time.Parse(time.DateOnly, day)
+		switch {
+		case err != nil:
+			return day
+		case day == now().Format(time.DateOnly):
+			return "Today"
+		}
+		return t.Format("Mon")
+	},
 }
 
 // durationText says a duration in three digits.

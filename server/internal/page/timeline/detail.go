@@ -200,8 +200,8 @@ func removed(pieces []visible.Piece, e *session.Event) []visible.Piece {
 	return list
 }
 
-// kind is the colour of a policy's action.
-func (r Record) kind() string {
+// Kind is the colour of a policy's action.
+func (r Record) Kind() string {
 	switch {
 	case r.Action == "block":
 		return "deny"
@@ -231,7 +231,7 @@ func (d *Detail) decisions(e *session.Event, user string) {
 			what += ", fingerprint " + strings.Join(record.Fingerprints, ", ")
 		}
 		d.decided(Decision{
-			Kind:     record.kind(),
+			Kind:     record.Kind(),
 			Word:     record.Action,
 			Plugin:   note.Plugin,
 			Rule:     record.Rule,
