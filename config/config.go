@@ -50,6 +50,9 @@ func (c *Config) Name() string { return c.file.source.Name() }
 // App returns the app that sessions belong to, "" if the file does not say.
 func (c *Config) App() string { return c.file.App }
 
+// KeepHooks returns how long the store is to keep hook calls, 0 if it is to keep none.
+func (c *Config) KeepHooks() time.Duration { return c.file.KeepHooks }
+
 // KeptViews returns what runner.Options.KeptViews is to be, 0 if the file does not say.
 func (c *Config) KeptViews() int64 { return int64(c.file.KeptViews) }
 
@@ -79,6 +82,7 @@ type file struct {
 	Plugins   []pluginConfig `yaml:"plugins" json:"plugins,omitempty" jsonschema:"the plugins in the order in which they see an event"`
 
 	Prices    *prices.Table `yaml:"prices" json:"prices,omitempty" jsonschema:"what models cost, where Plughook does not know it or you pay another price; runner session stats, compaction and the budget of judges read it"`
+	KeepHooks time.Duration `yaml:"keep_hooks" json:"keep_hooks,omitempty" jsonschema:"how long the store keeps what each hook was asked and answered, and how long that took, such as 168h; the page and session show --hooks show it. Not at all if empty"`
 	KeptViews size          `yaml:"kept_views" json:"kept_views,omitempty" jsonschema:"how much memory may keep what was read of sessions, so that their next runs read only what is new; 128MiB if empty"`
 	Hooks     Hooks         `yaml:"hooks" json:"hooks,omitzero" jsonschema:"coding agents whose hooks are answered with these plugins; see runner hook"`
 	Server    *Server       `yaml:"server" json:"server,omitempty" jsonschema:"how runner serve serves it over HTTP"`
@@ -119,6 +123,7 @@ func (c *file) check() error {
 	if u := c.Hooks.Unknown; u != "" && u != "deny" && u != "allow" {
 		bad("hooks.unknown", "unknown %q: it is deny or allow", u)
 	}
+	checkAbove0(c, bad, "keep_hooks", c.KeepHooks)
 	c.checkServing(bad)
 	return errors.Join(c.errs...)
 }

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"iter"
 	"time"
 )
 
@@ -17,18 +16,22 @@ type HookRecord struct {
 	Hook   string `json:"hook"`
 	// Did are the words for what the hook asked for (see runner.HookCall.Did); empty if it asked for nothing. "noted"
 	// stands for "replaced" where the content is the same, and "asked" for "emitted" where that is a question.
-	Did    []string      `json:"did,omitzero"`
-	Reason string        `json:"reason,omitzero"`
-	Error  string        `json:"error,omitzero"`
-	Took   time.Duration `json:"took,format:nano"`
+	Did    []string `json:"did,omitzero"`
+	Reason string   `json:"reason,omitzero"`
+	Error  string   `json:"error,omitzero"`
+	// Nanoseconds is how long the call took.
+	Nanoseconds int64 `json:"nanoseconds"`
 }
+
+// Took is how long the call took.
+func (r HookRecord) Took() time.Duration { return time.Duration(r.Nanoseconds) }
 
 // A HookKeeper is a Service that can keep the hook calls of its sessions beside their events. They go with the session.
 type HookKeeper interface {
 	Service
-	// KeepHooks adds records to a session, and deletes those of all sessions that were added before the time. It does
-	// nothing for a session that is not there.
-	KeepHooks(ctx context.Context, key Key, before time.Time, records ...HookRecord) error
-	// Hooks yields the records of a session, in the order in which they were added. After an error it ends.
-	Hooks(ctx context.Context, key Key) iter.Seq2[HookRecord, error]
+	// KeepHooks adds records to sessions, in one step, and deletes those that any session has from before a time. What is
+	// not there any more gets none.
+	KeepHooks(ctx context.Context, before time.Time, records map[Key][]HookRecord) error
+	// Hooks returns the records of a session, in the order in which they were added; none if the session is not there.
+	Hooks(ctx context.Context, key Key) ([]HookRecord, error)
 }

@@ -130,19 +130,28 @@ func (p *program) setUp(ctx context.Context, c *config.Config) (*setup, error) {
 		KeptViews: c.KeptViews(),
 	}
 	var calls *hooklog.Log
-	if p.keepsHooks {
-		calls = hooklog.New(hooklog.Options{Log: p.Log})
+	store, can := opened.Sessions.(session.HookKeeper)
+	switch {
+	case c.KeepHooks() > 0 && can:
+		calls = hooklog.New(hooklog.Options{Store: store, Keep: c.KeepHooks(), Log: p.Log})
+	case p.keepsHooks:
+		calls = hooklog.New(hooklog.Options{})
+	}
+	if calls != nil {
 		of.Trace = calls.Trace
 	}
 	r, closeRunner, err := p.NewRunner(ctx, of)
 	if err != nil {
+		calls.Close(ctx)
 		return nil, errors.Join(err, opened.Close(ctx))
 	}
 	s.runner = r
 	s.sessions = opened.Sessions
 	s.local = &local{runner: r, Opened: opened, calls: calls}
 	s.close = func() error {
-		return errors.Join(closeRunner(), exit.OfConfig(opened.Close(ctx)))
+		err := closeRunner()
+		calls.Close(context.WithoutCancel(ctx))
+		return errors.Join(err, exit.OfConfig(opened.Close(ctx)))
 	}
 	switch {
 	case fresh:

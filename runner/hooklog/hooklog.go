@@ -41,6 +41,8 @@ type Log struct {
 	close chan struct{}
 	ended chan struct{} // closed when nothing is stored any more
 
+	flushing sync.Mutex // one at a time, so that records are stored in order
+
 	mu     sync.Mutex
 	of     map[session.Key]*calls
 	used   int64 // counts uses
@@ -55,8 +57,8 @@ type calls struct {
 
 // flushEvery is how long a record waits to be stored, and flushAt how many wait at most: a run does not wait for them.
 const (
-	flushEvery = time.Second
-	flushAt    = 512
+	flushEvery = 5 * time.Second
+	flushAt    = 4096
 	maxUnsent  = 100_000 // while the store cannot be reached; what is beyond that is in memory alone
 )
 
@@ -132,13 +134,13 @@ func (l *Log) drop() {
 
 func recordOf(c runner.HookCall) session.HookRecord {
 	r := session.HookRecord{
-		Time:       time.Now(),
-		Invocation: c.Invocation,
-		Plugin:     c.Plugin,
-		Hook:       string(c.Hook),
-		Did:        c.Did(),
-		Reason:     cmp.Or(c.Outcome.Reason, c.Outcome.Unchecked),
-		Took:       c.Duration,
+		Time:        time.Now(),
+		Invocation:  c.Invocation,
+		Plugin:      c.Plugin,
+		Hook:        string(c.Hook),
+		Did:         c.Did(),
+		Reason:      cmp.Or(c.Outcome.Reason, c.Outcome.Unchecked),
+		Nanoseconds: c.Duration.Nanoseconds(),
 	}
 	if c.Event != nil {
 		r.Event = c.Event.ID
@@ -170,14 +172,8 @@ func (l *Log) Of(ctx context.Context, key session.Key) ([]session.HookRecord, er
 		return nil, nil
 	}
 	l.flush(ctx)
-	var list []session.HookRecord
-	for r, err := range l.o.Store.Hooks(ctx, key) {
-		if err != nil {
-			return list, err
-		}
-		list = append(list, r)
-	}
-	return list, nil
+	list, err := l.o.Store.Hooks(ctx, key)
+	return list[max(0, len(list)-l.o.Calls):], err
 }
 
 // store stores what waits, until the Log is closed.
@@ -198,6 +194,8 @@ func (l *Log) store() {
 
 // flush stores what waits. What cannot be stored waits for the next time.
 func (l *Log) flush(ctx context.Context) {
+	l.flushing.Lock()
+	defer l.flushing.Unlock()
 	l.mu.Lock()
 	batch := map[session.Key][]session.HookRecord{}
 	for key, on := range l.of {
@@ -208,24 +206,27 @@ func (l *Log) flush(ctx context.Context) {
 	}
 	l.unsent = 0
 	l.mu.Unlock()
+	if len(batch) == 0 {
+		return
+	}
+	err := l.o.Store.KeepHooks(ctx, time.Now().Add(-l.o.Keep), batch)
+	if err == nil {
+		return
+	}
+	l.o.Log.Warn("hook calls were not stored", "error", err)
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for key, records := range batch {
-		err := l.o.Store.KeepHooks(ctx, key, time.Now().Add(-l.o.Keep), records...)
-		if err == nil {
-			continue
-		}
-		l.o.Log.Warn("hook calls were not stored", "session", key, "error", err)
-		l.mu.Lock()
 		if on := l.of[key]; on != nil {
 			on.unsent = append(records, on.unsent...)
 			l.unsent += len(records)
 		}
-		l.mu.Unlock()
 	}
 }
 
-// Close stores what waits, and ends the Log. The context bounds that.
+// Close stores what waits, and ends the Log, which may be nil. The context bounds that.
 func (l *Log) Close(ctx context.Context) {
-	if l.o.Store == nil {
+	if l == nil || l.o.Store == nil {
 		return
 	}
 	close(l.close)

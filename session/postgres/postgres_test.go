@@ -49,3 +49,8 @@ func TestSize(t *testing.T) {
 	t.Parallel()
 	sessiontest.Size(t, open(t, pgtest.URL(t)))
 }
+
+func TestHooks(t *testing.T) {
+	t.Parallel()
+	sessiontest.Hooks(t, open(t, pgtest.URL(t)))
+}

@@ -146,7 +146,13 @@ func (s *Store) Delete(ctx context.Context, key session.Key) error {
 			// Statements of their own, sent at once: they see what appends had committed when they let go
 			// of the row, and the last what the index had when it let go of the first.
 			b := &pgx.Batch{}
-			for _, table := range []string{"unindexed", "events", "marks", "state", "undo", "words"} {
+			tables := []string{"unindexed", "events", "marks", "state", "undo", "words"}
+			if hooks, err := keepsHooks(ctx, tx); err != nil {
+				return err
+			} else if hooks {
+				tables = append(tables, "hooks")
+			}
+			for _, table := range tables {
 				b.Queue(`DELETE FROM plughook_`+table+` WHERE sid = $1`, sid)
 			}
 			return tx.SendBatch(ctx, b).Close()

@@ -26,3 +26,5 @@ func TestConformance(t *testing.T) {
 }
 
 func TestSize(t *testing.T) { sessiontest.Size(t, openTest(t)) }
+
+func TestHooks(t *testing.T) { sessiontest.Hooks(t, openTest(t)) }

@@ -192,7 +192,13 @@ func (s *Store) Delete(ctx context.Context, key session.Key) error {
 		if err := forget(c, sid); err != nil {
 			return err
 		}
-		for _, table := range []string{"sessions", "initial", "ids", "marks", "state", "undo"} {
+		tables := []string{"sessions", "initial", "ids", "marks", "state", "undo"}
+		if hooks, err := keepsHooks(c); err != nil {
+			return err
+		} else if hooks {
+			tables = append(tables, "hooks")
+		}
+		for _, table := range tables {
 			if _, err := c.exec("DELETE FROM "+table+" WHERE sid = ?", r.sid); err != nil {
 				return err
 			}

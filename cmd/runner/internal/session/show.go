@@ -19,7 +19,7 @@ import (
 )
 
 func (p *commands) showCommand() *cobra.Command {
-	all := false
+	all, hooks := false, false
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show a session's events",
@@ -31,22 +31,30 @@ that a model is shown; with --all each event has the tokens that its model count
 With --jsonl each line has an event as it is stored, in "event", and beside it "live": true,
 "behind" with the position of the summary that stands for it, or "void" with that of the rewind
 that voided it; a rewind in force has none of these. A summary has "standsFor" too: how many
-events it stands for, the first and the last, and the tokens before and after.`,
+events it stands for, the first and the last, and the tokens before and after.
+
+With --hooks each event has what plugins were asked about it and answered, also those that did
+nothing, and how long each took, if the store keeps that (keep_hooks: of the configuration).`,
 		Args: cli.Args(0, 1, oneID),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.WithSession(cmd.Context(), args,
 				func(svc session.Service, _ *config.Config, key session.Key) error {
-					return exit.Store.As(Show(cmd.Context(), p.Program, svc, key, all))
+					return exit.Store.As(show(cmd.Context(), p.Program, svc, key, all, hooks))
 				})
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "the whole log, not only what counts")
+	cmd.Flags().BoolVar(&hooks, "hooks", false, "what each plugin was asked and answered, and how long it took")
 	return cmd
 }
 
 // Show prints a session: the events that count, or all of them, and the state.
 func Show(ctx context.Context, p *cli.Program, svc session.Reader, key session.Key,
 	all bool) error {
+	return show(ctx, p, svc, key, all, false)
+}
+
+func show(ctx context.Context, p *cli.Program, svc session.Reader, key session.Key, all, hooks bool) error {
 	s, err := svc.Get(ctx, key)
 	if err != nil {
 		return err
@@ -56,6 +64,11 @@ func Show(ctx context.Context, p *cli.Program, svc session.Reader, key session.K
 		return err
 	}
 	d := drawing{Program: p, survey: sum, style: p.Style(), all: all}
+	if hooks {
+		if err := d.readHooks(ctx, svc, key); err != nil {
+			return err
+		}
+	}
 	if !p.JSONL {
 		fmt.Fprintf(p.Out, "%s  %s\n", d.style.Bold(eventtext.Printable(s.Key.String())), sum)
 	}
@@ -85,23 +98,61 @@ type drawing struct {
 	*cli.Program
 	*survey
 	style terminal.Style
-	all   bool // the whole log, with a gutter
+	all   bool                            // the whole log, with a gutter
+	hooks map[string][]session.HookRecord // the calls about each event
+}
+
+// readHooks reads the hook calls that the store has kept.
+func (d *drawing) readHooks(ctx context.Context, svc session.Reader, key session.Key) error {
+	keeper, can := svc.(session.HookKeeper)
+	if !can {
+		return exit.Usage.Errorf("this store keeps no hook calls")
+	}
+	list, err := keeper.Hooks(ctx, key)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		d.Note("no hook calls are kept of this session: keep_hooks: 168h in the configuration keeps those to come for a week")
+	}
+	d.hooks = map[string][]session.HookRecord{}
+	for _, r := range list {
+		d.hooks[r.Event] = append(d.hooks[r.Event], r)
+	}
+	return nil
+}
+
+// hookLines says what plugins were asked about an event and answered.
+func (d *drawing) hookLines(event string) (lines []string) {
+	for _, r := range d.hooks[event] {
+		did := "nothing"
+		switch {
+		case r.Error != "":
+			did = "failed" + eventtext.Because(r.Error)
+		case len(r.Did) > 0:
+			did = strings.Join(r.Did, ", ") + eventtext.Because(r.Reason)
+		}
+		lines = append(lines, eventtext.Printable(fmt.Sprintf("[%s %s: %s, %v]", r.Plugin, r.Hook, did, r.Took().Round(time.Microsecond))))
+	}
+	return lines
 }
 
 // line writes an event for programs.
 func (d *drawing) line(e *session.Event) error {
 	status := d.statuses.Of(e)
 	return d.WriteJSON(struct {
-		Live      bool           `json:"live,omitzero"`
-		Behind    int64          `json:"behind,omitzero"`
-		Void      int64          `json:"void,omitzero"`
-		StandsFor *standsFor     `json:"standsFor,omitzero"`
-		Event     *session.Event `json:"event"`
+		Live      bool                 `json:"live,omitzero"`
+		Behind    int64                `json:"behind,omitzero"`
+		Void      int64                `json:"void,omitzero"`
+		StandsFor *standsFor           `json:"standsFor,omitzero"`
+		Hooks     []session.HookRecord `json:"hooks,omitzero"`
+		Event     *session.Event       `json:"event"`
 	}{
 		Live:      status.Live,
 		Behind:    status.Behind,
 		Void:      status.Void,
 		StandsFor: d.stands[e.Seq],
+		Hooks:     d.hooks[e.ID],
 		Event:     e,
 	})
 }
@@ -140,6 +191,7 @@ func (d *drawing) event(e *session.Event) error {
 	if d.all {
 		lines = append(lines, usage(e)...)
 	}
+	lines = append(lines, d.hookLines(e.ID)...)
 	for _, line := range lines {
 		for line := range strings.SplitSeq(line, "\n") {
 			if err == nil {
