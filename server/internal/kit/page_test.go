@@ -3,7 +3,6 @@ package kit_test
 import (
 	"archive/tar"
 	"compress/gzip"
-	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -11,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -19,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plughook/plughook/server"
+	"github.com/plughook/plughook/server/internal/servertest"
 	"github.com/plughook/plughook/session"
 )
 
@@ -80,97 +79,11 @@ func unpack(t *testing.T, file, dir string) {
 	}
 }
 
-// browser is a page in headless Chromium.
-type browser struct {
-	*testing.T
-	ctx context.Context
-}
+// browser is the kit's page in headless Chromium.
+type browser struct{ *servertest.Browser }
 
-// openBrowser starts Chromium. The test is skipped where it is not installed.
-func openBrowser(t *testing.T) *browser {
-	t.Helper()
-	var program string
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if found, err := exec.LookPath(name); err == nil {
-			program = found
-			break
-		}
-	}
-	if program == "" {
-		if os.Getenv("PLUGHOOK_TEST_ALL") != "" {
-			t.Fatal("install Chromium (Debian: apt-get install chromium)")
-		}
-		t.Skip("install Chromium (Debian: apt-get install chromium)")
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(program),
-		chromedp.WSURLReadTimeout(patience),
-		chromedp.NoSandbox, // which needs rights that a container may not give
-		chromedp.WindowSize(1400, 1000),
-		// The page's fonts are elsewhere; the test is not to wait for them.
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
-	)
-	allocator, stop := chromedp.NewExecAllocator(t.Context(), options...)
-	t.Cleanup(stop)
-	ctx, cancel := chromedp.NewContext(allocator)
-	t.Cleanup(cancel)
-	require.NoError(t, chromedp.Do(ctx)) // it starts with the context that it is to live as long as
-	return &browser{T: t, ctx: ctx}
-}
-
-// patience is how long the page may take for a thing, on a machine that does much else.
-const patience = 5 * time.Minute
-
-// do does things on the page.
-func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
-	b.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	if err := chromedp.Do(ctx, actions...); err != nil {
-		b.Fatalf("%v; the page shows: %s", err, b.text())
-	}
-}
-
-// text returns what the page shows, or why that cannot be said: who waits for a text asks again.
-func (b *browser) text() string {
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.body.innerText`))
-	if err != nil {
-		return err.Error()
-	}
-	return text
-}
-
-// shows waits until the page shows a text.
-func (b *browser) shows(text string) {
-	b.Helper()
-	deadline := time.Now().Add(patience)
-	for !strings.Contains(b.text(), text) {
-		if time.Now().After(deadline) {
-			b.Fatalf("the page does not show %q: %s", text, b.text())
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-}
-
-// holds waits until an expression of JavaScript is true.
-func (b *browser) holds(expression string) {
-	b.Helper()
-	deadline := time.Now().Add(patience)
-	for {
-		ctx, cancel := context.WithTimeout(b.ctx, patience)
-		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool](expression))
-		cancel()
-		if ok && err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			b.Fatalf("%s is not true: %v; the page shows: %s", expression, err, b.text())
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-}
+// patience is how long the page may take for a thing.
+const patience = servertest.Patience
 
 // say sends a message on the page, whose field may still have the message before.
 func (b *browser) say(text string) {
@@ -183,7 +96,7 @@ func (b *browser) say(text string) {
 // way to type looks at the page's elements while it notes their changes, which is a race.
 func (b *browser) write(field, text string) {
 	b.Helper()
-	b.holds(`(() => {
+	b.Holds(`(() => {
 		const field = document.querySelector(` + strconv.Quote(field) + `);
 		if (!field?.checkVisibility()) return false;
 		field.focus();
@@ -198,7 +111,7 @@ func (b *browser) write(field, text string) {
 // press clicks the last button that has a text, which may be the name of its picture.
 func (b *browser) press(text string) {
 	b.Helper()
-	b.holds(`(() => {
+	b.Holds(`(() => {
 		const has = x => x.innerText.split("\n").map(line => line.trim()).includes(` + strconv.Quote(text) + `);
 		const found = [...document.querySelectorAll("button, [role^=menuitem], [role=tab]")].filter(has).at(-1);
 		found?.click();
@@ -242,20 +155,20 @@ func testKitClient(t *testing.T, dir string) {
 // testKitPage does what a user does on the kit's page, and looks at what they see.
 func testKitPage(t *testing.T, dir string) {
 	s := serveKit(t, func(o *server.Options) { o.Pages = http.Dir(dir) })
-	b := openBrowser(t)
+	b := &browser{servertest.OpenBrowser(t)}
 	desk := session.Key{App: "desk", User: "user"}
 
 	// It loads; the server's root leads to it.
-	b.do(chromedp.Navigate(s.URL + "/?app=desk"))
-	b.holds(`document.querySelector("textarea")?.checkVisibility() === true`)
-	b.shows("Agent Development Kit 1.2.3")
+	b.Do(chromedp.Navigate(s.URL + "/?app=desk"))
+	b.Holds(`document.querySelector("textarea")?.checkVisibility() === true`)
+	b.Shows("Agent Development Kit 1.2.3")
 	b.press("more_vert")
 	b.press("Streaming")
 
 	// A text comes in pieces, and is there once in the end.
 	b.say("Hello there")
-	b.shows("Hello from the desk: Hello there")
-	b.holds(`document.body.innerText.split("Hello from the desk").length === 2`)
+	b.Shows("Hello from the desk: Hello there")
+	b.Holds(`document.body.innerText.split("Hello from the desk").length === 2`)
 	for one, err := range s.Sessions.List(t.Context(), desk.App, desk.User) {
 		require.NoError(t, err)
 		require.Empty(t, desk.ID, "one session")
@@ -264,26 +177,26 @@ func testKitPage(t *testing.T, dir string) {
 
 	// A tool is called, and changes the state.
 	b.say("What is the weather in Paris?")
-	b.shows("It is 19 degrees.")
-	b.shows(`get_weather("Paris")`)
-	b.shows("State: lastCity")
+	b.Shows("It is 19 degrees.")
+	b.Shows(`get_weather("Paris")`)
+	b.Shows("State: lastCity")
 
 	// A call is held until the user has confirmed it.
 	b.say("Please book table 4")
-	b.shows("An empty table costs 20 EUR.")
-	b.holds(`(() => {
+	b.Shows("An empty table costs 20 EUR.")
+	b.Holds(`(() => {
 		const box = document.querySelector("app-long-running-response input[type=checkbox]");
 		if (box && !box.checked) box.click();
 		return box?.checked === true;
 	})()`)
 	b.press("Submit")
-	b.shows("The table is yours.")
+	b.Shows("The table is yours.")
 
 	// The agent asks with a form.
 	b.say("ask me for the day")
-	b.shows("Which day?")
+	b.Shows("Which day?")
 	// The form is drawn anew while it appears: the text is there when it has stayed.
-	b.holds(`(() => {
+	b.Holds(`(() => {
 		const field = document.querySelector("#day");
 		if (field?.value === "Friday") return true;
 		if (field) {
@@ -293,34 +206,34 @@ func testKitPage(t *testing.T, dir string) {
 		return false;
 	})()`)
 	b.press("Submit")
-	b.shows("See you on Friday.")
+	b.Shows("See you on Friday.")
 
 	// A call that is answered later.
 	b.say("Send the long report")
 	b.write(`app-long-running-response input[placeholder^="Enter your"]`, "sent")
-	b.shows("The report is out.")
+	b.Shows("The report is out.")
 
 	// A tool saves files.
 	b.say("Draw me a map")
-	b.shows("Drawn.")
-	b.shows("Artifact: map.png, notes.txt")
+	b.Shows("Drawn.")
+	b.Shows("Artifact: map.png, notes.txt")
 	b.press("Artifacts")
-	b.holds(
+	b.Holds(
 		`[...document.querySelectorAll("img")].some(x => x.src.startsWith("data:image/png") && x.naturalWidth === 1)`,
 	)
 
 	// A policy refuses, and its event has nothing but an error.
 	b.say("a denied thing")
-	b.shows("the policy does not allow this")
+	b.Shows("the policy does not allow this")
 
 	// A run fails in the middle.
 	b.say("This will fail")
-	b.shows("I start.")
-	b.shows("plugin policy failed")
+	b.Shows("I start.")
+	b.Shows("plugin policy failed")
 
 	// The user stops a run.
 	b.say("go slowly")
-	b.shows("One two")
+	b.Shows("One two")
 	running := func() bool {
 		now, err := s.Sessions.Get(t.Context(), desk)
 		require.NoError(t, err)
@@ -331,13 +244,13 @@ func testKitPage(t *testing.T, dir string) {
 	require.Eventually(t, func() bool { return !running() }, patience, 10*time.Millisecond)
 
 	// The page is loaded again, and shows what was said.
-	b.do(chromedp.Navigate(s.URL + "/dev-ui/?app=desk&userId=user&session=" + desk.ID))
-	b.shows("The report is out.")
-	b.shows("Hello from the desk: Hello there")
-	b.shows("the policy does not allow this")
+	b.Do(chromedp.Navigate(s.URL + "/dev-ui/?app=desk&userId=user&session=" + desk.ID))
+	b.Shows("The report is out.")
+	b.Shows("Hello from the desk: Hello there")
+	b.Shows("the policy does not allow this")
 
 	// It shows the spans that are made of the log.
 	b.press("Traces")
-	b.shows("Total latency")
-	b.shows("call_llm")
+	b.Shows("Total latency")
+	b.Shows("call_llm")
 }

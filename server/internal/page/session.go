@@ -417,7 +417,7 @@ func pluginLines(plugins []*plugin.Plugin, hooks []session.HookRecord) (list []p
 	took := map[string][]time.Duration{}
 	failed := map[string]int{}
 	for _, h := range hooks {
-		took[h.Plugin] = append(took[h.Plugin], h.Took)
+		took[h.Plugin] = append(took[h.Plugin], h.Took())
 		if h.Error != "" {
 			failed[h.Plugin]++
 		}

@@ -281,7 +281,7 @@ func (t *Turn) draw() {
 func tookOf(hooks []session.HookRecord) (took time.Duration) {
 	for _, h := range hooks {
 		if len(h.Did) > 0 && h.Did[0] != "noted" {
-			took = max(took, h.Took)
+			took = max(took, h.Took())
 		}
 	}
 	return took
