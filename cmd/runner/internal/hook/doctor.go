@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -80,10 +81,16 @@ func (p *program) doctor(ctx context.Context) error {
 	}
 	if !found {
 		fmt.Fprintln(p.Out, "No hooks are installed here: runner hook install "+strings.Join(dialect.Agents(), "|"))
+		return nil
 	}
 	if err := p.tryOut(ctx); err != nil {
 		fmt.Fprintf(p.Out, "A harmless call could not be judged, so every call is refused: %v\n", err)
 		wrong = true
+	}
+	if own, err := userDirectory(); err == nil {
+		if _, err := os.Stat(filepath.Join(own, failures)); err == nil {
+			fmt.Fprintf(p.Out, "Why hooks could not decide: %s\n", filepath.Join(own, failures))
+		}
 	}
 	if wrong {
 		return exit.Usage.Errorf("hooks do not work: see above")
@@ -118,10 +125,11 @@ func configs(commands []string) (names []string) {
 
 // tryOut judges a harmless call, by a server or in this process, and says when agents last told something.
 func (p *program) tryOut(ctx context.Context) error {
+	id := "doctor-" + session.NewID()
 	in := coding.Input{
 		Agent:   "claude",
 		Event:   "PreToolUse",
-		Payload: []byte(`{"hook_event_name":"PreToolUse","session_id":"doctor-` + session.NewID() + `","cwd":"/","tool_name":"Bash","tool_input":{"command":"ls"}}`),
+		Payload: []byte(`{"hook_event_name":"PreToolUse","session_id":"` + id + `","cwd":"/","tool_name":"Bash","tool_input":{"command":"ls"}}`),
 	}
 	began := time.Now()
 	reply, err := coding.Forward(ctx, p.socket, in)
@@ -138,6 +146,9 @@ func (p *program) tryOut(ctx context.Context) error {
 	}
 	defer func() { _ = stop() }()
 	if reply, err = h.Answer(ctx, in); err != nil {
+		return err
+	}
+	if err := h.Sessions.Delete(ctx, session.Key{App: h.App, User: h.User, ID: in.Agent + "-" + id}); err != nil {
 		return err
 	}
 	fmt.Fprintf(p.Out, "Without a server: ls took %.1f ms, exit %d\n", milliseconds(began), reply.Exit)

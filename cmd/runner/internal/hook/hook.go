@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -195,16 +196,18 @@ func userDirectory() (string, error) {
 	return filepath.Join(directory, "plughook", "hooks"), err
 }
 
+const failures = "failures.log"
+
 // logFailure appends to a file why nobody could decide: agents read what hooks print.
 func (p *program) logFailure(in coding.Input, err error) {
 	directory, dirErr := userDirectory()
 	if dirErr != nil || os.MkdirAll(directory, 0o700) != nil {
 		return
 	}
-	f, openErr := os.OpenFile(filepath.Join(directory, "failures.log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, openErr := os.OpenFile(filepath.Join(directory, failures), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if openErr != nil {
 		return
 	}
 	defer f.Close()
-	fmt.Fprintf(f, "%s %q: %s\n", in.Agent, in.Event, strings.Join(strings.Fields(err.Error()), " "))
+	fmt.Fprintf(f, "%s %s %q: %s\n", time.Now().UTC().Format(time.RFC3339), in.Agent, in.Event, strings.Join(strings.Fields(err.Error()), " "))
 }
