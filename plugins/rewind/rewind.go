@@ -23,6 +23,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
@@ -105,6 +106,8 @@ func (r *rewinder) onEvent(ctx context.Context, inv *session.Invocation, e *sess
 	answer := &session.Event{
 		ID:      name + ":" + e.ID,
 		Actions: session.Actions{Rewind: &session.Rewind{To: to}},
+		// The command is not in the log. Whoever sends it again is told from this event, and another one is not.
+		CustomMetadata: map[string]any{name: maps.Clone(c.Args)},
 	}
 	return answered(answer, fmt.Sprintf("to position %d, by command", to)), nil
 }

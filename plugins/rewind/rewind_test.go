@@ -308,7 +308,10 @@ func TestATurnThatCompacts(t *testing.T) {
 		require.Equal(
 			t,
 			[]*session.Event{
-				{ID: "rewind:in", Actions: session.Actions{Rewind: &session.Rewind{To: 2}}},
+				{
+					ID: "rewind:in", Actions: session.Actions{Rewind: &session.Rewind{To: 2}},
+					CustomMetadata: map[string]any{"rewind": c.Args},
+				},
 			},
 			out.Emit,
 		)

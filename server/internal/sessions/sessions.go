@@ -8,10 +8,13 @@
 package sessions
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"net/http"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/retention"
@@ -157,7 +160,7 @@ func (s Service) Command(
 	input.ID = id
 	run, err := s.Run(ctx, Request(app, key, input))
 	if errors.Is(err, session.ErrIDReused) {
-		if before, e := s.rewound(ctx, app, key, command.Name, id); before != nil || e != nil {
+		if before, e := s.rewound(ctx, app, key, command.Name, id, args); before != nil || e != nil {
 			return before, e
 		}
 	}
@@ -176,20 +179,31 @@ func (s Service) Command(
 	return run, nil
 }
 
-// rewound returns what became of a rewind whose command had an id: its run, nil if there was none. A rewind is not
-// in the live view, so the runner does not find it there.
+// rewound returns what became of a rewind whose command had an id and arguments: its run, nil if there was none with
+// these. A rewind is not in the live view, so the runner does not find it there.
 func (s Service) rewound(
-	ctx context.Context, app *apps.App, key session.Key, command, id string,
+	ctx context.Context, app *apps.App, key session.Key, command, id string, args map[string]any,
 ) (*runs.Run, error) {
 	for e, err := range app.Sessions().Read(ctx, key, session.Selection{}) {
 		if err != nil {
 			return nil, err
 		}
 		if e.Actions.Rewind != nil && e.ID == command+":"+id {
+			was, ok := e.CustomMetadata[command].(map[string]any)
+			if ok && !sameJSON(was, args) {
+				return nil, nil
+			}
 			return runs.Ended(key, e), nil
 		}
 	}
 	return nil, nil
+}
+
+// sameJSON reports whether two objects are the same as JSON.
+func sameJSON(a, b map[string]any) bool {
+	first, err := json.Marshal(a, json.Deterministic(true))
+	second, err2 := json.Marshal(b, json.Deterministic(true))
+	return err == nil && err2 == nil && bytes.Equal(first, second)
 }
 
 // DryRun returns what the command for an action would do.

@@ -49,7 +49,9 @@ func TestARewindSentAgain(t *testing.T) {
 		status, body := s.Do("POST", path+"/run", `{"message":"`+text+`"}`)
 		require.Equal(t, 200, status, body)
 	}
-	for _, c := range [][2]string{{"/rewind", `{"id":"r-1","turns":1}`}, {"/undo", `{"id":"u-1"}`}} {
+	for _, c := range [][3]string{
+		{"/rewind", `{"id":"r-1","turns":1}`, `{"id":"r-1","turns":2}`}, {"/undo", `{"id":"u-1"}`, ""},
+	} {
 		route, body := c[0], c[1]
 		status, was := s.Do("POST", path+route, body)
 		require.Equal(t, 200, status, was)
@@ -58,6 +60,11 @@ func TestARewindSentAgain(t *testing.T) {
 		require.Equal(t, 200, status, is)
 		require.JSONEq(t, was, is)
 		require.Len(t, s.Log("ada"), position)
+		if c[2] != "" { // another one with its id is none that was carried out
+			status, is = s.Do("POST", path+route, c[2])
+			require.Equal(t, 409, status, is)
+			require.Contains(t, is, "id_reused")
+		}
 	}
 }
 
