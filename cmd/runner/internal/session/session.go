@@ -88,7 +88,7 @@ says. With --jsonl it is in "hit"; "live" says whether it is in the session's li
 	return cmd
 }
 
-// agentsOf returns whose agents sessions are of, "" for those that were run here.
+// agentsOf returns whose agents sessions are of, "" for those that were run here. It fills in what runs on them.
 func agentsOf(ctx context.Context, svc session.Reader, list []*session.Hit) ([]string, error) {
 	agents := make([]string, len(list))
 	group, ctx := errgroup.WithContext(ctx)
@@ -101,6 +101,8 @@ func agentsOf(ctx context.Context, svc session.Reader, list []*session.Hit) ([]s
 			}
 			if err == nil {
 				agents[i] = runner.AgentOutside(s.State)
+				hit.Session.Holder = s.Holder
+				hit.Session.CutOff = s.CutOff
 			}
 			return err
 		})
@@ -108,7 +110,8 @@ func agentsOf(ctx context.Context, svc session.Reader, list []*session.Hit) ([]s
 	return agents, group.Wait()
 }
 
-// writeList writes sessions as a table, or for programs. The table says whose agents they are of if one was not run here.
+// writeList writes sessions as a table, or for programs. The table says whose agents they are of if one was not run here,
+// and marks sessions with a run, and those whose last run was cut off.
 func (p *commands) writeList(list []*session.Hit, agents []string, match string) error {
 	if p.JSONL {
 		for i, hit := range list {
@@ -124,16 +127,20 @@ func (p *commands) writeList(list []*session.Hit, agents []string, match string)
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	elsewhere := slices.ContainsFunc(agents, func(name string) bool { return name != "" })
-	row := func(agent string, cells ...any) {
+	marked := slices.ContainsFunc(list, func(hit *session.Hit) bool { return markOf(hit.Session) != "" })
+	row := func(agent, mark string, cells ...any) {
 		if elsewhere {
 			cells = append(cells, agent)
 		}
+		if marked {
+			cells = append(cells, mark)
+		}
 		fmt.Fprintf(w, strings.TrimSuffix(strings.Repeat("%v\t", len(cells)), "\t")+"\n", cells...)
 	}
-	row("AGENT", "APP", "USER", "SESSION", "EVENTS", "CREATED", "UPDATED")
+	row("AGENT", "RUN", "APP", "USER", "SESSION", "EVENTS", "CREATED", "UPDATED")
 	for i, hit := range list {
 		s := hit.Session
-		row(agents[i], s.App, s.User, s.ID, s.Position,
+		row(agents[i], markOf(s), s.App, s.User, s.ID, s.Position,
 			s.Created.UTC().Format(time.DateTime), s.Updated.UTC().Format(time.DateTime))
 	}
 	if err := w.Flush(); err != nil {
@@ -155,10 +162,23 @@ func (p *commands) writeList(list []*session.Hit, agents []string, match string)
 	return nil
 }
 
+// markOf says whether a run goes on on a session, or was cut off; "" for neither.
+func markOf(s *session.Session) string {
+	switch {
+	case s.Holder != "":
+		return "running"
+	case s.CutOff != "":
+		return "cut off"
+	}
+	return ""
+}
+
 // line is a session in the output for programs.
 type line struct {
 	cli.KeyLine
 	Agent   string    `json:"agent,omitzero"` // in another program
+	Running string    `json:"running,omitzero"` // the invocation
+	CutOff  string    `json:"cutOff,omitzero"`  // the invocation that was cut off last
 	Events  int64     `json:"events"`
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
@@ -168,6 +188,8 @@ type line struct {
 func lineOf(s *session.Session) line {
 	return line{
 		KeyLine: cli.KeyLine(s.Key),
+		Running: s.Holder,
+		CutOff:  s.CutOff,
 		Events:  s.Position,
 		Created: s.Created.UTC(),
 		Updated: s.Updated.UTC(),
