@@ -55,7 +55,7 @@ func Ask(cmd *exec.Cmd) error { return ask(cmd) }
 // Kill ends all processes that are left in the command's group. Usually there are none.
 func Kill(cmd *exec.Cmd) { kill(cmd) }
 
-// EndWithParent makes the kernel kill the command when this process ends, for whatever reason. Call it after
-// Group and before Start, and call the result after Wait, all on one goroutine: the kernel watches the thread
-// that started the command, so the goroutine must keep that thread.
-func EndWithParent(cmd *exec.Cmd) (after func()) { return endWithParent(cmd) }
+// EndWithParent calls run, which starts the command and waits for it, so that the kernel kills the command when this
+// process ends, for whatever reason. Call it after Group. The kernel watches the thread that started the command: run has
+// a thread of its own, which ends with it, so that many commands at once leave no threads behind.
+func EndWithParent(cmd *exec.Cmd, run func()) { endWithParent(cmd, run) }

@@ -6,8 +6,13 @@ import (
 	"syscall"
 )
 
-func endWithParent(cmd *exec.Cmd) (after func()) {
+func endWithParent(cmd *exec.Cmd, run func()) {
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
-	runtime.LockOSThread()
-	return runtime.UnlockOSThread
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // and no unlock: the thread ends with this
+		run()
+	}()
+	<-done
 }

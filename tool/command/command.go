@@ -122,11 +122,15 @@ func (c *Config) run(ctx context.Context, path string, env []string, hidden *sec
 		return err
 	}
 	child.Group(cmd)
-	defer child.EndWithParent(cmd)()
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("it cannot be started: %w", err)
+	var failed error
+	child.EndWithParent(cmd, func() {
+		if failed = cmd.Start(); failed == nil {
+			err = cmd.Wait()
+		}
+	})
+	if failed != nil {
+		return nil, fmt.Errorf("it cannot be started: %w", failed)
 	}
-	err = cmd.Wait()
 	child.Kill(cmd)
 	cause := context.Cause(ctx)
 	leftOpen := errors.Is(err, exec.ErrWaitDelay) // a process that it has started kept its output open

@@ -8,8 +8,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -45,6 +47,37 @@ func TestKilledWithUs(t *testing.T) {
 	require.Error(t, host.Wait())
 	_, err = all.ReadByte() // ends once the command has
 	require.ErrorIs(t, err, io.EOF)
+}
+
+// The threads that many commands at once have taken are given back.
+func TestThreadsFall(t *testing.T) {
+	threads := func() int {
+		list, err := os.ReadDir("/proc/self/task")
+		require.NoError(t, err)
+		return len(list)
+	}
+	before := threads()
+	most := 0
+	var all sync.WaitGroup
+	dir, name := pipe(t)
+	made := shell(t, "head -c 1 fifo", func(c *command.Config) { c.Dir = dir })
+	const many = 100
+	for range many {
+		all.Go(func() {
+			if _, err := made.Run(t.Context(), &tool.Call{}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	fifo, err := os.OpenFile(name, os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer fifo.Close()
+	require.Eventually(t, func() bool { most = threads(); return most >= before+many }, time.Minute, time.Millisecond)
+	_, err = fifo.Write(make([]byte, many))
+	require.NoError(t, err)
+	all.Wait()
+	require.Eventually(t, func() bool { return threads() < before+many/2 }, time.Minute, 10*time.Millisecond,
+		"%d threads at first, %d with %d commands, %d after them", before, most, many, threads())
 }
 
 // A command lives on when threads of this process end, while it is started and later.

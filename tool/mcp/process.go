@@ -53,8 +53,7 @@ func (c *Client) start() (*process, error) {
 	p.stdout = stdout
 	p.cmd.Stdout = commandStdout
 	started := make(chan error)
-	go func() { // stop waits for its end
-		defer child.EndWithParent(p.cmd)()
+	go child.EndWithParent(p.cmd, func() { // stop waits for its end
 		err := p.cmd.Start()
 		commandStdout.Close()
 		started <- err
@@ -65,7 +64,7 @@ func (c *Client) start() (*process, error) {
 		stderr.pass(len(stderr.line))
 		child.Kill(p.cmd) // also so that no process keeps standard output open
 		close(p.exited)
-	}()
+	})
 	if err := <-started; err != nil {
 		p.stdout.Close()
 		return nil, err
