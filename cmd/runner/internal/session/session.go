@@ -176,7 +176,7 @@ func markOf(s *session.Session) string {
 // line is a session in the output for programs.
 type line struct {
 	cli.KeyLine
-	Agent   string    `json:"agent,omitzero"` // in another program
+	Agent   string    `json:"agent,omitzero"`   // in another program
 	Running string    `json:"running,omitzero"` // the invocation
 	CutOff  string    `json:"cutOff,omitzero"`  // the invocation that was cut off last
 	Events  int64     `json:"events"`
