@@ -5,14 +5,20 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"os"
 
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
+	"github.com/plughook/plughook/cmd/runner/internal/early"
 )
 
 func main() {
-	os.Exit(run(&cli.Program{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}))
+	p := &cli.Program{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	if payload, read := early.Payload(); read {
+		p.Stdin = bytes.NewReader(payload)
+	}
+	os.Exit(run(p))
 }
 
 // run runs the command line of this process, with a context that signals cancel, and returns the

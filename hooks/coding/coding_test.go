@@ -68,7 +68,7 @@ func policy() *plugin.Plugin {
 	}
 }
 
-func host(t *testing.T, plugins ...*plugin.Plugin) coding.Host {
+func host(t testing.TB, plugins ...*plugin.Plugin) coding.Host {
 	sessions := memory.New()
 	r, err := runner.New(runner.Options{
 		Agent:    agent.Outside("coding", "coding agents"),

@@ -1,7 +1,6 @@
 package coding
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,40 +8,26 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
-	"time"
-
-	"github.com/go-json-experiment/json"
 
 	"github.com/plughook/plughook/hooks/dialect"
+	"github.com/plughook/plughook/hooks/forward"
 )
 
 // Undecided is what an agent is told if nobody could decide.
 const Undecided = "runner hook: the policy could not be evaluated"
 
-// Deadline is how long Answer takes at most. It is shorter than what installed hooks are given by any agent, since
-// most agents let a call pass whose hook is late.
-const Deadline = 20 * time.Second
+// Deadline is how long Answer takes at most.
+const Deadline = forward.Deadline
 
 // Input is what an agent's hook was started with.
-type Input struct {
-	Agent   string            `json:"agent"` // whose file names the hook
-	Event   string            `json:"event"` // in the command's arguments; empty if it is only in the payload
-	Env     map[string]string `json:"env"`   // the variables in EnvNames that are set
-	Payload []byte            `json:"payload"`
-}
-
-// EnvNames are the environment variables that say which agent has started a hook.
-func EnvNames() []string { return []string{"CURSOR_VERSION", "COPILOT_CLI"} }
+type Input = forward.Input
 
 // Answer judges what a hook was told and returns what it prints. It always returns a reply, which fails closed as far
 // as the event allows; the error says what went wrong, for a log: agents read what hooks print.
 func (h Host) Answer(ctx context.Context, in Input) (dialect.Reply, error) {
-	e, err := in.read()
+	e, err := read(in)
 	if err != nil {
 		return failed(e), err
 	}
@@ -55,7 +40,7 @@ func (h Host) Answer(ctx context.Context, in Input) (dialect.Reply, error) {
 	return e.Reply(v), nil
 }
 
-func (in Input) read() (*dialect.Event, error) {
+func read(in Input) (*dialect.Event, error) {
 	return dialect.Read(in.Agent, in.Event, func(key string) string { return in.Env[key] }, in.Payload)
 }
 
@@ -70,91 +55,53 @@ func failed(e *dialect.Event) dialect.Reply {
 
 // Refuse returns the reply to an input that nobody could judge.
 func Refuse(in Input) dialect.Reply {
-	e, _ := in.read()
+	e, _ := read(in)
 	return failed(e)
 }
-
-// Path is where a server answers hooks.
-const Path = "/hooks/coding"
 
 // Handler answers hooks that are forwarded by Forward.
 func (h Host) Handler(log *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost || r.URL.Path != Path {
-			http.Error(w, "POST "+Path+" answers hooks", http.StatusNotFound)
+		if r.Method != http.MethodPost || r.URL.Path != forward.Path {
+			http.Error(w, "POST "+forward.Path+" answers hooks", http.StatusNotFound)
 			return
 		}
-		var in Input
-		// The payload is base64 in the body.
-		body := http.MaxBytesReader(w, r.Body, 2*dialect.MaxInput)
-		if err := json.UnmarshalRead(body, &in); err != nil {
-			http.Error(w, "the body is not the input of a hook: "+err.Error(), http.StatusBadRequest)
+		const beside = 64 << 10 // bytes of what stands before the payload
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, dialect.MaxInput+beside))
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		in, err := forward.ReadInput(body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
 		reply, err := h.Answer(r.Context(), in)
 		if err != nil {
 			log.Warn("a hook was refused, since nobody could decide", "agent", in.Agent, "event", in.Event, "error", err)
 		}
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.MarshalWrite(w, reply) // the client is gone, or reads it
+		w.Header().Set("Content-Type", "application/octet-stream")
+		out := forward.Reply{Stdout: reply.Stdout, Stderr: reply.Stderr, Exit: reply.Exit}
+		_, _ = w.Write(out.Append(nil)) // the client is gone, or reads it
 	})
 }
 
 // ErrNoServer is the error of Forward where nobody listens.
-var ErrNoServer = errors.New("no server listens for hooks")
+var ErrNoServer = forward.ErrNoServer
 
 // Forward lets the server behind a Unix socket answer a hook. The error is ErrNoServer if there is none; any other error
 // means that the server could not answer, and that the hook has to fail closed.
-func Forward(ctx context.Context, socket string, in Input) (dialect.Reply, error) {
-	ctx, cancel := context.WithTimeout(ctx, Deadline)
-	defer cancel()
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "unix", socket)
-	if err != nil {
-		return dialect.Reply{}, fmt.Errorf("%w at %s: %w", ErrNoServer, socket, err)
-	}
-	if !sameUser(conn) { // somebody else would decide
-		conn.Close()
-		return dialect.Reply{}, fmt.Errorf("%w at %s, but one of another user", ErrNoServer, socket)
-	}
-	transport := &http.Transport{
-		DisableKeepAlives: true,
-		DialContext:       func(context.Context, string, string) (net.Conn, error) { return conn, nil },
-	}
-	body, err := json.Marshal(in)
-	if err != nil {
-		return dialect.Reply{}, err
-	}
-	target := url.URL{Scheme: "http", Host: "hooks", Path: Path}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.String(), bytes.NewReader(body))
-	if err != nil {
-		return dialect.Reply{}, err
-	}
-	response, err := transport.RoundTrip(request)
+func Forward(socket string, in Input) (dialect.Reply, error) {
+	reply, err := forward.Send(socket, in, Deadline)
 	if err != nil {
 		return dialect.Reply{}, fmt.Errorf("the server at %s: %w", socket, err)
 	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		why, _ := io.ReadAll(io.LimitReader(response.Body, 500))
-		return dialect.Reply{}, fmt.Errorf("the server at %s answers %s: %s", socket, response.Status, strings.TrimSpace(string(why)))
-	}
-	var reply dialect.Reply
-	if err := json.UnmarshalRead(response.Body, &reply); err != nil {
-		return dialect.Reply{}, fmt.Errorf("the server at %s: %w", socket, err)
-	}
-	return reply, nil
+	return dialect.Reply{Stdout: reply.Stdout, Stderr: reply.Stderr, Exit: reply.Exit}, nil
 }
 
-// Socket returns the path of the socket at which a server of this user listens for hooks, if nothing else is said: in
-// $XDG_RUNTIME_DIR, or in a directory of the user's own below the one for temporary files.
-func Socket() string {
-	directory := os.Getenv("XDG_RUNTIME_DIR")
-	if directory == "" {
-		directory = filepath.Join(os.TempDir(), "plughook-"+strconv.Itoa(os.Getuid()))
-	}
-	return filepath.Join(directory, "plughook-hooks.sock")
-}
+// Socket returns the path of the socket at which a server of this user listens for hooks, if nothing else is said.
+func Socket() string { return forward.Socket() }
 
 // Listen listens at a socket that only this user can connect to, and closes connections of other users. A socket
 // that nobody listens at any more is taken over. The directory is made; one that others may write to is refused.

@@ -1,7 +1,6 @@
 package coding_test
 
 import (
-	"context"
 	"log/slog"
 	"net"
 	"net/http"
@@ -24,7 +23,7 @@ func TestForward(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "own", "hooks.sock")
 	in := coding.Input{Agent: "claude", Payload: []byte(push)}
 
-	_, err := coding.Forward(context.Background(), socket, in)
+	_, err := coding.Forward(socket, in)
 	require.ErrorIs(t, err, coding.ErrNoServer)
 
 	listener, err := coding.Listen(socket)
@@ -38,12 +37,12 @@ func TestForward(t *testing.T) {
 		defer close(ended)
 		_ = server.Serve(listener)
 	}()
-	reply, err := coding.Forward(context.Background(), socket, in)
+	reply, err := coding.Forward(socket, in)
 	require.NoError(t, err)
 	assert.Contains(t, string(reply.Stdout), "Nothing is sent out.")
 
 	// Broken input is refused by the server, and not only by the process.
-	reply, err = coding.Forward(context.Background(), socket, coding.Input{Agent: "claude", Event: "PreToolUse", Payload: []byte("{")})
+	reply, err = coding.Forward(socket, coding.Input{Agent: "claude", Event: "PreToolUse", Payload: []byte("{")})
 	require.NoError(t, err)
 	assert.Empty(t, reply.Stdout)
 	assert.Equal(t, 2, reply.Exit)
@@ -82,7 +81,7 @@ func TestForwardFailsClosed(t *testing.T) {
 		_ = server.Serve(listener)
 	}()
 	in := coding.Input{Agent: "codex", Event: "PreToolUse", Payload: []byte(push)}
-	_, err = coding.Forward(context.Background(), socket, in)
+	_, err = coding.Forward(socket, in)
 	require.ErrorContains(t, err, "the database is away")
 	assert.NotErrorIs(t, err, coding.ErrNoServer)
 	assert.Equal(t, 2, coding.Refuse(in).Exit)

@@ -2,7 +2,6 @@ package coding_test
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -47,7 +46,7 @@ func TestAnotherUsersServer(t *testing.T) {
 	defer stdin.Close()
 	_, err = bufio.NewReader(stdout).ReadString('\n')
 	require.NoError(t, err)
-	_, err = coding.Forward(context.Background(), socket, coding.Input{Agent: "claude", Payload: []byte(push)})
+	_, err = coding.Forward(socket, coding.Input{Agent: "claude", Payload: []byte(push)})
 	require.ErrorIs(t, err, coding.ErrNoServer)
 	require.ErrorContains(t, err, "another user")
 }

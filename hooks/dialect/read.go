@@ -10,10 +10,12 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/plughook/plughook/hooks/forward"
 )
 
 // MaxInput is how many bytes of standard input an event may have: 10 MiB.
-const MaxInput = 10 << 20
+const MaxInput = forward.MaxInput
 
 // ErrInput is the error of a payload that cannot be read as one event.
 var ErrInput = errors.New("the hook's input is not an event")

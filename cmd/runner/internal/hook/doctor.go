@@ -132,7 +132,7 @@ func (p *program) tryOut(ctx context.Context) error {
 		Payload: []byte(`{"hook_event_name":"PreToolUse","session_id":"` + id + `","cwd":"/","tool_name":"Bash","tool_input":{"command":"ls"}}`),
 	}
 	began := time.Now()
-	reply, err := coding.Forward(ctx, p.socket, in)
+	reply, err := coding.Forward(p.socket, in)
 	switch {
 	case err == nil:
 		fmt.Fprintf(p.Out, "A server answers at %s: ls took %.1f ms, exit %d\n", p.socket, milliseconds(began), reply.Exit)

@@ -20,10 +20,12 @@ import (
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
+	"github.com/plughook/plughook/cmd/runner/internal/early"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/config"
 	"github.com/plughook/plughook/hooks/coding"
 	"github.com/plughook/plughook/hooks/dialect"
+	"github.com/plughook/plughook/hooks/forward"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
 )
@@ -78,12 +80,7 @@ func (p *program) agentCommand(name string) *cobra.Command {
 
 // answer answers one hook. Whatever happens, what is printed is what the agent has to hear.
 func (p *program) answer(ctx context.Context, name, event string) error {
-	in := coding.Input{Agent: name, Event: event, Env: map[string]string{}}
-	for _, key := range coding.EnvNames() {
-		if value := os.Getenv(key); value != "" {
-			in.Env[key] = value
-		}
-	}
+	in := coding.Input{Agent: name, Event: event, Env: forward.Environment()}
 	var err error
 	reply := dialect.Reply{}
 	if in.Payload, err = io.ReadAll(io.LimitReader(p.Stdin, dialect.MaxInput+1)); err == nil {
@@ -105,7 +102,10 @@ func (p *program) answer(ctx context.Context, name, event string) error {
 
 // decide lets a server answer if there is one, or else the plugins in this process.
 func (p *program) decide(ctx context.Context, in coding.Input) (dialect.Reply, error) {
-	reply, err := coding.Forward(ctx, p.socket, in)
+	if err := early.Failure(); err != nil {
+		return coding.Refuse(in), err
+	}
+	reply, err := coding.Forward(p.socket, in)
 	if err == nil {
 		return reply, nil
 	}
