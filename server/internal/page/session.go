@@ -47,7 +47,7 @@ type sessionView struct {
 	Live, LiveTokens, RawTokens int
 	Values                      []keyValue
 	Plugins                     []pluginLine
-	HooksKept                   bool
+	HooksKept, Rewound          bool
 	Budgets                     []budgetLine
 	Files                       []string
 	actions
@@ -315,6 +315,7 @@ func (x *page) sumUp(q *request, v *sessionView, p *part, hooks []session.HookRe
 		v.Tags = append(v.Tags, timeline.Tag{Kind: "plain", Word: "running"})
 	}
 	v.Tags = append(v.Tags, sum.tags(v.CutOff)...)
+	v.Rewound = sum.rewound
 	live, err := x.liveOf(q, p)
 	if err != nil {
 		return err

@@ -51,10 +51,9 @@ type Change struct {
 
 // A Stand is an event behind a summary.
 type Stand struct {
-	Seq    int64
-	Who    string
-	What   []visible.Piece
-	Tokens int
+	Seq  int64
+	Who  string
+	What []visible.Piece
 }
 
 // Detail returns what the row tells when it is open.
@@ -281,13 +280,9 @@ func (r *Row) stands(d *Detail, c *session.Compaction) {
 		if r.log.Status(e).Behind != r.Seq || len(d.Stands) == 60 {
 			continue
 		}
-		line := strings.Join(eventtext.Lines(e), " ")
-		d.Stands = append(d.Stands, Stand{
-			Seq:    e.Seq,
-			Who:    WhoOf(e, r.log.Key.User),
-			What:   visible.Line(line, 100),
-			Tokens: (len([]rune(line)) + 3) / 4,
-		})
+		one := &Row{log: r.log, Events: []*session.Event{e}}
+		one.describe()
+		d.Stands = append(d.Stands, Stand{Seq: e.Seq, Who: one.Who, What: one.What.whole()})
 	}
 }
 

@@ -23,7 +23,19 @@ func (w What) title() []visible.Piece {
 	if w.Code == "" {
 		return w.Text
 	}
-	return append([]visible.Piece{{Text: w.Code + " "}}, w.Args...)
+	return append(visible.Line(w.Code+": ", lineLength), w.Args...)
+}
+
+// whole is all of it on a line.
+func (w What) whole() []visible.Piece {
+	if w.Code == "" {
+		return w.Text
+	}
+	list := w.title()
+	if w.Arrow {
+		list = append(list, visible.Piece{Text: " → "})
+	}
+	return append(list, w.Text...)
 }
 
 // describe says who did what.
