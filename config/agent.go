@@ -2,12 +2,12 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/plughook/plughook/agent/a2a"
+	"github.com/plughook/plughook/internal/lazyregexp"
 )
 
 // agentConfig is an agent that asks a model, or has one of the kinds sequential, parallel, loop,
@@ -62,7 +62,7 @@ var (
 	llmKeys    = []string{"instruction", "tools", "agents", "calls", "no_parent", "no_peers",
 		"input_schema", "output_schema",
 		"output_key", "blind", "max_model_calls", "timeout", "generate"}
-	agentName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
+	agentName = lazyregexp.New(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
 )
 
 func (c *file) checkAgents(bad complaint) {

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/plugins/audit"
 	"github.com/plughook/plughook/plugins/budget"
@@ -141,8 +141,8 @@ func (c *file) checkPlugins(bad complaint) {
 }
 
 var (
-	pluginName   = regexp.MustCompile(`^[a-z0-9_.-]{1,64}$`)
-	sha256Digits = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
+	pluginName   = lazyregexp.New(`^[a-z0-9_.-]{1,64}$`)
+	sha256Digits = lazyregexp.New(`^[0-9a-fA-F]{64}$`)
 )
 
 const minMessage = 64 << 10 // plugin/remote takes no less

@@ -3,11 +3,11 @@ package config
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/yamlfile"
 )
@@ -51,8 +51,8 @@ const (
 )
 
 var (
-	toolName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$`)
-	envName  = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*(=.*)?$`)
+	toolName = lazyregexp.New(`^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$`)
+	envName  = lazyregexp.New(`^[a-zA-Z_][a-zA-Z0-9_]*(=.*)?$`)
 )
 
 func (c *file) checkTools(bad complaint) {

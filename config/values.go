@@ -4,16 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/yamlfile"
 )
 
 // size is a number of bytes: a number, or a text such as 16MiB.
 type size int64
 
-var sizeForm = regexp.MustCompile(`^([0-9]{1,18}) ?(B|KiB|MiB|GiB)?$`)
+var sizeForm = lazyregexp.New(`^([0-9]{1,18}) ?(B|KiB|MiB|GiB)?$`)
 
 var units = map[string]int64{"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/expr-lang/expr"
@@ -15,6 +14,7 @@ import (
 	"github.com/plughook/plughook/agent/workflow"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/internal/expression"
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/yamlfile"
 )
 
@@ -33,7 +33,7 @@ type whenNames struct {
 	State  map[string]any `expr:"state"`
 }
 
-var unknownName = regexp.MustCompile(`^unknown name (\S+)$`)
+var unknownName = lazyregexp.New(`^unknown name (\S+)$`)
 
 // compileWhen compiles the condition that stands at path. Its error names the place.
 func compileWhen(file *yamlfile.File, path, source string) (*when, error) {

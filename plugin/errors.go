@@ -3,8 +3,8 @@ package plugin
 import (
 	"errors"
 	"fmt"
-	"regexp"
 
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/internal/panicked"
 	"github.com/plughook/plughook/session"
 )
@@ -108,7 +108,7 @@ func Validate(plugins ...*Plugin) error {
 	return errors.Join(errs...)
 }
 
-var validName = regexp.MustCompile(`^[a-z0-9_.-]{1,64}$`)
+var validName = lazyregexp.New(`^[a-z0-9_.-]{1,64}$`)
 
 // Warnings returns what is allowed in a list of plugins and may not be meant: an observer that stands
 // before a plugin which may change or withhold what the observer has then seen already, and a plugin that

@@ -12,10 +12,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/plughook/plughook/internal/lazyregexp"
 )
 
 // names is what the models take as a function's name.
-var names = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$`)
+var names = lazyregexp.New(`^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$`)
 
 // Check returns an error that names the tool if models would refuse its declaration: if the name is
 // not valid, or the parameters are not the schema of an object. Otherwise it returns a function
@@ -295,7 +297,7 @@ func each(names []string, pointer, why string) string {
 }
 
 // anyMember matches the step from a schema to the one of any item, or of any property.
-var anyMember = regexp.MustCompile(`^/(items|additionalItems|prefixItems|additionalProperties|patternProperties)\b`)
+var anyMember = lazyregexp.New(`^/(items|additionalItems|prefixItems|additionalProperties|patternProperties)\b`)
 
 // chain counts the places in the schema that stand before an error.
 func chain(text string) int { return strings.Count(text, "validating ") }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agenthooks"
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
 )
@@ -151,7 +151,7 @@ func lastTime(inv *session.Invocation) time.Time {
 
 // namePattern matches names; name bounds their length, since a regular expression that counts letters of all scripts takes
 // milliseconds to compile.
-var namePattern = regexp.MustCompile(`^[\pL\pN._:/@#+$-]*$`)
+var namePattern = lazyregexp.New(`^[\pL\pN._:/@#+$-]*$`)
 
 const maxName = 128 // characters
 

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/session"
 )
 
@@ -69,7 +69,7 @@ const (
 	minEvery = time.Minute
 )
 
-var limitName = regexp.MustCompile(`^[\w.-]{1,64}$`)
+var limitName = lazyregexp.New(`^[\w.-]{1,64}$`)
 
 // A limit is a Limit that was checked.
 type limit struct {

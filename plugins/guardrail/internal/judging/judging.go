@@ -3,8 +3,9 @@
 package judging
 
 import (
-	"regexp"
 	"time"
+
+	"github.com/plughook/plughook/internal/lazyregexp"
 )
 
 // A Judge is a service or a model that a rule asks about texts.
@@ -65,4 +66,4 @@ const (
 const By = "judge"
 
 // TypeForm is what the type of a finding looks like: capital letters, digits and _.
-var TypeForm = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,63}$`)
+var TypeForm = lazyregexp.New(`^[A-Z][A-Z0-9_]{0,63}$`)

@@ -2,10 +2,10 @@ package walk
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/plugins/guardrail/internal/jsonvalue"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
@@ -28,7 +28,7 @@ var (
 )
 
 // standard matches the address of a version of JSON Schema.
-var standard = regexp.MustCompile(`^https?://json-schema\.org/(draft-0\d|draft/\d{4}-\d\d)/schema#?$`)
+var standard = lazyregexp.New(`^https?://json-schema\.org/(draft-0\d|draft/\d{4}-\d\d)/schema#?$`)
 
 // declaration goes through the schemas of a tool's declaration.
 type declaration struct {

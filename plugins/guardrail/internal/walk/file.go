@@ -5,11 +5,11 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"mime"
-	"regexp"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/plugins/guardrail/internal/jsonvalue"
 	"github.com/plughook/plughook/plugins/guardrail/policy/file"
 )
@@ -67,8 +67,8 @@ func MayBeText(kind string) bool {
 
 // Types of files that are texts, and types that are not.
 var (
-	textTypes  = regexp.MustCompile(`^(text|message)(/|$)|[/+](json|xml|yaml|x-yaml|toml|x-ndjson|(x-)?javascript|typescript|sql|x-sh|x-www-form-urlencoded|graphql|rtf)$`)
-	otherTypes = regexp.MustCompile(`^(image|audio|video|font|model)/|^application/(pdf|zip|gzip|x-tar|wasm|vnd\..*)$`)
+	textTypes  = lazyregexp.New(`^(text|message)(/|$)|[/+](json|xml|yaml|x-yaml|toml|x-ndjson|(x-)?javascript|typescript|sql|x-sh|x-www-form-urlencoded|graphql|rtf)$`)
+	otherTypes = lazyregexp.New(`^(image|audio|video|font|model)/|^application/(pdf|zip|gzip|x-tar|wasm|vnd\..*)$`)
 )
 
 // inUTF8 returns the type of a text file after its text was written in UTF-8.

@@ -1,8 +1,7 @@
 package walk
 
 import (
-	"regexp"
-
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/plugins/guardrail/internal/jsonvalue"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 )
@@ -21,6 +20,6 @@ func UsualLabel(word string) bool {
 }
 
 // usualLabel matches roles, constants, and common types of files.
-var usualLabel = regexp.MustCompile(`^(user|model|system|function|tool|[A-Z_]{1,40}|text/(plain|html|css|csv|markdown|xml|javascript)|` +
+var usualLabel = lazyregexp.New(`^(user|model|system|function|tool|[A-Z_]{1,40}|text/(plain|html|css|csv|markdown|xml|javascript)|` +
 	`image/(png|jpeg|jpg|gif|webp|heic|heif|bmp|tiff|avif|svg\+xml)|audio/(pcm|wav|mpeg|mp3|mp4|ogg|aac|flac|webm|aiff|l16)(;rate=[0-9]{4,6})?|` +
 	`video/(mp4|mpeg|webm|quicktime|x-msvideo|3gpp|x-flv|wmv)|application/(json|pdf|zip|gzip|xml|yaml|octet-stream|rtf))?$`)

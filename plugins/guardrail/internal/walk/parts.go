@@ -1,12 +1,12 @@
 package walk
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/plugins/guardrail/internal/jsonvalue"
 	"github.com/plughook/plughook/plugins/guardrail/internal/provider"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
@@ -88,7 +88,7 @@ func (w *Walker) transcriptions(parts []*genai.Part, stage policy.Stage) {
 }
 
 // seconds matches the time of a word in a transcription, such as 1.5s.
-var seconds = regexp.MustCompile(`^([0-9]+(\.[0-9]{1,9})?s)?$`)
+var seconds = lazyregexp.New(`^([0-9]+(\.[0-9]{1,9})?s)?$`)
 
 // code goes through code that a model has written, and through what it has printed.
 func (w *Walker) code(parts []*genai.Part, stage policy.Stage) {

@@ -2,10 +2,10 @@ package permission
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/glob"
 )
 
@@ -123,7 +123,7 @@ func textsOf(value any) (texts []string, ok bool) {
 	return nil, false
 }
 
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var envName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // environment returns assignments that stand before a command; ok is false if there is something else
 // than variables with texts.

@@ -8,10 +8,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/glob"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/shell"
 )
@@ -54,11 +54,11 @@ func (p *Permission) OfAnyTool() bool { return p.path != nil || p.effects != 0 }
 // ofCommands reports whether the permission has brackets: a pattern of commands or paths, or effects.
 func (p *Permission) ofCommands() bool { return p.command != nil || p.OfAnyTool() }
 
-var form = regexp.MustCompile(`^([^()]+)(?:\((.*)\))?$`)
+var form = lazyregexp.New(`^([^()]+)(?:\((.*)\))?$`)
 
 // several matches what looks like more than one permission in a text. A comma within the brackets of the
 // first one belongs to its command.
-var several = regexp.MustCompile(`^[^()]+\([^()]*\)\s*,\s*[\w*.-]+\(`)
+var several = lazyregexp.New(`^[^()]+\([^()]*\)\s*,\s*[\w*.-]+\(`)
 
 // Parse reads a permission: search_* for calls of tools, shell(git push*) for what a tool is given to
 // run, reads(secrets/**) and writes(/etc/**) for the paths that any tool's command reads or writes,

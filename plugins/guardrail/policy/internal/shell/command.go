@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/plughook/plughook/internal/lazyregexp"
 )
 
 // run adds a command with its arguments, and what the table says about them: the commands that it runs
@@ -235,7 +236,7 @@ func (l *reading) word(p program, does role, word string) {
 }
 
 // localPath matches what names a file here although the like of it names something elsewhere.
-var localPath = regexp.MustCompile(`^(~|/|\.\.?(/|$))|=@|(?i)fileb?://`)
+var localPath = lazyregexp.New(`^(~|/|\.\.?(/|$))|=@|(?i)fileb?://`)
 
 // writes adds a file that is written as a redirection writes it: as the command > with the file.
 func (l *reading) writes(file string) {

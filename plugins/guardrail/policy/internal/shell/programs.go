@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/plughook/plughook/internal/lazyregexp"
 )
 
 // programsText is the table of programs. Its first lines say how to read it.
@@ -117,7 +119,7 @@ func lookup(name string) program {
 	return p
 }
 
-var versioned = regexp.MustCompile(`^(python|pypy|perl|ruby|php|lua|node|tclsh)[0-9][0-9.]*$`)
+var versioned = lazyregexp.New(`^(python|pypy|perl|ruby|php|lua|node|tclsh)[0-9][0-9.]*$`)
 
 // say takes in a line of a block: a key, and the words or the regular expression behind it.
 func (p *program) say(entry string) {

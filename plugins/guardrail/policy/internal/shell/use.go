@@ -2,8 +2,9 @@ package shell
 
 import (
 	"path"
-	"regexp"
 	"strings"
+
+	"github.com/plughook/plughook/internal/lazyregexp"
 )
 
 // A use is a file that a command may read or write.
@@ -98,7 +99,7 @@ func named(word string) []string {
 }
 
 // fileAddress matches what stands before the path of a file in an address.
-var fileAddress = regexp.MustCompile(`(?i)fileb?://`)
+var fileAddress = lazyregexp.New(`(?i)fileb?://`)
 
 // attachedValues returns what may be the value of an option that stands in the same word, behind one letter
 // or behind a few of which only the last has a value, as in -cfFILE.
@@ -113,7 +114,7 @@ func attachedValues(word string) (values []string) {
 func isLetter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
 
 // backslash is one that may stand between directories, and not before a sign that it takes the meaning of.
-var backslash = regexp.MustCompile(`\\+([A-Za-z0-9._])`)
+var backslash = lazyregexp.New(`\\+([A-Za-z0-9._])`)
 
 // onWindows returns the files that a line may use if its backslashes stand between directories, as programs
 // for Windows read them.

@@ -1,10 +1,11 @@
 package shell
 
 import (
-	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/plughook/plughook/internal/lazyregexp"
 )
 
 // Variables are not followed: what stands in one is not known. This file notes where that matters
@@ -58,10 +59,10 @@ func (l *reading) variables(node syntax.Node) {
 
 var (
 	// numeric are expressions of numbers, and of variables that bash makes numbers of.
-	numeric = regexp.MustCompile(`^(\$[#?$!]|\$\{#\w+\}|\b0[xX][0-9a-fA-F]+\b|[^$\x60\\'a-zA-Z_])*$`)
+	numeric = lazyregexp.New(`^(\$[#?$!]|\$\{#\w+\}|\b0[xX][0-9a-fA-F]+\b|[^$\x60\\'a-zA-Z_])*$`)
 
 	// plainExpansion matches how an expansion of a variable begins that evaluates nothing but the words in it.
-	plainExpansion = regexp.MustCompile(`^\$(\w|[@*#?$!-]|\{#?(\w+|[@*#?$!-])(\[[0-9@*]+\])?` +
+	plainExpansion = lazyregexp.New(`^\$(\w|[@*#?$!-]|\{#?(\w+|[@*#?$!-])(\[[0-9@*]+\])?` +
 		`(\}|[#%/^,+?-]|:[?+-]|:[0-9: ]*\}|@[QUuL]\}))`)
 )
 
@@ -94,10 +95,10 @@ func (l *reading) declaration(x *syntax.DeclClause) {
 
 var (
 	// plainFlags are those of declare that do not change what a text means, as -i and -n do.
-	plainFlags = regexp.MustCompile(`^-[aAfFglprtux]+$`)
+	plainFlags = lazyregexp.New(`^-[aAfFglprtux]+$`)
 	// indexed matches the name of a variable, with no index but a number.
-	indexed   = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*(\[[0-9@*]+\])?\+?$`)
-	plainName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+	indexed   = lazyregexp.New(`^[a-zA-Z_][a-zA-Z0-9_]*(\[[0-9@*]+\])?\+?$`)
+	plainName = lazyregexp.New(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 )
 
 // assignments assigns the NAME=value words at the beginning, and returns the words behind them.
