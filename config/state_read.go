@@ -35,6 +35,9 @@ func (r stateReads) value(value any) {
 	case string:
 		for _, m := range placeholder.FindAllStringSubmatch(value, -1) {
 			first, _, deeper := strings.Cut(m[1], ".")
+			if first == "output" { // what comes to the node
+				continue
+			}
 			r.add(first)
 			if deeper {
 				r.add(m[1])

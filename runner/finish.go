@@ -116,7 +116,7 @@ func (x *run) background(ctx context.Context) {
 			level := slog.LevelWarn
 			what := "background work was lost"
 			if errors.Is(err, session.ErrConflict) || errors.Is(err, session.ErrIDReused) {
-				level = slog.LevelInfo
+				level = slog.LevelDebug
 				what = "background work came too late"
 			}
 			x.opt.Log.Log(ctx, level, what, "plugin", p.Name, "session", x.key, "invocation", x.id, "error", err)

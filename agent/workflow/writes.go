@@ -59,8 +59,11 @@ func listOf(value any) []any {
 func numbers(before, value any, f func(a, b float64) float64) (any, error) {
 	a, ok := before.(float64)
 	b, alsoOK := value.(float64)
-	if before != nil && !ok || !alsoOK {
-		return nil, fmt.Errorf("it is %s, and the node sets it to %s; both must be numbers", inJSON(before), inJSON(value))
+	switch {
+	case !alsoOK:
+		return nil, fmt.Errorf("the node sets it to %s, which is no number", inJSON(value))
+	case before != nil && !ok:
+		return nil, fmt.Errorf("it is %s, which is no number", inJSON(before))
 	}
 	return f(a, b), nil
 }

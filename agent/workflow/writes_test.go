@@ -165,7 +165,7 @@ func TestReducers(t *testing.T) {
 		"add":               {reduce: workflow.Add, value: func(i int) any { return i }, want: 45.0},
 		"max":               {reduce: workflow.Max, value: func(i int) any { return -i }, want: 0.0},
 		"a function":        {reduce: func(before, value any) (any, error) { return fmt.Sprint(before, value)[:1], nil }, value: func(i int) any { return "x" }, want: "<"},
-		"what is no number": {reduce: workflow.Add, value: func(i int) any { return "x" }, wrong: "must be numbers"},
+		"what is no number": {reduce: workflow.Add, value: func(i int) any { return "x" }, wrong: "is no number"},
 		"one that fails":    {reduce: over, value: func(i int) any { return 1 }, wrong: "never"},
 		"one that panics":   {reduce: func(before, value any) (any, error) { panic("oops") }, value: func(i int) any { return 1 }, wrong: "oops"},
 	} {

@@ -222,6 +222,13 @@ func (s *acting) answer(_ int, req *model.Request) (*model.Response, error) {
 			parts = append(parts, s.fetches())
 		}
 	case 3:
+		if s.r.IntN(4) == 0 { // many small results at once
+			size := 100 + s.r.IntN(300)
+			for range min(s.budget/200, 24) {
+				parts = append(parts, s.fetchSized(size))
+			}
+			break
+		}
 		parts = append(parts, s.fetches(), s.held("hold"))
 	case 4:
 		parts = append(parts, s.held("later"))
@@ -265,6 +272,11 @@ func (s *acting) fetches() *genai.Part {
 	if s.r.IntN(20) == 0 {
 		size = 300_000
 	}
+	return s.fetchSized(size)
+}
+
+// fetchSized asks for a page of a size.
+func (s *acting) fetchSized(size int) *genai.Part {
 	page := fmt.Sprintf("%d-%d", s.turn, s.calls)
 	return s.call("fetch", map[string]any{"page": page, "size": size},
 		fmt.Sprintf("page %s begins", page), 0)

@@ -57,6 +57,8 @@ type recalledEvent struct {
 	Text     string `json:"text"`
 	// Left is how many characters of the text are left out, at each mark "…".
 	Left int `json:"left,omitempty"`
+	// Skip reads on in an event that was read by its position: the skip of the next call. It is 0 if the text ends here.
+	Skip int `json:"skip,omitempty"`
 }
 
 // Recall returns a tool with which an agent reads the events that a summary stands for, by words or by
@@ -130,12 +132,20 @@ func (r *recaller) answer(ctx context.Context) (*recalled, error) {
 		}
 	}
 	unread := len(asked)
+	beyond := 0 // the length of the event that Skip leaves out whole
 	err = r.read(ctx, asked, func(e *session.Event) bool {
 		unread--
-		return matches.add(e.Seq, extract.Render(e))
+		text := extract.Render(e)
+		if size := utf8.RuneCountInString(text); e.Seq == r.query.From && size <= r.query.Skip {
+			beyond = size
+		}
+		return matches.add(e.Seq, text)
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case beyond > 0 && r.query.Skip > 0:
+		return nil, fmt.Errorf("the event at position %d has %d characters: skip %d leaves none of them", r.query.From, beyond, r.query.Skip)
 	}
 	if len(matches.terms) > 0 {
 		err = r.read(ctx, matches.shortlist(), func(e *session.Event) bool {
@@ -155,7 +165,12 @@ func (r *recaller) answer(ctx context.Context) (*recalled, error) {
 
 	// Read the text of those that are chosen.
 	err = r.read(ctx, slices.Sorted(maps.Keys(chosen)), func(e *session.Event) bool {
-		answer.Events = append(answer.Events, newRecalledEvent(e, extract.Render(e), chosen[e.Seq]))
+		text := extract.Render(e)
+		found := newRecalledEvent(e, text, chosen[e.Seq])
+		if len(matches.terms) == 0 && r.query.From == r.query.To {
+			found.Skip = readOnFrom(text, chosen[e.Seq])
+		}
+		answer.Events = append(answer.Events, found)
 		return true
 	})
 	return answer, err
@@ -216,14 +231,23 @@ func (r *recaller) room() room {
 		})
 		shown = p.Meter
 	}
+	count := func(response map[string]any) int {
+		return m.Content(&genai.Content{Parts: []*genai.Part{{
+			FunctionResponse: &genai.FunctionResponse{Name: meter.RecallName, Response: response},
+		}}})
+	}
+	around := count(map[string]any{
+		"author":   r.toolCall.Agent,
+		"left":     inv.Position,
+		"position": inv.Position,
+		"time":     time.Now().UTC().Format(time.RFC3339),
+	})
+	beside := count(map[string]any{"first": inv.Position, "last": inv.Position, "more": inv.Position, "next": inv.Position})
 	return room{
 		characters: maxRecallText,
-		tokens:     shown.Event(answer) / len(answer.Content.Parts),
-		count: func(text string) int {
-			return m.Content(&genai.Content{Parts: []*genai.Part{{
-				FunctionResponse: &genai.FunctionResponse{Response: map[string]any{"text": text}},
-			}}})
-		},
+		tokens:     max(1, shown.Event(answer)/len(answer.Content.Parts)-beside),
+		around:     around,
+		count:      func(text string) int { return count(map[string]any{"text": text}) },
 	}
 }
 
@@ -252,6 +276,15 @@ func newRecalledEvent(e *session.Event, text string, spans []span) recalledEvent
 	}
 	r.Text = b.String()
 	return r
+}
+
+// readOnFrom returns how many characters of a text come before the end of the last span, 0 if that is the text's end.
+func readOnFrom(text string, spans []span) int {
+	end := spans[len(spans)-1].to
+	if end == len(text) {
+		return 0
+	}
+	return utf8.RuneCountInString(text[:end])
 }
 
 // nearby is how many events are read over, rather than asking the store anew.

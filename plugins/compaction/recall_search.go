@@ -36,6 +36,7 @@ type hit struct {
 // A room is what an answer may have.
 type room struct {
 	characters, tokens int
+	around             int                   // the tokens of an answer's event without its text
 	count              func(text string) int // the tokens of a text in an answer
 }
 
@@ -78,7 +79,7 @@ func (s *search) add(seq int64, text string) bool {
 // returns the positions of their events, which are ascending. What they take is not known before measure.
 func (s *search) shortlist() (positions []int64) {
 	slices.SortStableFunc(s.hits, func(a, b hit) int { return cmp.Compare(s.score(b), s.score(a)) })
-	most := 2*s.room.tokens/tokensAround + 16
+	most := 2*s.room.tokens/s.room.around + 16
 	s.measured = min(most, len(s.hits))
 	for _, h := range s.hits[:s.measured] {
 		positions = append(positions, h.seq)
@@ -109,7 +110,7 @@ func (s *search) score(h hit) (sum float64) {
 // hit returns a passage of an event, as much of it as an answer may have.
 func (s *search) hit(seq int64, text string, p span, mask uint64) hit {
 	part := text[p.from:p.to]
-	tokens := func(characters int) int { return s.room.count(part[:extract.Prefix(part, characters)]) + tokensAround }
+	tokens := func(characters int) int { return s.room.count(part[:extract.Prefix(part, characters)]) + s.room.around }
 	if n := tokens(p.runes); n <= s.room.tokens {
 		return hit{seq: seq, span: p, tokens: n, mask: mask}
 	}
@@ -117,9 +118,6 @@ func (s *search) hit(seq int64, text string, p span, mask uint64) hit {
 	p.to = p.from + extract.Prefix(part, p.runes)
 	return hit{seq: seq, span: p, tokens: min(tokens(p.runes), s.room.tokens), mask: mask}
 }
-
-// tokensAround are the tokens of the JSON around an event's text, about.
-const tokensAround = 40
 
 // page returns what is shown of an event that is read by its position: of one event as much as an answer may
 // have, of one among several its beginning.

@@ -30,7 +30,7 @@ type recollection struct {
 	Events []struct {
 		Position     int64
 		Author, Text string
-		Left         int
+		Left, Skip   int
 	}
 	First, Last, Next int64
 	More              int
@@ -313,14 +313,19 @@ func TestRecallReadsALongEventWhole(t *testing.T) {
 	whole := strings.Repeat("0123456789 äöü ", 3000)
 	svc := logged(t, says("desk", "", whole), summary(1, 0))
 	var read string
-	for left := 1; left > 0; {
-		got, err := ask(t, svc, "", map[string]any{"from": 1, "to": 1, "skip": len([]rune(read))})
+	for skip := 0; ; {
+		got, err := ask(t, svc, "", map[string]any{"from": 1, "to": 1, "skip": skip})
 		require.NoError(t, err)
 		require.Len(t, got.Events, 1)
 		read += strings.Trim(got.Events[0].Text, "…")
-		left = len([]rune(whole)) - len([]rune(read))
+		if skip = got.Events[0].Skip; skip == 0 {
+			break
+		}
+		require.Equal(t, len([]rune(read)), skip)
 	}
 	require.Equal(t, whole, read)
+	_, err := ask(t, svc, "", map[string]any{"from": 1, "to": 1, "skip": 45_000})
+	require.ErrorContains(t, err, "has 45000 characters: skip 45000 leaves none of them")
 }
 
 // What the tool returns is what a summary in force stands for, whatever the log, and whatever it was asked before.

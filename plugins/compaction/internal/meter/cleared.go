@@ -142,7 +142,7 @@ func (p Part) ArtifactName() string { return fmt.Sprintf("results/%d-%d.json", p
 type Result struct {
 	Part
 	Size  int // the tokens that a prompt has of it now
-	Gain  int // the tokens that clearing it saves
+	Gain  int // the tokens that clearing it, or the deepest cut, saves
 	event *session.Event
 	saves bool // it is large enough to be saved as an artifact when it is shortened
 }
@@ -150,9 +150,27 @@ type Result struct {
 // Clearable returns the result at a part of an event. It returns false if the result is cleared or hidden
 // already, or if clearing it saves fewer tokens than least.
 func (m *Meter) Clearable(e *session.Event, index, least int) (Result, bool) {
+	r, ok := m.resultAt(e, index, line)
+	return r, ok && r.Gain >= least
+}
+
+// Cuttable returns the result at a part of an event, as Clearable does, if cutting it saves a token. Its Gain is
+// what the deepest cut saves.
+func (m *Meter) Cuttable(e *session.Event, index int) (Result, bool) {
+	r, ok := m.resultAt(e, index, line)
+	deepest, canBeDeeper := m.resultAt(e, index, leastShown)
+	if !ok || deepest.Gain > r.Gain {
+		r, ok = deepest, canBeDeeper
+	}
+	return r, ok && r.Gain > 0
+}
+
+// resultAt returns the result at a part of an event, with what is gained if so many characters of it are shown. It
+// returns false if no more are shown already.
+func (m *Meter) resultAt(e *session.Event, index, characters int) (Result, bool) {
 	r := Result{Part: Part{Seq: e.Seq, Index: index}, event: e}
 	shown, isShort := m.Cleared.Parts[r.Part]
-	if isShort && shown <= line || m.Cleared.Hidden[e.Seq] {
+	if isShort && shown <= characters || m.Cleared.Hidden[e.Seq] {
 		return r, false
 	}
 	p := e.Content.Parts[index]
@@ -163,8 +181,8 @@ func (m *Meter) Clearable(e *session.Event, index, least int) (Result, bool) {
 	if isShort {
 		r.Size = m.alone(e, short.showing(shown))
 	}
-	r.Gain = r.Size - m.alone(e, short.showing(line))
-	return r, r.Gain >= least
+	r.Gain = r.Size - m.alone(e, short.showing(characters))
+	return r, true
 }
 
 // alone returns the tokens of a part of an event.
@@ -186,9 +204,9 @@ func (m *Meter) Cut(r Result, tokens int) int {
 	tooLong := func(more int) bool { return m.alone(r.event, short.showing(leastShown+more)) > tokens }
 	shown := leastShown + max(0, sort.Search(max(0, most-leastShown), tooLong)-1)
 	size := m.alone(r.event, short.showing(shown))
-	if size > tokens && size > r.Size-r.Gain {
+	if cleared := m.alone(r.event, short.showing(line)); size > tokens && size > cleared {
 		shown = line
-		size = r.Size - r.Gain
+		size = cleared
 	}
 	if size >= r.Size {
 		return r.Size

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/plugins/compaction/internal/meter"
 	"github.com/plughook/plughook/session"
 )
 
@@ -219,7 +220,7 @@ func (d *decision) clearLargest(room, share int, of func(*group) []result) {
 // results returns the results in a group that can be cleared. Results of tools that Config.Keep names cannot, and
 // neither can those that no model has seen.
 func (d *decision) results(g *group) []result {
-	return d.parts(g, Smallest/4, func(e *session.Event, p *genai.Part) bool {
+	return d.clearable(g, Smallest/4, func(e *session.Event, p *genai.Part) bool {
 		return p.FunctionResponse != nil && !d.unseen[p.FunctionResponse] && !d.s.namesWhole(e) &&
 			!slices.Contains(d.s.Keep.Tools, p.FunctionResponse.Name)
 	})
@@ -228,22 +229,32 @@ func (d *decision) results(g *group) []result {
 // arguments returns the arguments of a group's open calls that can be cleared. A part with a signature must
 // not be changed.
 func (d *decision) arguments(g *group) []result {
-	return d.parts(g, Smallest/4, func(_ *session.Event, p *genai.Part) bool {
+	return d.clearable(g, Smallest/4, func(_ *session.Event, p *genai.Part) bool {
 		return g.Open && p.FunctionCall != nil && len(p.ThoughtSignature) == 0
 	})
 }
 
-// parts returns those parts of a group that may be shortened, and are shorter by at least so many tokens then.
-func (d *decision) parts(g *group, least int, may func(*session.Event, *genai.Part) bool) (list []result) {
+// clearable returns those parts of a group that may be cleared, and are shorter by at least so many tokens then.
+func (d *decision) clearable(g *group, least int, may func(*session.Event, *genai.Part) bool) []result {
+	return d.parts(g, func(e *session.Event, i int) (meter.Result, bool) {
+		if !may(e, e.Content.Parts[i]) {
+			return meter.Result{}, false
+		}
+		return d.m.Clearable(e, i, least)
+	})
+}
+
+// parts returns the parts of a group of which get returns a result.
+func (d *decision) parts(g *group, get func(*session.Event, int) (meter.Result, bool)) (list []result) {
 	for _, e := range g.Events {
 		if e.Content == nil {
 			continue
 		}
 		for i, p := range e.Content.Parts {
-			if p == nil || !may(e, p) {
+			if p == nil {
 				continue
 			}
-			r, ok := d.m.Clearable(e, i, least)
+			r, ok := get(e, i)
 			if ok {
 				list = append(list, result{Result: r, group: g})
 			}

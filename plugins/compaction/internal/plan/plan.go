@@ -192,7 +192,7 @@ func (p *Plan) Reason() string {
 	}
 	what := number(len(p.Covered), "event", "events") + " summarized"
 	if p.Clears() {
-		what = number(p.Cleared, "result of a tool", "results of tools") + " cleared"
+		what = number(p.Cleared, "part", "parts") + " shortened"
 		if p.Hidden > 0 {
 			what += ", " + number(p.Hidden, "call", "calls") + " hidden"
 		}

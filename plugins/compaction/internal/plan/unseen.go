@@ -7,6 +7,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/plugins/compaction/internal/meter"
 	"github.com/plughook/plughook/session"
 )
 
@@ -58,16 +59,21 @@ func (d *decision) cuttable() (list []result) {
 			continue
 		}
 		unseen := d.hasUnseen(g)
-		list = append(list, d.parts(g, 1, func(e *session.Event, p *genai.Part) bool {
+		list = append(list, d.parts(g, func(e *session.Event, i int) (meter.Result, bool) {
+			p := e.Content.Parts[i]
+			may := e == d.question
 			switch {
 			case !agent.Sees(d.t.Branch, e.Branch) || len(p.ThoughtSignature) > 0:
-				return false
+				may = false
 			case p.FunctionResponse != nil:
-				return d.unseen[p.FunctionResponse]
+				may = d.unseen[p.FunctionResponse]
 			case p.FunctionCall != nil:
-				return unseen
+				may = unseen
 			}
-			return e == d.question
+			if !may {
+				return meter.Result{}, false
+			}
+			return d.m.Cuttable(e, i)
 		})...)
 	}
 	return list
