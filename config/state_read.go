@@ -29,13 +29,14 @@ func (r stateReads) add(keys ...string) {
 	}
 }
 
-// value adds the keys of the placeholders in a text, or in the texts of an object or a list.
-func (r stateReads) value(value any) {
+// value adds the keys of the placeholders in a text, or in the texts of an object or a list, without those that stand
+// for something else there.
+func (r stateReads) value(value any, others ...string) {
 	switch value := value.(type) {
 	case string:
 		for _, m := range placeholder.FindAllStringSubmatch(value, -1) {
 			first, _, deeper := strings.Cut(m[1], ".")
-			if first == "output" { // what comes to the node
+			if slices.Contains(others, first) {
 				continue
 			}
 			r.add(first)
@@ -45,11 +46,11 @@ func (r stateReads) value(value any) {
 		}
 	case map[string]any:
 		for _, inner := range value {
-			r.value(inner)
+			r.value(inner, others...)
 		}
 	case []any:
 		for _, inner := range value {
-			r.value(inner)
+			r.value(inner, others...)
 		}
 	}
 }
@@ -63,6 +64,9 @@ func (c *file) readBy(a *agentConfig, r stateReads) {
 	}
 }
 
+// comes is the placeholder in a node's texts for what comes to the node.
+const comes = "output"
+
 // readByWorkflow adds what a workflow and those in it read, but for their agents.
 func (c *file) readByWorkflow(w *workflowConfig, r stateReads) {
 	if w == nil {
@@ -70,7 +74,7 @@ func (c *file) readByWorkflow(w *workflowConfig, r stateReads) {
 	}
 	for _, n := range w.Nodes {
 		if n.Ask != nil {
-			r.value(n.Ask.Message)
+			r.value(n.Ask.Message, comes)
 		}
 	}
 	for _, e := range w.Edges {
@@ -82,7 +86,7 @@ func (c *file) readByWorkflow(w *workflowConfig, r stateReads) {
 		}
 	}
 	for _, one := range w.workers("") {
-		r.value(one.args)
+		r.value(one.args, comes)
 		c.readByWorkflow(one.workflow, r)
 	}
 }
