@@ -35,7 +35,8 @@ func offerTurns(file string, turn int) error {
 	judge := &plugin.Plugin{
 		Name: "judge",
 		OnEvent: func(_ context.Context, _ *session.Invocation, e *session.Event) (plugin.Outcome, error) {
-			for _, call := range e.FunctionCalls() {
+			if calls := e.FunctionCalls(); len(calls) > 0 {
+				call := calls[0]
 				if call.Args["denied"] == true {
 					return plugin.Outcome{Emit: []*session.Event{session.Respond(call, map[string]any{"error": "no"})}}, nil
 				}

@@ -196,7 +196,7 @@ func TestActions(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, visible(t, page), "27 events 8 live")
 
-	status, page = post(s, session+"/fork", url.Values{"at": {"4"}, "name": {"again"}})
+	status, _ = post(s, session+"/fork", url.Values{"at": {"4"}, "name": {"again"}})
 	require.Equal(t, http.StatusOK, status)
 	_, page = get(s, "/s/desk/ada/again")
 	require.Contains(t, visible(t, page), "4 events 4 live")

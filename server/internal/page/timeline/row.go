@@ -81,7 +81,8 @@ func (r *Row) describe() {
 // respond adds what a call was answered with.
 func (r *Row) respond(e *session.Event) {
 	r.What.Arrow = true
-	for _, response := range e.FunctionResponses() {
+	if responses := e.FunctionResponses(); len(responses) > 0 {
+		response := responses[0]
 		if r.What.Code == "" {
 			r.What.Code = response.Name
 		}
@@ -351,10 +352,7 @@ func (r *Row) Files() (list []string) {
 			list = append(list, fmt.Sprintf("%s %s, %d bytes", p.InlineData.DisplayName, p.InlineData.MIMEType, len(p.InlineData.Data)))
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.Events[0].Actions.ArtifactDelta)) {
-		list = append(list, name)
-	}
-	return list
+	return append(list, slices.Sorted(maps.Keys(r.Events[0].Actions.ArtifactDelta))...)
 }
 
 // Spoken reports whether the row is something that a chat shows.
