@@ -28,7 +28,7 @@ func TestWaitingForAnotherProcessIsSaid(t *testing.T) {
 		{"run", "What is the weather in Paris?"},
 		{"chat"},
 	} {
-		lease, err := other.Lease(t.Context(), m.Key, "")
+		lease, err := other.Lease(t.Context(), m.Key, "another run")
 		require.NoError(t, err)
 		stderr := &untilWaiting{then: lease.Release}
 		p := &cli.Program{
