@@ -993,7 +993,7 @@ func TestRule6_NorInTheBackground(t *testing.T) {
 			},
 		},
 	)
-	s.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+	s.options.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	in := session.Message("hi")
 	in.ID = "in"
 	for _, err := range s.start().Run(ctx, key, in, s.cfg) {
