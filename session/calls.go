@@ -30,6 +30,7 @@ type Call struct {
 	// Decisions are the user's events that have answered a question about the call, in order.
 	Decisions []*Event
 
+	asks      []*Event   // every event that has asked about the call
 	questions []question // of the last time that the call was held
 	said      *Event     // the user's last event before the call
 }
@@ -50,9 +51,10 @@ func (c *Call) Latest() (*Event, *genai.FunctionResponse) {
 	return c.Response, c.Result
 }
 
-// Events returns the events that are about the call: its own, and those of its other fields. An event may be there twice.
+// Events returns the events that are about the call: its own, those of its other fields, and every question about it. A
+// live view that has them all has the same questions open. An event may be there twice.
 func (c *Call) Events() []*Event {
-	list := append([]*Event{c.Event, c.Response, c.Deferred, c.Held, c.Decision}, c.Decisions...)
+	list := slices.Concat([]*Event{c.Event, c.Response, c.Deferred}, c.asks, c.Decisions)
 	for _, i := range c.Interim {
 		list = append(list, i.Event)
 	}

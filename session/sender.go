@@ -73,6 +73,7 @@ func (c *Call) ask(e *Event, asked Confirmation) {
 		list = append(list, question{Approver: a, asker: e.Author})
 	}
 	c.questions = list
+	c.asks = append(slices.Clip(c.asks), e)
 	c.Held = e
 	c.Decision = nil
 }

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,6 +75,11 @@ func TestACallWaitsForAllWhoseYesIsNeeded(t *testing.T) {
 		}
 		require.Equal(t, row.want, got, row.name)
 		require.Equal(t, c.Decision == nil, c.Waits(), row.name)
+
+		// A compaction leaves what is about the call: of that, the same is open.
+		about := c.Events()
+		left := slices.DeleteFunc(log, func(e *session.Event) bool { return !slices.Contains(about, e) })
+		require.Equal(t, c.Asked(), session.Calls(left)[0].Asked(), row.name)
 	}
 }
 

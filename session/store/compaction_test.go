@@ -95,8 +95,8 @@ type modelCall struct {
 	response   int64   // 0 while it is open
 	about      []int64 // while it is open: itself, interim responses, what says that it is answered later, the question about it and the decision
 	later      bool
-	held       int // index in about of the question, 0 if there is none
-	decision   int
+	held       bool
+	decided    bool
 	own        bool // its own event says that it is answered later
 	told       int  // how many events of the user's are before it
 }
@@ -147,18 +147,12 @@ func modelCalls(live []*session.Event) (list []*modelCall) {
 		for id := range e.Actions.RequestedToolConfirmations {
 			if e.Author != session.User {
 				if c := about(e, id, any); c != nil {
-					if c.held > 0 { // a new question
-						c.about[c.held] = c.call
-					}
-					if c.decision > 0 {
-						c.about[c.decision] = c.call
-					}
-					c.held = len(c.about)
-					c.decision = 0
+					c.held = true
+					c.decided = false
 					c.about = append(c.about, e.Seq)
 				}
-			} else if c := about(e, id, func(c *modelCall) bool { return c.held > 0 && c.decision == 0 }); c != nil {
-				c.decision = len(c.about)
+			} else if c := about(e, id, func(c *modelCall) bool { return c.held && !c.decided }); c != nil {
+				c.decided = true
 				c.about = append(c.about, e.Seq)
 			}
 		}
