@@ -142,19 +142,22 @@ func (b *builder) toolNode(one *worker) *workflow.Node {
 	return nil
 }
 
-// reducers are those that a file can name.
-var reducers = map[string]workflow.Reducer{
-	"append": workflow.Append,
-	"add":    workflow.Add,
-	"union":  workflow.Union,
-	"max":    workflow.Max,
+// reducers are those that a file can name, each with the JSON types that a schema may give its values.
+var reducers = map[string]struct {
+	reduce workflow.Reducer
+	types  []string
+}{
+	"append": {workflow.Append, []string{"array"}},
+	"add":    {workflow.Add, []string{"number", "integer"}},
+	"union":  {workflow.Union, []string{"array"}},
+	"max":    {workflow.Max, []string{"number", "integer"}},
 }
 
 // reducers returns the reducers of the workflow's state keys.
 func (w *workflowConfig) reducers() map[string]workflow.Reducer {
 	named := map[string]workflow.Reducer{}
 	for key, name := range w.Reduce {
-		named[key] = reducers[name]
+		named[key] = reducers[name].reduce
 	}
 	return named
 }

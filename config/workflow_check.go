@@ -59,9 +59,18 @@ func (c *file) checkWorkflow(bad complaint, path string, w *workflowConfig, abov
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(w.Reduce)) {
-		if name := w.Reduce[key]; reducers[name] == nil {
+		name := w.Reduce[key]
+		reducer, ok := reducers[name]
+		if !ok {
 			known := slices.Sorted(maps.Keys(reducers))
 			bad(path+".reduce."+key, "there is no reducer %q%s; it is one of %s", name, yamlfile.Meant(name, known), strings.Join(known, ", "))
+			continue
+		}
+		schema, _ := w.State[key].(map[string]any)
+		asked, _ := schema["type"].(string)
+		if asked != "" && !slices.Contains(reducer.types, asked) {
+			bad(path+".reduce."+key, "%s makes a value of type %s, and the state's schema asks for %s: no value can fit",
+				name, strings.Join(reducer.types, " or "), asked)
 		}
 	}
 

@@ -65,10 +65,11 @@ func TestTheStateOfAWorkflow(t *testing.T) {
 		})
 	}
 	for text, want := range map[string]string{
-		"    reduce: {notes: appendd}\n" + nodes:                              `there is no reducer "appendd"; did you mean`,
-		"    state: {notes: {type: sting}}\n" + nodes:                         "f.yaml:4:20: the whole is of type sting",
-		"    state: {other: {type: string}}\n" + nodes:                        `the state has no key "notes"`,
-		"    state: {notes: {type: integer}}\n    reduce: {x: add}\n" + nodes: `the state has no key "x"`,
+		"    reduce: {notes: appendd}\n" + nodes:                                    `there is no reducer "appendd"; did you mean`,
+		"    state: {notes: {type: string}}\n    reduce: {notes: append}\n" + nodes: "append makes a value of type array, and the state's schema asks for string",
+		"    state: {notes: {type: sting}}\n" + nodes:                               "f.yaml:4:20: the whole is of type sting",
+		"    state: {other: {type: string}}\n" + nodes:                              `the state has no key "notes"`,
+		"    state: {notes: {type: integer}}\n    reduce: {x: add}\n" + nodes:       `the state has no key "x"`,
 	} {
 		c, err := Parse("f.yaml", []byte("agent:\n  name: desk\n  workflow:\n"+text))
 		if err == nil {

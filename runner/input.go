@@ -123,8 +123,14 @@ func (x *run) checkAnswers(input *session.Event) error {
 			}
 		}
 		if !slices.ContainsFunc(after, func(c session.Call) bool { return c.Result == r }) {
-			return fmt.Errorf("runner: input: it responds to %q: %w: it was answered, asked anew with another id or rewound, "+
-				"or never was; %s", r.ID, ErrNotWaiting, list(func(c *session.Call) bool { return c.Waits() && !held(c) }))
+			because := "the session has no such call; perhaps it was asked anew with another id, or rewound"
+			for _, c := range after {
+				if c.ID == r.ID && c.Response != nil {
+					because = fmt.Sprintf("event %d has the answer to it", c.Response.Seq)
+				}
+			}
+			return fmt.Errorf("runner: input: it responds to %q: %w: %s; %s", r.ID, ErrNotWaiting, because,
+				list(func(c *session.Call) bool { return c.Waits() && !held(c) }))
 		}
 	}
 

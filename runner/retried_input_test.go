@@ -276,6 +276,18 @@ func TestVerdictsOnNothing(t *testing.T) {
 	spoken.Content = session.Message("and so?").Content
 	_, err = s.give(ctx, spoken)
 	require.NoError(t, err, "there is something to answer")
+
+	// Who answers a call a second time reads where the first answer is.
+	pay := func(id string) *session.Event {
+		return session.Respond(&genai.FunctionCall{ID: id, Name: "pay"}, map[string]any{"paid": true})
+	}
+	_, _ = s.give(ctx, pay("c"))
+	_, err = s.give(ctx, pay("c"))
+	require.ErrorIs(t, err, runner.ErrNotWaiting)
+	require.ErrorContains(t, err, "has the answer to it")
+	_, err = s.give(ctx, pay("e"))
+	require.ErrorIs(t, err, runner.ErrNotWaiting)
+	require.ErrorContains(t, err, "the session has no such call")
 }
 
 // What is computed in the background for a session that was deleted meanwhile is not for the next

@@ -291,7 +291,7 @@ func (d *decision) declineIfFutile() {
 			"the events that stay have %d tokens; that leaves %d for the summary, which has %d now",
 			d.p.Kept, d.p.Summary, heading)
 	case limit == 0 && d.p.Summary < minSummary:
-		d.p.Decline(DeclineGain, "%d of %d tokens stay; a summary of the others cannot save %d (min_gain)",
-			d.p.Kept, d.p.Before, d.p.MinGain)
+		d.p.Decline(DeclineGain, "of %d tokens, %d stay with the frame of a summary; no summary can save %d (min_gain)",
+			d.p.Before, d.p.Kept, d.p.MinGain)
 	}
 }
