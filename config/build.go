@@ -34,6 +34,8 @@ type builder struct {
 	artifacts artifact.Service // nil if there is none
 	stderr    io.Writer        // gets what servers write to standard error; nil discards it
 	waits     waits            // is told of calls of models and tools
+	// changeTool is Options.Tool.
+	changeTool func(*tool.Tool) *tool.Tool
 
 	models map[string]model.Model
 	tools  map[string][]*tool.Tool // by the name that agents call them by

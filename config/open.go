@@ -12,6 +12,7 @@ import (
 	"github.com/plughook/plughook/artifact"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/tool"
 )
 
 // Options say how a configuration is opened. The zero Options open all that the file names.
@@ -34,6 +35,9 @@ type Options struct {
 	// Waits is told what a run waits for, such as "model fast", "tool get_weather" or "plugin words", when that call
 	// begins, and calls done when it has ended. Calls may run at the same time. nil tells nobody.
 	Waits func(what string) (done func())
+	// Tool returns what is executed in place of each tool of the file and of its servers, once a human has agreed to
+	// the call where that is asked for; nil changes none.
+	Tool func(*tool.Tool) *tool.Tool
 }
 
 func (o *Options) log() *slog.Logger {
@@ -107,6 +111,7 @@ func (c *Config) open(ctx context.Context, o Options, p *Opened) error {
 	b.artifacts = artifacts
 	b.stderr = o.ServerStderr
 	b.waits = o.Waits
+	b.changeTool = o.Tool
 	p.Agent, err = b.agent()
 	p.close = append(p.close, b.close...)
 	return err

@@ -82,6 +82,9 @@ func (b *builder) command(path string, c *toolConfig) []*tool.Tool {
 	}
 	t.Serial = c.Serial
 	t.LongRunning = c.LongRunning
+	if b.changeTool != nil {
+		t = b.changeTool(t)
+	}
 	if c.Timeout > 0 {
 		t = tool.Timeout(t, c.Timeout)
 	}
@@ -132,6 +135,7 @@ func (b *builder) server(path string, m *mcpConfig) []*tool.Tool {
 		Ask:          asked(m.Ask),
 		Timeout:      m.Timeout,
 		StartTimeout: m.StartTimeout,
+		Change:       b.changeTool,
 	}
 	if len(m.Command) > 0 {
 		c.Dir = b.path(".")

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
+	"github.com/plughook/plughook/cmd/runner/internal/evaluate"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/cmd/runner/internal/hook"
 	"github.com/plughook/plughook/cmd/runner/internal/plugin"
@@ -56,6 +57,7 @@ func newRoot(shared *cli.Program) *cobra.Command {
 		plugin.Command(p.Program),
 		hook.Command(p.Program),
 		policy.Command(p.Program),
+		evaluate.Command(p.Program),
 		p.workflowCommand(),
 		p.configCommand(),
 		p.versionCommand(),

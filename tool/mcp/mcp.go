@@ -67,6 +67,8 @@ type Config struct {
 	// Confirm are the tools, by the server's names, for which a human must confirm each call. "*"
 	// is all.
 	Confirm []string
+	// Change returns what is executed in place of each tool, once a human has confirmed the call; nil changes none.
+	Change func(*tool.Tool) *tool.Tool
 	// Ask are those whose yes is needed then; the session's own user if there is none.
 	Ask []session.Approver
 	// StartTimeout is how long the server may take from its start to the list of tools; 0 is 30
@@ -225,6 +227,9 @@ func (c *Client) tool(t *sdk.Tool) *tool.Tool {
 		Run: func(ctx context.Context, call *tool.Call) (map[string]any, error) {
 			return c.call(ctx, name, call)
 		},
+	}
+	if c.config.Change != nil {
+		made = c.config.Change(made)
 	}
 	if slices.Contains(c.config.Confirm, name) || slices.Contains(c.config.Confirm, "*") {
 		made = tool.Confirm(made, fmt.Sprintf("Call %s of the MCP server %s?", name, c.label), c.config.Ask...)

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/plughook/plughook/cmd/runner/internal/answers"
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/cmd/runner/internal/phrase"
@@ -195,7 +196,7 @@ func (p *commands) labelled(
 	return texts, nil
 }
 
-// maxEvalFile is how many bytes a file of labelled texts, or of answers, may have.
+// maxEvalFile is how many bytes a file of labelled texts may have.
 const maxEvalFile = 1 << 30
 
 // read reads a line. Its error quotes nothing of it.
@@ -260,11 +261,11 @@ func detect(only *policy.Policy, texts []*labelledText) {
 func (p *commands) askAll(
 	ctx context.Context, judge *guardrail.Judge, file string, texts []*labelledText,
 ) error {
-	kept, err := openAnswers(ctx, file)
+	kept, err := answers.Open(ctx, file)
 	if err != nil {
 		return err
 	}
-	judge.Kept = kept.of
+	judge.Kept = kept.Of
 	bar := p.Progress("judging", len(texts))
 	defer bar.End()
 	group, ctx := errgroup.WithContext(ctx)
@@ -281,10 +282,10 @@ func (p *commands) askAll(
 			}
 			t.flagged = t.judgeAnswer.Flagged
 			t.score = t.judgeAnswer.Score
-			return kept.add(t.judgeAnswer)
+			return kept.Add(t.judgeAnswer)
 		})
 	}
-	return errors.Join(group.Wait(), kept.close())
+	return errors.Join(group.Wait(), kept.Close())
 }
 
 // writef writes a line that may quote somebody else's words.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/junit"
 	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
@@ -178,4 +179,24 @@ func (p *commands) writeSuite(t *policyTesting, s *policySuite) error {
 	}
 	fmt.Fprintln(p.Out, eventtext.Printable(s.String()))
 	return p.Out.Flush()
+}
+
+// writeJUnit writes a report with a suite for each policy. One that cannot be used, or has no tests although
+// some must pass, is a case with an error: who reads only the report would miss it.
+func (t *policyTesting) writeJUnit() error {
+	report := []junit.Suite{}
+	for _, s := range t.suites {
+		suite := junit.Suite{Name: s.File, Tests: s.Tests, Failures: s.Tests - s.Passed}
+		for _, r := range s.Results {
+			suite.Cases = append(suite.Cases,
+				junit.Case{Class: s.File, Name: r.Name, Time: fmt.Sprintf("%.6f", r.Millis/1000), Failure: r.Failure})
+		}
+		if s.Error != "" && !(s.Revision != "" && t.enough(s)) {
+			suite.Tests = 1
+			suite.Errors = 1
+			suite.Cases = []junit.Case{{Class: s.File, Name: "policy", Time: "0", Error: s.Error}}
+		}
+		report = append(report, suite)
+	}
+	return junit.Write(t.junit, report)
 }

@@ -1,4 +1,7 @@
-package policy
+// Package answers keeps what judges have answered in a file, so that a repeat asks nobody again.
+//
+// A new thing to keep with an answer: a field of line.
+package answers
 
 import (
 	"bytes"
@@ -14,38 +17,41 @@ import (
 	"github.com/plughook/plughook/plugins/guardrail"
 )
 
-// keptAnswers has what judges have answered, in a file. Each answer is written when it comes, so that what
+// Kept is what judges have answered. Each answer is written when it comes, so that what
 // was paid for is kept when the command is broken off.
-type keptAnswers struct {
+type Kept struct {
 	mu    sync.Mutex
 	known map[string]string // by the question
 	file  *os.File          // nil if no answer is kept
 }
 
-// keptAnswer is a line of the file.
-type keptAnswer struct {
+// maxFile is how many bytes a file may have.
+const maxFile = 1 << 30
+
+// line is a line of the file.
+type line struct {
 	Question string `json:"question"` // guardrail.JudgeAnswer.Question
 	Answer   string `json:"answer"`   // as it came
 }
 
-// openAnswers reads a file of answers, which need not be there; "" is none.
-func openAnswers(ctx context.Context, name string) (*keptAnswers, error) {
-	kept := &keptAnswers{known: map[string]string{}}
+// Open reads a file of answers, which need not be there; "" is none.
+func Open(ctx context.Context, name string) (*Kept, error) {
+	kept := &Kept{known: map[string]string{}}
 	if name == "" {
 		return kept, nil
 	}
-	data, err := input.ReadFile(ctx, name, maxEvalFile)
+	data, err := input.ReadFile(ctx, name, maxFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, exit.Usage.As(err)
 	}
-	for i, line := range bytes.Split(data, []byte("\n")) {
-		var a keptAnswer
-		if len(bytes.TrimSpace(line)) == 0 {
+	for i, text := range bytes.Split(data, []byte("\n")) {
+		var a line
+		if len(bytes.TrimSpace(text)) == 0 {
 			continue
 		}
-		if json.Unmarshal(line, &a) != nil || a.Question == "" {
+		if json.Unmarshal(text, &a) != nil || a.Question == "" {
 			return nil, exit.Usage.Errorf("%s:%d: this is no recorded answer: "+
-				"name a file with --answers that policy eval has written, or delete the line", name, i+1)
+				"name a file with --answers that an evaluation has written, or delete the line", name, i+1)
 		}
 		kept.known[a.Question] = a.Answer
 	}
@@ -56,16 +62,16 @@ func openAnswers(ctx context.Context, name string) (*keptAnswers, error) {
 	return kept, exit.Usage.As(err)
 }
 
-// of returns the answer to a question, if it is known.
-func (k *keptAnswers) of(question string) (raw string, ok bool) {
+// Of returns the answer to a question, if it is known.
+func (k *Kept) Of(question string) (raw string, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	raw, ok = k.known[question]
 	return raw, ok
 }
 
-// add keeps an answer, if one came.
-func (k *keptAnswers) add(a guardrail.JudgeAnswer) error {
+// Add keeps an answer, if one came.
+func (k *Kept) Add(a guardrail.JudgeAnswer) error {
 	if a.Raw == "" {
 		return nil
 	}
@@ -75,14 +81,15 @@ func (k *keptAnswers) add(a guardrail.JudgeAnswer) error {
 	if k.file == nil {
 		return nil
 	}
-	data, err := json.Marshal(keptAnswer{Question: a.Question, Answer: a.Raw})
+	data, err := json.Marshal(line{Question: a.Question, Answer: a.Raw})
 	if err == nil {
 		_, err = k.file.Write(append(data, '\n'))
 	}
 	return exit.Other.As(err)
 }
 
-func (k *keptAnswers) close() error {
+// Close closes the file.
+func (k *Kept) Close() error {
 	if k.file == nil {
 		return nil
 	}

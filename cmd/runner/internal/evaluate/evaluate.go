@@ -1,0 +1,246 @@
+// Package evaluate has the command eval: it runs cases, records them from sessions, and compares results.
+//
+// A new form of output: a file beside report.go, and a flag in Command.
+package evaluate
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plughook/plughook/cmd/runner/internal/answers"
+	"github.com/plughook/plughook/cmd/runner/internal/cli"
+	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
+	"github.com/plughook/plughook/config"
+	"github.com/plughook/plughook/eval"
+	"github.com/plughook/plughook/internal/input"
+	"github.com/plughook/plughook/runner"
+)
+
+// maxFile is how many bytes a file of cases, or of results, may have.
+const maxFile = 256 << 20
+
+// evaluation is what eval is asked for.
+type evaluation struct {
+	*cli.Program
+	tools, criteria, judgeModel, answers string
+	junit, result, kitResult             string
+	repeat, workers, judgeTokens         int
+	passRate                             float64
+	keep                                 bool
+	app, user                            string // of the sessions
+}
+
+// Command returns the command eval.
+func Command(program *cli.Program) *cobra.Command {
+	e := &evaluation{Program: program}
+	cmd := &cobra.Command{
+		Use:   "eval FILE…",
+		Short: "Let the agent talk through cases, and compare it with what they expect",
+		Long: `Run each case of the files in a session of its own, with the plugins of the configuration, and compare
+what the agent does with what the case expects. A file is
+
+  *.json        an eval set of the Agent Development Kit (*.evalset.json, *.test.json), in all its forms. It is
+                judged by the criteria of the file test_config.json beside it, or by the kit's own:
+                tool_trajectory_avg_score 1.0 and response_match_score 0.8
+  *.csv         a table with the columns input, and id, calls, contains, pattern, reference, denied, state
+  *.yaml        cases with all that can be expected: see docs/eval.md
+
+The exit code is 0 if all cases pass, and 1 if one fails. Sessions of cases that fail are kept, if the
+configuration or --store names a store, and their ids are told: "runner session show ID" shows them.
+
+With --tools recorded no tool is executed: a call gets the result that the case has for it. A call that the case has
+not recorded fails, and so does the case. Tool servers are started all the same, since they declare the tools.
+
+Criteria that a model judges (final_response_match_v2, rubric_based_…) ask the model that they name, or that of
+--judge-model; --answers keeps what it says, so that a repeat asks nobody again.`,
+		Example: `  runner eval evals/*.evalset.json --config runner.yaml --junit out.xml
+  runner eval cases.yaml --repeat 5 --pass-rate 0.8 --result after.json
+  runner eval record --session ada --file ada.yaml
+  runner eval diff before.json after.json`,
+		Args: cli.Args(1, -1, "which cases? Name a file, such as an *.evalset.json"),
+		RunE: func(cmd *cobra.Command, files []string) error { return e.run(cmd.Context(), files) },
+	}
+	f := cmd.Flags()
+	cli.Choice(cmd, &e.tools, "tools", "live", "how calls of tools are answered", []string{"live", "recorded"})
+	f.StringVar(&e.criteria, "criteria", "", "a test_config.json with the criteria of eval sets, in place of the one beside them")
+	f.StringVar(&e.judgeModel, "judge-model", "", "the `model` that judges are, as in the configuration or gemini:NAME")
+	f.IntVar(&e.judgeTokens, "judge-tokens", 1_000_000, "how many tokens judges may take")
+	f.StringVar(&e.answers, "answers", "", "keep the judges' answers in this `file`, and ask nothing that is in it")
+	f.StringVar(&e.junit, "junit", "", "write a report in JUnit's XML to this `file`, too")
+	f.StringVar(&e.result, "result", "", "write all that came of it to this `file`, as JSON for eval diff")
+	f.StringVar(&e.kitResult, "kit-result", "", "write the result as the Agent Development Kit does to this `file` (*.evalset_result.json)")
+	f.IntVar(&e.repeat, "repeat", 1, "run each case so often")
+	f.Float64Var(&e.passRate, "pass-rate", 1, "the share of a case's runs that has to pass")
+	f.IntVar(&e.workers, "workers", 4, "run so many cases at a time")
+	f.BoolVar(&e.keep, "keep", false, "keep the sessions of cases that pass, too")
+	cmd.AddCommand(e.recordCommand(), e.diffCommand())
+	return cmd
+}
+
+// run runs the cases of files.
+func (e *evaluation) run(ctx context.Context, files []string) (err error) {
+	if e.repeat < 1 || e.workers < 1 || e.passRate < 0 || e.passRate > 1 {
+		return exit.Usage.Errorf("--repeat and --workers are 1 or more, --pass-rate is from 0 to 1")
+	}
+	cases, err := e.read(ctx, files)
+	if err != nil {
+		return err
+	}
+	if len(cases) == 0 {
+		return exit.Usage.Errorf("the files have no case")
+	}
+
+	// Open the agent with its plugins.
+	c, err := e.NeedConfig(ctx)
+	if err != nil {
+		return err
+	}
+	key := e.Key(c)
+	e.app = key.App
+	e.user = key.User
+	ev := &eval.Evaluator{
+		App:      e.app,
+		User:     e.user,
+		Recorded: e.tools == "recorded",
+		Price:    c.Price,
+		Workers:  e.workers,
+		Repeat:   e.repeat,
+		Keep:     e.keep,
+	}
+	o := config.Options{Log: e.Log, Store: e.StoreName, Tool: ev.Tool}
+	if e.Verbose {
+		o.ServerStderr = e.Err
+	}
+	opened, err := c.Open(ctx, o)
+	if err != nil {
+		return exit.OfConfig(err)
+	}
+	defer func() { err = errors.Join(err, exit.OfConfig(opened.Close(ctx))) }()
+	r, closeRunner, err := e.NewRunner(ctx, runner.Options{
+		Agent:     opened.Agent,
+		Sessions:  opened.Sessions,
+		Plugins:   opened.Plugins,
+		KeptViews: c.KeptViews(),
+		Trace:     ev.Trace,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeRunner()) }()
+	ev.Runner = r
+	ev.Sessions = opened.Sessions
+
+	// Judges ask models of the configuration.
+	kept, err := answers.Open(ctx, e.answers)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, kept.Close()) }()
+	ev.Judge = &eval.Judge{
+		Model:  e.judgeModel,
+		Models: judgeModels(ctx, c),
+		Price:  c.Price,
+		Tokens: e.judgeTokens,
+		Kept:   kept.Of,
+		Keep:   kept.Add,
+	}
+	defer func() { err = errors.Join(err, ev.Judge.Close(ctx)) }()
+
+	// Run the cases, and say what came of them.
+	bar := e.Progress("eval", len(cases)*e.repeat)
+	ev.Progress = bar.Add
+	result, err := ev.Run(ctx, cases)
+	bar.End()
+	if err != nil {
+		return exit.OfRun(err)
+	}
+	result.JudgeTokens = ev.Judge.Used()
+	inMemory := strings.HasPrefix(e.StoreName+c.Store(), "memory") || e.StoreName == "" && c.Store() == ""
+	return e.report(result, inMemory)
+}
+
+// read reads the cases of files, each with the criteria beside it.
+func (e *evaluation) read(ctx context.Context, files []string) ([]*eval.Case, error) {
+	var all []*eval.Case
+	for _, name := range files {
+		data, err := input.ReadFile(ctx, name, maxFile)
+		if err != nil {
+			return nil, exit.Usage.As(err)
+		}
+		cases, err := eval.Read(name, data)
+		if err != nil {
+			return nil, exit.Usage.As(err)
+		}
+		criteria, err := e.criteriaOf(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range cases {
+			if criteria != nil {
+				c.Criteria = criteria
+			}
+		}
+		all = append(all, cases...)
+	}
+	return all, nil
+}
+
+// criteriaOf returns the criteria of an eval set that a file says, nil if none does.
+func (e *evaluation) criteriaOf(ctx context.Context, set string) (eval.Criteria, error) {
+	name := e.criteria
+	if name == "" {
+		if filepath.Ext(set) != ".json" {
+			return nil, nil
+		}
+		name = filepath.Join(filepath.Dir(set), "test_config.json")
+	}
+	data, err := input.ReadFile(ctx, name, maxFile)
+	if err != nil {
+		if e.criteria == "" && errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		return nil, exit.Usage.As(err)
+	}
+	criteria, err := eval.ReadCriteria(name, data)
+	return criteria, exit.Usage.As(err)
+}
+
+// enough reports whether so many runs of a case have passed that the case has.
+func (e *evaluation) enough(r eval.Rate) bool {
+	return float64(r.Passed) >= e.passRate*float64(r.Runs) && r.Passed > 0
+}
+
+// report writes what came of the cases, and returns an error if one has failed.
+func (e *evaluation) report(result *eval.Result, inMemory bool) error {
+	for _, write := range []func(*eval.Result) error{e.writeJUnit, e.writeResult, e.writeKitResult} {
+		if err := write(result); err != nil {
+			return err
+		}
+	}
+	rates := result.Rates()
+	failed := 0
+	for _, r := range rates {
+		if !e.enough(r) {
+			failed++
+		}
+	}
+	if e.JSONL {
+		for i := range result.Cases {
+			if err := e.WriteJSON(&result.Cases[i]); err != nil {
+				return err
+			}
+		}
+	} else if err := e.writeTable(result, rates, inMemory); err != nil {
+		return err
+	}
+	if failed == 0 {
+		return nil
+	}
+	return exit.Other.Errorf("%s", phrase.Of(failed, len(rates), "case", "has failed", "have failed"))
+}

@@ -1,0 +1,383 @@
+package eval_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/agent/llm"
+	"github.com/plughook/plughook/eval"
+	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/model/script"
+	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/plugins/guardrail"
+	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/session/memory"
+	"github.com/plughook/plughook/tool"
+)
+
+const answers = `
+- response: add
+  error: add
+  say: I cannot.
+- response: add
+  say: It is {{.response.add.sum}}.
+- user: add (?P<a>\d+) and (?P<b>\d+)
+  call: {name: add, args: {a: '{{.group.a}}', b: '{{.group.b}}'}}
+- user: twice
+  call:
+    - {name: add, args: {a: "1", b: "1"}}
+    - {name: add, args: {a: "2", b: "2"}}
+- say: Say what to add.
+`
+
+type numbers struct {
+	A string `json:"a"`
+	B string `json:"b"`
+}
+
+type sum struct {
+	Sum string `json:"sum"`
+}
+
+// evaluate runs the cases of a file with an agent that adds.
+func evaluate(t *testing.T, name, file string, change func(*eval.Evaluator)) *eval.Result {
+	t.Helper()
+	cases, err := eval.Read(name, []byte(file))
+	require.NoError(t, err)
+	result, err := evaluator(t, change).Run(t.Context(), cases)
+	require.NoError(t, err)
+	return result
+}
+
+func evaluator(t *testing.T, change func(*eval.Evaluator)) *eval.Evaluator {
+	t.Helper()
+	e := &eval.Evaluator{App: "adder", User: "ann", Sessions: memory.New()}
+	if change != nil {
+		change(e)
+	}
+	m, err := script.Parse("answers", []byte(answers))
+	require.NoError(t, err)
+	add, err := tool.New("add", "adds", func(_ context.Context, _ *tool.Call, n numbers) (sum, error) {
+		return sum{n.A + "+" + n.B}, nil
+	})
+	require.NoError(t, err)
+	a, err := llm.New(llm.Config{Name: "adder", Model: m, Tools: []*tool.Tool{e.Tool(add)}})
+	require.NoError(t, err)
+	polite := &plugin.Plugin{
+		Name: "polite",
+		OnEvent: func(_ context.Context, _ *session.Invocation, event *session.Event) (plugin.Outcome, error) {
+			if event.Author == session.User && event.Text() == "you fool" {
+				return plugin.Deny("Please be polite.", "rule 7"), nil
+			}
+			return plugin.Outcome{}, nil
+		},
+	}
+	r, err := runner.New(runner.Options{
+		Agent:    a,
+		Sessions: e.Sessions,
+		Plugins:  []*plugin.Plugin{polite},
+		Trace:    e.Trace,
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, r.Close(context.Background())) })
+	e.Runner = r
+	return e
+}
+
+// Each expectation passes where it is met, and says what it has met instead.
+func TestExpectations(t *testing.T) {
+	for name, row := range map[string]struct{ turn, why string }{
+		"calls":                  {`{user: add 1 and 2, expect: {calls: [{name: add, args: {a: "1", b: "2"}}]}}`, ""},
+		"calls, other arguments": {`{user: add 1 and 2, expect: {calls: [{name: add, args: {a: "1", b: "3"}}]}}`, `call 1: want add {"a":"1","b":"3"}, got add {"a":"1","b":"2"}`},
+		"calls, any arguments":   {`{user: add 1 and 2, expect: {calls: [{name: add}]}}`, ""},
+		"calls, a subset":        {`{user: add 1 and 2, expect: {calls: [{name: add, args: {b: "2"}, match: subset}]}}`, ""},
+		"calls, exactly":         {`{user: add 1 and 2, expect: {calls: [{name: add, args: {b: "2"}}]}}`, `got add {"a":"1","b":"2"}`},
+		"calls, a pattern":       {`{user: add 12 and 2, expect: {calls: [{name: add, args: {a: '\d+'}, match: pattern}]}}`, ""},
+		"calls, half a pattern":  {`{user: add 12 and 2, expect: {calls: [{name: add, args: {a: '\d'}, match: pattern}]}}`, `got add`},
+		"calls, one too many":    {`{user: twice, expect: {calls: [{name: add}]}}`, `call 2: want none, got add {"a":"2","b":"2"}`},
+		"calls, one too few":     {`{user: add 1 and 2, expect: {calls: [{name: add}, {name: add}]}}`, `call 2: want add; made were: add {"a":"1","b":"2"}`},
+		"calls, in order":        {`{user: twice, expect: {order: in_order, calls: [{name: add, args: {a: "2", b: "2"}}]}}`, ""},
+		"calls, out of order":    {`{user: twice, expect: {order: in_order, calls: [{name: add, args: {a: "2", b: "2"}}, {name: add, args: {a: "1", b: "1"}}]}}`, `call 2, add {"a":"1","b":"1"}, was not made in this order`},
+		"calls, in any order":    {`{user: twice, expect: {order: any_order, calls: [{name: add, args: {a: "2", b: "2"}}, {name: add, args: {a: "1", b: "1"}}]}}`, ""},
+		"calls, not there":       {`{user: twice, expect: {order: any_order, calls: [{name: subtract}]}}`, `subtract was not made`},
+		"no calls":               {`{user: hi, expect: {no_calls: true}}`, ""},
+		"no calls, but one":      {`{user: add 1 and 2, expect: {no_calls: true}}`, `want none, got add`},
+		"text":                   {`{user: add 1 and 2, expect: {text: {equals: It is 1+2., contains: [is], without: [not], pattern: '^It'}}}`, ""},
+		"text, equals":           {`{user: hi, expect: {text: {equals: Hi.}}}`, `want "Hi."; the answer is "Say what to add."`},
+		"text, contains":         {`{user: hi, expect: {text: {contains: [what, why]}}}`, `"why" is not in it`},
+		"text, without":          {`{user: hi, expect: {text: {without: [what]}}}`, `"what" is in it`},
+		"text, pattern":          {`{user: hi, expect: {text: {pattern: '^what'}}}`, `the pattern ^what does not match`},
+		"text, schema":           {`{user: hi, expect: {text: {schema: {type: object}}}}`, `it is no JSON`},
+		"denied":                 {`{user: you fool, expect: {denied: true}}`, ""},
+		"denied, but not":        {`{user: hi, expect: {denied: true}}`, "nothing was denied"},
+		"not denied, but":        {`{user: you fool, expect: {denied: false}}`, "was denied"},
+		"plugin":                 {`{user: you fool, expect: {plugins: [{plugin: polite, did: stopped, reason: rule \d}]}}`, ""},
+		"plugin, another reason": {`{user: you fool, expect: {plugins: [{plugin: polite, reason: rule 8}]}}`, "rule 7"},
+		"plugin, nothing":        {`{user: hi, expect: {plugins: [{plugin: polite}]}}`, "it did nothing"},
+		"nodes":                  {`{user: hi, expect: {nodes: [triage]}}`, "the node triage did not run"},
+		"waits":                  {`{user: hi, expect: {waits: [add]}}`, "add does not wait"},
+		"state":                  {`{user: hi, expect: {state: {n: 1}}}`, ""},
+		"state, another":         {`{user: hi, expect: {state: {n: 2}}}`, "want 2, got 1"},
+		"tokens":                 {`{user: hi, expect: {tokens: 100000}}`, ""},
+		"tokens, too many":       {`{user: hi, expect: {tokens: 1}}`, "at most 1 tokens"},
+		"cost, not known":        {`{user: hi, expect: {cost: 1}}`, "the price of"},
+		"latency":                {`{user: hi, expect: {latency: 1ns}}`, "at most 1ns"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := "cases:\n  - id: x\n    state: {n: 1}\n    turns:\n      - " + row.turn + "\n"
+			c := evaluate(t, "f.yaml", file, nil).Cases[0]
+			require.Equal(t, row.why == "", c.Passed, "%v", c.Why())
+			if row.why != "" {
+				require.Len(t, c.Why(), 1)
+				require.Contains(t, c.Why()[0], row.why)
+			}
+		})
+	}
+}
+
+// The scores of an eval set are the kit's: calls by their order, answers by ROUGE-1, and both as averages over the turns.
+func TestKitSets(t *testing.T) {
+	for name, row := range map[string]struct {
+		invocation string
+		scores     map[string]float64
+	}{
+		"tool_uses": {
+			`{"user_content": {"parts": [{"text": "add 1 and 2"}]}, "final_response": {"parts": [{"text": "It is 1+2."}]},
+			  "intermediate_data": {"tool_uses": [{"id": null, "name": "add", "args": {"a": "1", "b": "2"}}]}}`,
+			map[string]float64{eval.ToolTrajectory: 1, eval.ResponseMatch: 1}},
+		"invocation_events in camelCase": {
+			`{"userContent": {"parts": [{"text": "add 1 and 2"}]}, "intermediateData": {"invocationEvents": [
+			  {"author": "a", "content": {"parts": [{"functionCall": {"name": "add", "args": {"a": "1", "b": "2"}}}]}}]}}`,
+			map[string]float64{eval.ToolTrajectory: 1}},
+		"no call is expected": {
+			`{"user_content": {"parts": [{"text": "add 1 and 2"}]}, "final_response": {"parts": [{"text": null}]}}`,
+			map[string]float64{eval.ToolTrajectory: 0}},
+		"half of the words": {
+			`{"user_content": {"parts": [{"text": "hi"}]}, "final_response": {"parts": [{"text": "Say what I added!"}]}}`,
+			map[string]float64{eval.ToolTrajectory: 1, eval.ResponseMatch: 0.5}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set := `{"eval_set_id": "s", "eval_cases": [{"eval_id": "dir/a test", "conversation": [` + row.invocation + `]}]}`
+			c := evaluate(t, "s.evalset.json", set, nil).Cases[0]
+			scores := map[string]float64{}
+			for _, s := range c.Scores {
+				scores[s.Name] = s.Score
+			}
+			require.Len(t, scores, len(row.scores))
+			for name, want := range row.scores {
+				require.InDelta(t, want, scores[name], 1e-9, name)
+			}
+		})
+	}
+
+	// The oldest form, and a case that nobody can run.
+	older := `[{"query": "add 1 and 2", "expected_tool_use": [{"tool_name": "add", "tool_input": {"a": "1", "b": "2"}}], "reference": "It is 1+2"}]`
+	require.True(t, evaluate(t, "x.test.json", older, nil).Cases[0].Passed)
+	scenario := `{"eval_cases": [{"eval_id": "s", "conversation_scenario": {"starting_prompt": "hi"}}]}`
+	c := evaluate(t, "x.evalset.json", scenario, nil).Cases[0]
+	require.False(t, c.Passed)
+	require.Contains(t, c.Error, "write a conversation")
+}
+
+// With recorded tools nothing is executed: a call gets what is recorded for it, once, or fails and names the nearest.
+func TestRecordedTools(t *testing.T) {
+	recorded := func(e *eval.Evaluator) { e.Recorded = true }
+	c := evaluate(t, "f.yaml", `
+cases:
+  - id: x
+    turns:
+      - user: add 1 and 2
+        results: [{name: add, args: {b: "2", a: "1"}, result: {sum: "3"}}]
+        expect: {text: {equals: It is 3.}}
+      - user: add 1 and 2
+`, recorded).Cases[0]
+	require.Equal(t, []string{`turn 2, recorded tools: 0.00 of 1.00: nothing is recorded for add {"a":"1","b":"2"}`}, c.Why())
+	c = evaluate(t, "f.yaml", `
+cases:
+  - id: x
+    turns:
+      - user: add 1 and 2
+        results: [{name: other, args: {a: "1"}, result: {}}, {name: add, args: {a: "7", b: "8"}, result: {}}, {name: add, args: {a: "1", b: "3"}, result: {}}]
+`, recorded).Cases[0]
+	require.Contains(t, c.Why()[0], `the nearest is add {"a":"1","b":"3"}`)
+}
+
+// Sessions of cases that pass are deleted, those of others stay; a case runs as often as it is asked for.
+func TestSessionsAndRates(t *testing.T) {
+	var e *eval.Evaluator
+	result := evaluate(t, "f.yaml", `
+cases:
+  - {id: right, turns: [{user: hi}]}
+  - {id: wrong, turns: [{user: hi, expect: {denied: true}}]}
+`, func(made *eval.Evaluator) {
+		e = made
+		e.Repeat = 3
+		e.Workers = 4
+	})
+	require.Equal(t, []eval.Rate{
+		{File: "f.yaml", Case: "right", Passed: 3, Runs: 3}, {File: "f.yaml", Case: "wrong", Runs: 3}}, result.Rates())
+	left := 0
+	for s, err := range e.Sessions.List(t.Context(), "adder", "ann") {
+		require.NoError(t, err)
+		require.Contains(t, s.ID, "eval-wrong-")
+		left++
+	}
+	require.Equal(t, 3, left)
+}
+
+// What is wrong with a file is said with its name and where it stands.
+func TestBadFiles(t *testing.T) {
+	for name, row := range map[string]struct{ file, want string }{
+		"a.yaml": {"cases:\n  - id: x\n    turns:\n      - {user: hi, expect: {txt: {}}}\n", `a.yaml:4:29: unknown key "txt"`},
+		"b.yaml": {"cases: []\n", "there are no cases"},
+		"c.yaml": {"cases:\n  - {id: x, turns: [{user: hi, expect: {text: {pattern: '('}}}]}\n", "c.yaml:2:"},
+		"d.yaml": {"cases:\n  - {id: x, turns: [{user: a}]}\n  - {id: x, turns: [{user: b}]}\n", `two cases have the id "x"`},
+		"e.yaml": {"criteria: {safety_v1: 1}\ncases:\n  - {id: x, turns: [{user: a}]}\n", "e.yaml:1:"},
+		"f.json": {"{\n\"eval_cases\": [\n{]", "f.json: line 3: "},
+		"g.csv":  {"input,wants\nhi,there\n", `there is no column "wants"`},
+		"h.csv":  {"input,denied\nhi,perhaps\n", "h.csv:2: denied: "},
+	} {
+		_, err := eval.Read(name, []byte(row.file))
+		require.ErrorContains(t, err, row.want, name)
+		require.ErrorContains(t, err, name)
+	}
+}
+
+// judgeModel says yes to texts with a word.
+type judgeModel struct{ asked int }
+
+func (m *judgeModel) Generate(_ context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
+	m.asked++
+	text, _ := json.Marshal(req.Contents)
+	answer := `{"flagged": false, "score": 0.1}`
+	if req.Config != nil && len(text) > 0 && containsText(req, "It is 1+2.") {
+		answer = `{"flagged": true, "score": 0.9}`
+	}
+	return func(yield func(*model.Response, error) bool) {
+		r := &model.Response{Content: genai.NewContentFromText(answer, genai.RoleModel), FinishReason: genai.FinishReasonStop}
+		r.UsageMetadata = &genai.GenerateContentResponseUsageMetadata{TotalTokenCount: 10}
+		yield(r, nil)
+	}
+}
+
+func containsText(req *model.Request, text string) bool {
+	data, _ := json.Marshal(req.Contents)
+	return json.Valid(data) && strings.Contains(string(data), text)
+}
+
+// A criterion that is judged asks the model once for each answer, and an answer that is kept is not asked for again.
+func TestJudges(t *testing.T) {
+	criteria, err := eval.ReadCriteria("test_config.json", []byte(`{"criteria": {
+		"final_response_match_v2": {"threshold": 1, "judge_model_options": {"judge_model": "gemini-x"}},
+		"rubric_based_final_response_quality_v1": {"threshold": 0.5, "judge_model_options": {"judge_model": "gemini-x"},
+			"rubrics": [{"rubric_id": "short", "rubric_content": {"text_property": "It is short."}}]}}}`))
+	require.NoError(t, err)
+	m := &judgeModel{}
+	kept := map[string]string{}
+	judge := func() *eval.Judge {
+		return &eval.Judge{
+			Models: func(name string) (model.Model, error) {
+				require.Equal(t, "gemini:gemini-x", name)
+				return m, nil
+			},
+			Kept: func(q string) (string, bool) { raw, ok := kept[q]; return raw, ok },
+			Keep: func(a guardrail.JudgeAnswer) error { kept[a.Question] = a.Raw; return nil },
+		}
+	}
+	cases := func() []*eval.Case {
+		list, err := eval.Read("s.evalset.json", []byte(`{"eval_cases": [
+			{"eval_id": "right", "conversation": [{"user_content": {"parts": [{"text": "add 1 and 2"}]}, "final_response": {"parts": [{"text": "one plus two"}]}}]},
+			{"eval_id": "wrong", "conversation": [{"user_content": {"parts": [{"text": "hi"}]}, "final_response": {"parts": [{"text": "Hi!"}]}}]}]}`))
+		require.NoError(t, err)
+		for _, c := range list {
+			c.Criteria = criteria
+		}
+		return list
+	}
+	for range 2 {
+		j := judge()
+		e := evaluator(t, func(e *eval.Evaluator) { e.Judge = j })
+		result, err := e.Run(t.Context(), cases())
+		require.NoError(t, err)
+		require.True(t, result.Cases[0].Passed, "%v", result.Cases[0].Why())
+		require.False(t, result.Cases[1].Passed)
+		require.Contains(t, result.Cases[1].Why()[0], "final_response_match_v2: 0.00 of 1.00: turn 1: the judge says no")
+		require.NoError(t, j.Close(context.Background()))
+	}
+	require.Equal(t, 4, m.asked)
+
+	// Without a judge nothing can be said.
+	_, err = evaluator(t, nil).Run(t.Context(), cases())
+	require.ErrorContains(t, err, "no judge is given")
+}
+
+// A session that was recorded passes as a case, with what its tools have answered.
+func TestRecord(t *testing.T) {
+	e := evaluator(t, nil)
+	key := session.Key{App: "adder", User: "ann", ID: "s"}
+	_, err := e.Sessions.Create(t.Context(), key, map[string]any{"n": 1.0})
+	require.NoError(t, err)
+	for _, text := range []string{"hi", "add 3 and 4", "twice"} {
+		for _, err := range e.Runner.Run(t.Context(), key, session.Message(text), session.RunConfig{}) {
+			require.NoError(t, err)
+		}
+	}
+	s, err := e.Sessions.Get(t.Context(), key)
+	require.NoError(t, err)
+	var log []*session.Event
+	for event, err := range e.Sessions.Read(t.Context(), key, session.Selection{}) {
+		require.NoError(t, err)
+		log = append(log, event)
+	}
+	c := eval.Record(s, log)
+	require.Len(t, c.Turns, 3)
+	require.Equal(t, map[string]any{"n": 1.0}, c.State)
+	result, err := evaluator(t, func(e *eval.Evaluator) { e.Recorded = true }).Run(t.Context(), []*eval.Case{c})
+	require.NoError(t, err)
+	require.True(t, result.Cases[0].Passed, "%v", result.Cases[0].Why())
+}
+
+// Two results are compared by case, by score and by the first event at which they part.
+func TestCompare(t *testing.T) {
+	before := &eval.Result{Cases: []eval.CaseResult{
+		{File: "f", Case: "a", Passed: true, Events: []string{"user: hi", "bot: hello"}, Scores: []eval.Score{{Name: "x", Score: 1}}},
+		{File: "f", Case: "b", Passed: true, Events: []string{"user: hi"}},
+	}}
+	after := &eval.Result{Cases: []eval.CaseResult{
+		{File: "f", Case: "a", Events: []string{"user: hi", "bot: bye"}, Scores: []eval.Score{{Name: "x", Score: 0.5}}},
+		{File: "f", Case: "b", Passed: true, Events: []string{"user: hi"}},
+	}}
+	list := eval.Compare(before, after)
+	require.Len(t, list, 1)
+	d := list[0]
+	require.True(t, d.Worse())
+	require.Equal(t, []eval.ScoreDifference{{Name: "x", Was: 1, Is: 0.5}}, d.Scores)
+	require.Equal(t, 2, d.Event)
+	require.Equal(t, []string{"bot: hello", "bot: bye"}, []string{d.Before, d.After})
+	require.Empty(t, eval.Compare(before, before))
+}
+
+// A run that fails ends its case, and the next case goes on.
+func TestAFailedRun(t *testing.T) {
+	e := &eval.Evaluator{App: "x", User: "u", Sessions: memory.New(), Runner: failing{}}
+	cases, err := eval.Read("f.yaml", []byte("cases:\n  - {id: a, turns: [{user: hi}, {user: you}]}\n  - {id: b, turns: [{approve: [f]}]}\n"))
+	require.NoError(t, err)
+	result, err := e.Run(t.Context(), cases)
+	require.NoError(t, err)
+	require.Equal(t, "turn 1: the model is gone", result.Cases[0].Error)
+	require.Contains(t, result.Cases[1].Error, `no call waits that "f" could name`)
+}
+
+type failing struct{}
+
+func (failing) Run(context.Context, session.Key, *session.Event, session.RunConfig) iter.Seq2[*session.Event, error] {
+	return func(yield func(*session.Event, error) bool) { yield(nil, errors.New("the model is gone")) }
+}

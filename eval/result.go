@@ -1,0 +1,224 @@
+package eval
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// A Result is what came of an evaluation. As JSON it can be kept, and compared with another one.
+type Result struct {
+	Began   time.Time    `json:"began"`
+	Seconds float64      `json:"seconds"`
+	Cases   []CaseResult `json:"cases"`
+	// JudgeTokens are those that judges have taken.
+	JudgeTokens int `json:"judge_tokens,omitempty"`
+}
+
+// A CaseResult is what came of one run of a case.
+type CaseResult struct {
+	File string `json:"file"`
+	Case string `json:"case"`
+	// Repeat says which run of the case it is, from 1.
+	Repeat int  `json:"repeat"`
+	Passed bool `json:"passed"`
+	// Error says why the case could not be run to its end.
+	Error string `json:"error,omitempty"`
+	// Session is the id of the session, "" if it was deleted because the case has passed.
+	Session string  `json:"session,omitempty"`
+	Scores  []Score `json:"scores"`
+	Seconds float64 `json:"seconds"`
+	Tokens  int64   `json:"tokens,omitempty"`
+	// Cost is what the models with a known price have cost; Unpriced are the others.
+	Cost     float64  `json:"cost,omitempty"`
+	Unpriced []string `json:"unpriced,omitempty"`
+	// Events has a line for each thing that happened.
+	Events []string `json:"events"`
+
+	turns []*turnRun
+}
+
+// A Score says how far an expectation, or a criterion, is met.
+type Score struct {
+	// Turn is the turn that it is about, 0 for all.
+	Turn      int     `json:"turn,omitempty"`
+	Name      string  `json:"name"`
+	Score     float64 `json:"score"`
+	Threshold float64 `json:"threshold"`
+	Passed    bool    `json:"passed"`
+	Why       string  `json:"why,omitempty"`
+}
+
+// Label names the score in a list of a case's scores.
+func (s *Score) Label() string {
+	if s.Turn == 0 {
+		return s.Name
+	}
+	return fmt.Sprintf("turn %d, %s", s.Turn, s.Name)
+}
+
+// Why returns all reasons for which a case has failed.
+func (r *CaseResult) Why() []string {
+	var list []string
+	if r.Error != "" {
+		list = append(list, r.Error)
+	}
+	for i := range r.Scores {
+		if s := &r.Scores[i]; !s.Passed {
+			list = append(list, fmt.Sprintf("%s: %.2f of %.2f: %s", s.Label(), s.Score, s.Threshold, s.Why))
+		}
+	}
+	return list
+}
+
+// A Rate says how many runs of a case have passed.
+type Rate struct {
+	File, Case   string
+	Passed, Runs int
+}
+
+// Rates returns the pass rates of the cases, in their order.
+func (r *Result) Rates() []Rate {
+	var rates []Rate
+	for i := range r.Cases {
+		c := &r.Cases[i]
+		n := slices.IndexFunc(rates, func(one Rate) bool { return one.File == c.File && one.Case == c.Case })
+		if n < 0 {
+			n = len(rates)
+			rates = append(rates, Rate{File: c.File, Case: c.Case})
+		}
+		rates[n].Runs++
+		if c.Passed {
+			rates[n].Passed++
+		}
+	}
+	return rates
+}
+
+// Worse reports whether the case passes less often than before.
+func (d *Difference) Worse() bool { return d.IsShare >= 0 && d.IsShare < d.WasShare }
+
+// A Difference is what has changed of a case between two results.
+type Difference struct {
+	File, Case string
+	// Was and Is are the runs that passed, of all, "-" if a result does not have the case. WasShare and IsShare are
+	// the same as shares, -1 without the case.
+	Was, Is           string
+	WasShare, IsShare float64
+	// Scores are those whose average over the runs has changed.
+	Scores []ScoreDifference
+	// Event is the number, from 1, of the first event that is another one in the first runs, 0 if none is. Before and
+	// After are its lines.
+	Event         int
+	Before, After string
+}
+
+// A ScoreDifference is a score before and after; -1 is none.
+type ScoreDifference struct {
+	Name    string
+	Was, Is float64
+}
+
+// Compare returns the cases in which two results differ.
+func Compare(before, after *Result) []Difference {
+	var list []Difference
+	old := before.Rates()
+	all := slices.Clone(old)
+	for _, r := range after.Rates() {
+		if !slices.ContainsFunc(old, func(o Rate) bool { return o.File == r.File && o.Case == r.Case }) {
+			all = append(all, r)
+		}
+	}
+	for _, r := range all {
+		d := Difference{File: r.File, Case: r.Case, Was: before.rate(r), Is: after.rate(r)}
+		d.WasShare, d.IsShare = before.share(r), after.share(r)
+		was := before.of(r)
+		is := after.of(r)
+		d.Scores = scoreDifferences(was, is)
+		if len(was) > 0 && len(is) > 0 {
+			d.firstEvent(was[0].Events, is[0].Events)
+		}
+		if d.WasShare != d.IsShare || len(d.Scores) > 0 || d.Event > 0 {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+func (r *Result) of(c Rate) []CaseResult {
+	var list []CaseResult
+	for _, one := range r.Cases {
+		if one.File == c.File && one.Case == c.Case {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+func (r *Result) rate(c Rate) string {
+	for _, one := range r.Rates() {
+		if one.File == c.File && one.Case == c.Case {
+			return fmt.Sprintf("%d of %d", one.Passed, one.Runs)
+		}
+	}
+	return "-"
+}
+
+func (r *Result) share(c Rate) float64 {
+	for _, one := range r.Rates() {
+		if one.File == c.File && one.Case == c.Case {
+			return float64(one.Passed) / float64(one.Runs)
+		}
+	}
+	return -1
+}
+
+func scoreDifferences(before, after []CaseResult) (list []ScoreDifference) {
+	average := func(runs []CaseResult, name string) float64 {
+		sum, n := 0.0, 0
+		for _, r := range runs {
+			for i := range r.Scores {
+				if r.Scores[i].Label() == name {
+					sum += r.Scores[i].Score
+					n++
+				}
+			}
+		}
+		if n == 0 {
+			return -1
+		}
+		return sum / float64(n)
+	}
+	var names []string
+	for _, r := range slices.Concat(before, after) {
+		for i := range r.Scores {
+			if name := r.Scores[i].Label(); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	for _, name := range names {
+		d := ScoreDifference{Name: name, Was: average(before, name), Is: average(after, name)}
+		if d.Was != d.Is {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// firstEvent notes where two runs part.
+func (d *Difference) firstEvent(before, after []string) {
+	for i := range max(len(before), len(after)) {
+		line := func(list []string) string {
+			if i < len(list) {
+				return list[i]
+			}
+			return "(nothing more)"
+		}
+		if d.Before, d.After = line(before), line(after); d.Before != d.After {
+			d.Event = i + 1
+			return
+		}
+	}
+	d.Before, d.After = "", ""
+}
