@@ -27,3 +27,10 @@ func TestSize(t *testing.T) {
 	defer s.Close()
 	sessiontest.Size(t, s)
 }
+
+// TestNotices runs the contract of a store that keeps notices.
+func TestNotices(t *testing.T) {
+	s := memory.New()
+	defer s.Close()
+	sessiontest.Notices(t, s)
+}

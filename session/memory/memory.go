@@ -8,6 +8,7 @@ package memory
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -28,6 +29,7 @@ type Service struct {
 	shared   map[string]map[string]jsontext.Value // "app:" and "user:" keys by owner
 	leases   store.KeyedLock
 	watchers store.Watchers[*storedSession]
+	notices  map[noticeKey]notice
 	made     int64 // sessions: the last one's number
 	fence    int64 // the last lease's, of any session: a deleted session's never count again
 }
@@ -38,6 +40,7 @@ func New() *Service {
 		done:     make(chan struct{}),
 		sessions: map[session.Key]*storedSession{},
 		shared:   map[string]map[string]jsontext.Value{},
+		notices:  map[noticeKey]notice{},
 	}
 }
 
@@ -169,6 +172,7 @@ func (m *Service) Delete(ctx context.Context, key session.Key) error {
 	defer m.mu.Unlock()
 	delete(m.sessions, key)
 	m.order = slices.DeleteFunc(m.order, func(o *storedSession) bool { return o == s })
+	maps.DeleteFunc(m.notices, func(key noticeKey, _ notice) bool { return key.session == s })
 	m.watchers.Deleted(s)
 	return nil
 }

@@ -24,30 +24,36 @@ type rower interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-func keepsHooks(ctx context.Context, q rower) (is bool, err error) {
-	err = q.QueryRow(ctx, `SELECT to_regclass('plughook_hooks') IS NOT NULL`).Scan(&is)
+// hasTable reports whether a table that is made at its first use is there.
+func hasTable(ctx context.Context, q rower, name string) (is bool, err error) {
+	err = q.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, "plughook_"+name).Scan(&is)
 	return is, err
 }
 
-// hooksKey is that of the lock under which the table is made.
-const hooksKey = 0x706c7567686f6f6b
+// tablesKey is that of the lock under which such tables are made.
+const tablesKey = 0x706c7567686f6f6b
+
+// makeTable executes the statements that make a table and its indexes, unless it is there.
+func (s *Store) makeTable(ctx context.Context, name string, statements []string) error {
+	is, err := hasTable(ctx, s.pool, name)
+	if err != nil || is {
+		return err
+	}
+	return pgx.BeginTxFunc(ctx, s.pool, readCommitted, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(tablesKey))
+		for _, statement := range statements {
+			if err == nil {
+				_, err = tx.Exec(ctx, statement)
+			}
+		}
+		return err
+	})
+}
 
 // KeepHooks implements session.HookKeeper.
 func (s *Store) KeepHooks(ctx context.Context, before time.Time, records map[session.Key][]session.HookRecord) error {
 	return s.do(ctx, "keep hook calls", func() error {
-		is, err := keepsHooks(ctx, s.pool)
-		if err == nil && !is {
-			err = pgx.BeginTxFunc(ctx, s.pool, readCommitted, func(tx pgx.Tx) error {
-				_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(hooksKey))
-				for _, statement := range createHooks {
-					if err == nil {
-						_, err = tx.Exec(ctx, statement)
-					}
-				}
-				return err
-			})
-		}
-		if err != nil {
+		if err := s.makeTable(ctx, "hooks", createHooks); err != nil {
 			return err
 		}
 		b := &pgx.Batch{}
@@ -69,7 +75,7 @@ func (s *Store) KeepHooks(ctx context.Context, before time.Time, records map[ses
 func (s *Store) Hooks(ctx context.Context, key session.Key) (list []session.HookRecord, err error) {
 	err = s.do(ctx, "read hook calls", func() error {
 		list = nil
-		is, err := keepsHooks(ctx, s.pool)
+		is, err := hasTable(ctx, s.pool, "hooks")
 		if err != nil || !is {
 			return err
 		}

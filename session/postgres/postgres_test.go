@@ -54,3 +54,9 @@ func TestHooks(t *testing.T) {
 	t.Parallel()
 	sessiontest.Hooks(t, open(t, pgtest.URL(t)))
 }
+
+// TestNotices runs the contract of a store that keeps notices.
+func TestNotices(t *testing.T) {
+	t.Parallel()
+	sessiontest.Notices(t, open(t, pgtest.URL(t)))
+}

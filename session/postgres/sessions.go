@@ -147,10 +147,12 @@ func (s *Store) Delete(ctx context.Context, key session.Key) error {
 			// of the row, and the last what the index had when it let go of the first.
 			b := &pgx.Batch{}
 			tables := []string{"unindexed", "events", "marks", "state", "undo", "words"}
-			if hooks, err := keepsHooks(ctx, tx); err != nil {
-				return err
-			} else if hooks {
-				tables = append(tables, "hooks")
+			for _, table := range []string{"hooks", "notices"} {
+				if is, err := hasTable(ctx, tx, table); err != nil {
+					return err
+				} else if is {
+					tables = append(tables, table)
+				}
 			}
 			for _, table := range tables {
 				b.Queue(`DELETE FROM plughook_`+table+` WHERE sid = $1`, sid)

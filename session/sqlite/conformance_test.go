@@ -28,3 +28,6 @@ func TestConformance(t *testing.T) {
 func TestSize(t *testing.T) { sessiontest.Size(t, openTest(t)) }
 
 func TestHooks(t *testing.T) { sessiontest.Hooks(t, openTest(t)) }
+
+// TestNotices runs the contract of a store that keeps notices.
+func TestNotices(t *testing.T) { sessiontest.Notices(t, openTest(t)) }

@@ -19,9 +19,21 @@ const (
 	hooksByTime = "CREATE INDEX IF NOT EXISTS hooks_time ON hooks (time)"
 )
 
-func keepsHooks(c *conn) (is bool, err error) {
+// hasTable reports whether a table that is made at its first use is there.
+func hasTable(c *conn, name string) (is bool, err error) {
 	var one int64
-	return c.row("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'hooks'", nil, &one)
+	return c.row("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", []any{name}, &one)
+}
+
+// makeTable executes the statements that make a table and its indexes, unless it is there.
+func makeTable(c *conn, name string, statements ...string) error {
+	is, err := hasTable(c, name)
+	for _, statement := range statements {
+		if err == nil && !is {
+			_, err = c.exec(statement)
+		}
+	}
+	return err
 }
 
 // KeepHooks implements session.HookKeeper.
@@ -37,13 +49,7 @@ func (s *Store) KeepHooks(ctx context.Context, before time.Time, records map[ses
 		size += len(data)
 	}
 	return s.write(ctx, size, func(c *conn) error {
-		is, err := keepsHooks(c)
-		for _, statement := range []string{createHooks, hooksBySID, hooksByTime} {
-			if err == nil && !is {
-				_, err = c.exec(statement)
-			}
-		}
-		if err != nil {
+		if err := makeTable(c, "hooks", createHooks, hooksBySID, hooksByTime); err != nil {
 			return err
 		}
 		for key, data := range encoded {
@@ -58,7 +64,7 @@ func (s *Store) KeepHooks(ctx context.Context, before time.Time, records map[ses
 				return err
 			}
 		}
-		_, err = c.exec("DELETE FROM hooks WHERE time < ?", before.UnixNano())
+		_, err := c.exec("DELETE FROM hooks WHERE time < ?", before.UnixNano())
 		return err
 	})
 }
@@ -73,7 +79,7 @@ func (s *Store) Hooks(ctx context.Context, key session.Key) (list []session.Hook
 		}
 		is := false
 		if err == nil {
-			is, err = keepsHooks(c)
+			is, err = hasTable(c, "hooks")
 		}
 		if err != nil || !is {
 			return err

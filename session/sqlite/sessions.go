@@ -193,10 +193,12 @@ func (s *Store) Delete(ctx context.Context, key session.Key) error {
 			return err
 		}
 		tables := []string{"sessions", "initial", "ids", "marks", "state", "undo"}
-		if hooks, err := keepsHooks(c); err != nil {
-			return err
-		} else if hooks {
-			tables = append(tables, "hooks")
+		for _, table := range []string{"hooks", "notices"} {
+			if is, err := hasTable(c, table); err != nil {
+				return err
+			} else if is {
+				tables = append(tables, table)
+			}
 		}
 		for _, table := range tables {
 			if _, err := c.exec("DELETE FROM "+table+" WHERE sid = ?", r.sid); err != nil {
