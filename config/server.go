@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +29,22 @@ type Server struct {
 	Limits     serverLimits `yaml:"limits" json:"limits,omitzero" jsonschema:"what clients may take"`
 
 	ResumeAfter time.Duration `yaml:"resume_after" json:"resume_after,omitempty" jsonschema:"goes on with a run that was cut off, since its server died, after this time, such as 30s; only a client that sends the input again does so if empty"`
+
+	Notify []serverNotify `yaml:"notify" json:"notify,omitempty" jsonschema:"who is told of each run that ends, fails or waits for an answer"`
 }
+
+// serverNotify is an address or a command that is told how runs end.
+type serverNotify struct {
+	URL       string   `yaml:"url" json:"url,omitempty" jsonschema:"an address that gets each message as a POST, signed as Standard Webhooks says"`
+	SecretEnv string   `yaml:"secret_env" json:"secret_env,omitempty" jsonschema:"the environment variable with the secret that signs: whsec_ and base64, or any text"`
+	Command   []string `yaml:"command" json:"command,omitempty" jsonschema:"a program and its arguments, in place of url; it gets each message as JSON on its standard input"`
+	Env       []string `yaml:"env" json:"env,omitempty" jsonschema:"the command's environment beyond PATH, HOME and LANG: NAME passes on a variable, NAME=VALUE sets one"`
+	On        []string `yaml:"on" json:"on,omitempty" jsonschema:"ended, failed, waits; all of them if empty"`
+	Dir       string   `yaml:"-" json:"-"` // of the command: the configuration's
+}
+
+// Secret returns the secret; "" if none is named.
+func (n *serverNotify) Secret() (string, error) { return secret(n.SecretEnv) }
 
 // serverJWT is whose tokens say who a caller is.
 type serverJWT struct {
@@ -84,6 +100,10 @@ func (c *Config) Server() Server {
 	if s.Pages != "" {
 		s.Pages = c.file.path(s.Pages)
 	}
+	s.Notify = slices.Clone(s.Notify)
+	for i := range s.Notify {
+		s.Notify[i].Dir = c.file.path(".")
+	}
 	return s
 }
 
@@ -118,6 +138,21 @@ func (c *file) checkServing(bad complaint) {
 		}
 	}
 	checkAbove0(c, bad, "server.resume_after", s.ResumeAfter)
+	for i, n := range s.Notify {
+		path := fmt.Sprintf("server.notify[%d]", i)
+		if (n.URL != "") == (len(n.Command) > 0) {
+			bad(path, "it needs either url: or command:")
+		}
+		if (n.URL != "") != (n.SecretEnv != "") {
+			bad(path, "an address needs secret_env:, a secret, so that who gets a message can tell who sent it; a command needs none")
+		}
+		for j, on := range n.On {
+			if !slices.Contains([]string{"ended", "failed", "waits"}, on) {
+				bad(fmt.Sprintf("%s.on[%d]", path, j), "%q is not ended, failed or waits", on)
+			}
+		}
+		c.checkEnv(bad, path, n.Env)
+	}
 	for key, d := range map[string]time.Duration{"run": s.Limits.Run, "heartbeat": s.Limits.Heartbeat, "patience": s.Limits.Patience} {
 		checkAbove0(c, bad, "server.limits."+key, d)
 	}

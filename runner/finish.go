@@ -32,7 +32,7 @@ func (x *run) finish(ctx context.Context) error {
 	defer cancel()
 	x.lastWords(ctx, detached, &errs)
 	if x.then != nil && x.view != nil && !x.stale {
-		x.then(x.invocation())
+		x.then(x.invocation(), errors.Join(errs...))
 	}
 	return errors.Join(errs...)
 }

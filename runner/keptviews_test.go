@@ -395,7 +395,10 @@ func TestRunThenTellsWhatTheRunLeaves(t *testing.T) {
 	s := stage(t, says("hello"), counts)
 	for range 2 {
 		var left *session.Invocation
-		for _, err := range s.start().RunWithFinal(ctx, key, session.Message("hi"), s.cfg, func(inv *session.Invocation) { left = inv }) {
+		for _, err := range s.start().RunWithFinal(ctx, key, session.Message("hi"), s.cfg, func(inv *session.Invocation, err error) {
+			require.NoError(t, err)
+			left = inv
+		}) {
 			require.NoError(t, err)
 			require.Nil(t, left, "it is told at the end")
 		}
@@ -406,7 +409,7 @@ func TestRunThenTellsWhatTheRunLeaves(t *testing.T) {
 		require.Equal(t, fresh.Position, left.Position)
 	}
 	nobody := session.Key{App: "app", User: "ann", ID: "nobody"}
-	for _, err := range s.start().RunWithFinal(ctx, nobody, nil, s.cfg, func(*session.Invocation) { t.Error("told of a session that is not there") }) {
+	for _, err := range s.start().RunWithFinal(ctx, nobody, nil, s.cfg, func(*session.Invocation, error) { t.Error("told of a session that is not there") }) {
 		require.ErrorIs(t, err, session.ErrNotFound)
 	}
 }

@@ -123,7 +123,7 @@ func (o Outside) run(ctx context.Context, input *session.Event, p *offering, yie
 	p.agent = o.Agent
 	x := newRun(o.Runner, o.Key, input, session.RunConfig{Create: true, Streaming: session.SSE}, yield)
 	x.outside = p
-	x.then = x.noteResult
+	x.then = func(inv *session.Invocation, _ error) { x.noteResult(inv) }
 	err := x.task(ctx)
 	if err != nil {
 		return nil, err

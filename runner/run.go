@@ -19,7 +19,7 @@ type run struct {
 	key   session.Key
 	cfg   session.RunConfig
 	yield func(*session.Event, error) bool
-	then  func(*session.Invocation) // told at the end what the session is; it may be nil
+	then  func(*session.Invocation, error) // told at the end what the session is; it may be nil
 
 	// input is the caller's input: at first the run's copy of it, nil until it is in the log, and then
 	// what is in the log. inputID is its ID from the beginning.

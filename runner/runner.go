@@ -176,10 +176,10 @@ func (r *Runner) Run(ctx context.Context, key session.Key, input *session.Event,
 }
 
 // RunWithFinal is Run. At the end, after AfterRun and while the session is still the run's alone, it calls
-// then with the session as the run leaves it: so nobody has to read it again to know, say, which calls wait.
-// What then is given is shared: treat it as read only. then is not called if the run did not get as far as
+// then with the session as the run leaves it, and the run's error: so nobody has to read it again to know, say, which
+// calls wait. What then is given is shared: treat it as read only. then is not called if the run did not get as far as
 // the session, or if the log is not known after an append that failed. It may be nil.
-func (r *Runner) RunWithFinal(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig, then func(*session.Invocation)) iter.Seq2[*session.Event, error] {
+func (r *Runner) RunWithFinal(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig, then func(*session.Invocation, error)) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		x := newRun(r, key, input, cfg, yield)
 		x.then = then

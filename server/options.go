@@ -10,6 +10,7 @@ import (
 
 	"github.com/plughook/plughook/server/internal/apps"
 	"github.com/plughook/plughook/server/internal/limits"
+	"github.com/plughook/plughook/server/internal/notify"
 	"github.com/plughook/plughook/server/internal/page"
 	"github.com/plughook/plughook/session"
 )
@@ -44,6 +45,9 @@ type Options struct {
 	// the store: after this time, and for an hour. 0 leaves that to the clients, who send the input again. Any
 	// number of servers on one store may have it. Tools may be called again that were under way.
 	ResumeAfter time.Duration
+	// Notify are told of each run that ends, fails or waits, at least once, also if this server dies: the store
+	// keeps what is to be told. Of two messages with one ID the second is the first again.
+	Notify []*Notify
 	// Log takes what clients are not told, such as why a run failed. No record has content of events. nil
 	// logs nothing.
 	Log *slog.Logger
@@ -69,6 +73,9 @@ type Limits = limits.Limits
 
 // A Page is what the page at / shows beside the sessions. Caller is that of Options.
 type Page = page.Options
+
+// A Notify is an address or a command that is told how runs end.
+type Notify = notify.Target
 
 // ErrUnauthorized says that it is not known who sends a request.
 var ErrUnauthorized = errors.New("unauthorized")
@@ -98,11 +105,20 @@ func (o *Options) check() error {
 			bad("two apps are named %q", app.Name)
 		case app.Runner == nil:
 			bad("app %q has no Runner", app.Name)
+		case len(o.Notify) > 0:
+			if _, can := app.Sessions().(session.NoticeKeeper); !can {
+				bad("app %q: its store is no session.NoticeKeeper, so nobody can be told of its runs", app.Name)
+			}
 		}
 		seen[app.Name] = true
 	}
 	if o.Chat.App != "" && !seen[o.Chat.App] {
 		bad("Chat.App: there is no app %q", o.Chat.App)
+	}
+	for i, n := range o.Notify {
+		if err := n.Check(); err != nil {
+			bad("Notify[%d]: %w", i, err)
+		}
 	}
 	if !o.Kit && (o.KitDev || o.Pages != nil) {
 		bad("KitDev and Pages need Kit")

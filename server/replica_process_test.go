@@ -45,6 +45,9 @@ const replicaVariable = "PLUGHOOK_REPLICA"
 // resumeVariable has after which time a replica goes on with runs that were cut off; it does not if it is not set.
 const resumeVariable = "PLUGHOOK_REPLICA_RESUME"
 
+// notifyVariable has the address that a replica tells of the ends of runs.
+const notifyVariable = "PLUGHOOK_REPLICA_NOTIFY"
+
 func TestMain(m *testing.M) {
 	if store := os.Getenv(replicaVariable); store != "" {
 		if err := serveReplica(store); err != nil {
@@ -86,7 +89,12 @@ func serveReplica(where string) error {
 	if err != nil {
 		return err
 	}
+	var told []*server.Notify
+	if url := os.Getenv(notifyVariable); url != "" {
+		told = append(told, &server.Notify{URL: url, Secret: notifySecret})
+	}
 	s, err := server.New(server.Options{
+		Notify: told,
 		Apps:   []server.App{{Name: "desk", Runner: r}},
 		Limits: server.Limits{Streams: -1, UserStreams: -1, UserRuns: -1},
 

@@ -61,6 +61,9 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(o.Notify) > 0 {
+		core.NotifyRuns(o.Notify, o.ResumeAfter)
+	}
 	if o.ResumeAfter > 0 {
 		core.ResumeRuns(o.ResumeAfter)
 	}

@@ -167,6 +167,15 @@ func (p *program) serve(ctx context.Context, c *config.Config, s config.Server, 
 
 		ResumeAfter: s.ResumeAfter,
 	}
+	for i, n := range s.Notify {
+		secret, err := n.Secret()
+		if err != nil {
+			return exit.Usage.Errorf("server.notify[%d].secret_env: %w", i, err)
+		}
+		o.Notify = append(o.Notify, &server.Notify{
+			URL: n.URL, Secret: secret, Command: n.Command, Dir: n.Dir, Env: n.Env, On: n.On,
+		})
+	}
 	if p.keepsHooks {
 		o.Page = &server.Page{Login: s.Tokens != "", Hooks: setup.local.calls.Of, Prices: c.Prices()}
 		p.Note("the page is on http://%s/", listener.Addr())

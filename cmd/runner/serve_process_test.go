@@ -165,7 +165,8 @@ func TestServeEndsInGoodOrder(t *testing.T) {
 func TestRunAndChatOverAServer(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
-		"runner.yaml": `{app: desk, agent: {model: "script:script.yaml"}, store: "sqlite:s.db"}`,
+		"runner.yaml": `{app: desk, agent: {model: "script:script.yaml"}, store: "sqlite:s.db", server: {notify: [
+			{command: [sh, -c, "cat >>told"], on: [ended]}]}}`,
 		"script.yaml": slowScript,
 	}
 	command := inDir(t, files)
@@ -197,6 +198,10 @@ func TestRunAndChatOverAServer(t *testing.T) {
 	}
 	out, cmd := ask("", "run", "Hello")
 	require.Equal(t, 0, cmd.ProcessState.ExitCode(), out)
+	require.Eventually(t, func() bool { // server.notify
+		told, err := os.ReadFile(filepath.Join(make.Dir, "told"))
+		return err == nil && strings.Contains(string(told), `"type":"run.ended"`)
+	}, time.Minute, 50*time.Millisecond)
 	require.Contains(t, out, "Good evening, Hello")
 	out, cmd = ask("Hello\n/quit\n", "chat")
 	require.Equal(t, 0, cmd.ProcessState.ExitCode(), out)

@@ -53,6 +53,10 @@ func (p *Process) WriteMetrics(w io.Writer) error {
 			out.printf("plughook_refused_total{limit=%q} %d\n", row.Key, refused[row])
 		}
 	}
+	out.printf("# TYPE plughook_notices counter\n# HELP plughook_notices Messages about runs that were sent, attempts that failed, and messages that were given up.\n")
+	out.printf("plughook_notices_total{result=\"sent\"} %d\n", p.Notices.Sent.Load())
+	out.printf("plughook_notices_total{result=\"failed\"} %d\n", p.Notices.Failed.Load())
+	out.printf("plughook_notices_total{result=\"given_up\"} %d\n", p.Notices.GivenUp.Load())
 	out.printf("# EOF\n")
 	return out.err
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/plughook/plughook/session"
@@ -16,6 +17,8 @@ import (
 type Process struct {
 	Limits Limits // with numbers in place of defaults
 	log    *slog.Logger
+	// Notices are how often messages about runs were sent, not taken, and given up.
+	Notices struct{ Sent, Failed, GivenUp atomic.Int64 }
 
 	mu      sync.Mutex
 	used    [kinds]int64

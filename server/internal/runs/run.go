@@ -22,6 +22,7 @@ type Run struct {
 	Key               session.Key
 
 	request Request
+	debt    *debt // nil if nobody is told of the run
 	hold    *limits.Hold
 	budget  *limits.Process
 	cancel  context.CancelCauseFunc
@@ -200,27 +201,36 @@ func EndIn(events []*session.Event) End {
 	return end
 }
 
-// finish ends the run.
-func (r *Run) finish(ctx context.Context, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// endBy returns how the run ends with an error, or without one.
+func (r *Run) endBy(ctx context.Context, err error) End {
 	var failed *plugin.Error
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), session.ErrClosed):
-		r.end = End{Kind: CutOff, Err: context.Cause(ctx)}
+		return End{Kind: CutOff, Err: context.Cause(ctx)}
 	case err != nil && cutOff(err):
-		r.end = End{Kind: CutOff, Err: err}
+		return End{Kind: CutOff, Err: err}
 	case err != nil && context.Cause(ctx) != nil:
-		r.end = End{Kind: Cancelled, Err: context.Cause(ctx)}
+		return End{Kind: Cancelled, Err: context.Cause(ctx)}
 	case errors.Is(err, session.ErrCancelled):
-		r.end = End{Kind: Cancelled, Err: err}
+		return End{Kind: Cancelled, Err: err}
 	case errors.As(err, &failed):
-		r.end = End{Kind: Failed, Plugin: failed.Plugin, Err: err}
+		return End{Kind: Failed, Plugin: failed.Plugin, Err: err}
 	case err != nil:
-		r.end = End{Kind: Failed, Err: err}
-	case r.end.Kind == "":
-		r.end = End{Kind: Done}
+		return End{Kind: Failed, Err: err}
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	end := r.end
+	end.Kind = cmp.Or(end.Kind, Done)
+	return end
+}
+
+// finish ends the run.
+func (r *Run) finish(ctx context.Context, err error) {
+	end := r.endBy(ctx, err)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.end = end
 	r.ended = true
 	r.hold.Ended()
 	if len(r.followers) == 0 {
@@ -283,6 +293,14 @@ func (r *Run) Waiting() (calls []session.Call, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.waiting, r.known
+}
+
+// Outside returns those of the calls that wait which somebody outside is to answer: not those that an agent answers.
+func Outside(calls []session.Call) []session.Call {
+	return slices.DeleteFunc(slices.Clone(calls), func(c session.Call) bool {
+		answeredByAgent := func(other session.Call) bool { return c.Conversation(other.Event.Branch) }
+		return (c.Held == nil || c.Decision != nil) && slices.ContainsFunc(calls, answeredByAgent)
+	})
 }
 
 // Request returns what the run was started with.

@@ -39,6 +39,7 @@ type Request struct {
 type Runs struct {
 	budget *limits.Process
 	log    *slog.Logger
+	outbox *outbox // nil if nobody is told of the runs
 
 	life   context.Context
 	end    context.CancelCauseFunc
@@ -270,20 +271,27 @@ func (r *Runs) run(ctx context.Context, run *Run) {
 	}
 
 	// Collect what it yields.
-	var last error
-	for e, err := range q.Runner.RunWithFinal(ctx, q.Key, q.Input, q.Config, run.left) {
-		begin()
-		if err != nil {
-			last = err
-			break
+	left := func(inv *session.Invocation, err error) {
+		run.left(inv)
+		r.settle(ctx, run, run.endBy(ctx, err))
+	}
+	last := r.owe(ctx, run)
+	if last == nil {
+		for e, err := range q.Runner.RunWithFinal(ctx, q.Key, q.Input, q.Config, left) {
+			begin()
+			if err != nil {
+				last = err
+				break
+			}
+			run.add(e, false)
 		}
-		run.add(e, false)
 	}
 	begin()
 	if clock != nil {
 		clock.Stop()
 	}
 	run.finish(ctx, last)
+	r.settle(ctx, run, run.End()) // if the session was not known, or the store not reached
 
 	// Take it out of the runs of its session.
 	r.mu.Lock()

@@ -88,12 +88,8 @@ func WaitingIn(live []*session.Event) []WaitingCall {
 // waitingOf returns what is told of calls that wait, without those that an agent answers.
 func waitingOf(calls []session.Call) []WaitingCall {
 	list := []WaitingCall{}
-	for _, c := range calls {
+	for _, c := range runs.Outside(calls) {
 		confirm := c.Held != nil && c.Decision == nil
-		answeredByAgent := func(other session.Call) bool { return c.Conversation(other.Event.Branch) }
-		if !confirm && slices.ContainsFunc(calls, answeredByAgent) {
-			continue
-		}
 		waiting := WaitingCall{
 			ID:         c.ID,
 			Name:       c.Name,

@@ -17,6 +17,7 @@ import (
 	"github.com/plughook/plughook/artifact"
 	"github.com/plughook/plughook/server/internal/apps"
 	"github.com/plughook/plughook/server/internal/limits"
+	"github.com/plughook/plughook/server/internal/notify"
 	"github.com/plughook/plughook/server/internal/runs"
 	"github.com/plughook/plughook/session"
 )
@@ -59,6 +60,11 @@ func New(served []apps.App, bounds limits.Limits, log *slog.Logger) *Core {
 
 // ResumeRuns goes on with runs that were cut off, until the streams are ended.
 func (c *Core) ResumeRuns(after time.Duration) { c.Runs.Resume(c.life, c.Apps, after) }
+
+// NotifyRuns tells targets how runs end, until the streams are ended.
+func (c *Core) NotifyRuns(targets []*notify.Target, resumeAfter time.Duration) {
+	c.Runs.Notify(c.life, c.Apps, targets, resumeAfter)
+}
 
 // EndStreams ends the streams that are open, and those to come.
 func (c *Core) EndStreams() { c.end() }
