@@ -24,6 +24,8 @@ type Criteria []Criterion
 type Criterion struct {
 	Name      string
 	Threshold float64
+	// Skipped says that the criterion is one of the kit's that nothing here computes: it decides nothing.
+	Skipped bool
 	// Match is how the calls of ToolTrajectory compare: exact, in_order or any_order.
 	Match string
 	// JudgeModel is the model that is asked, as the configuration of the kit names it. Rubrics are what it is asked
@@ -64,8 +66,11 @@ func (c Criteria) find(name string) *Criterion {
 	return &c[i]
 }
 
-// ReadCriteria reads a test_config.json of the kit. A criterion of a name that is not known is an error, and so is a
-// file without criteria.
+// notComputed are criteria of the kit that ask services of its maker, or are about a simulated user.
+var notComputed = []string{"response_evaluation_score", "safety_v1", "hallucinations_v1", "per_turn_user_simulator_quality_v1"}
+
+// ReadCriteria reads a test_config.json of the kit. A name that is not the kit's is an error, and so is a file without
+// criteria. Criteria of the kit that nothing here computes are Skipped.
 func ReadCriteria(name string, data []byte) (Criteria, error) {
 	var file struct {
 		Criteria map[string]json.RawMessage `json:"criteria"`
@@ -87,7 +92,7 @@ func criteriaOf(members map[string]json.RawMessage) (Criteria, error) {
 	}
 	var all Criteria
 	for name := range members {
-		if !slices.Contains(known, name) {
+		if !slices.Contains(known, name) && !slices.Contains(notComputed, name) {
 			return nil, fmt.Errorf("the criterion %s is not known here; known are %s", name, strings.Join(known, ", "))
 		}
 	}
@@ -101,6 +106,11 @@ func criteriaOf(members map[string]json.RawMessage) (Criteria, error) {
 			return nil, fmt.Errorf("criterion %s: %w", name, err)
 		}
 		all = append(all, c)
+	}
+	for _, name := range notComputed {
+		if _, has := members[name]; has {
+			all = append(all, Criterion{Name: name, Skipped: true})
+		}
 	}
 	return all, nil
 }

@@ -240,7 +240,7 @@ func TestBadFiles(t *testing.T) {
 		"b.yaml": {"cases: []\n", "there are no cases"},
 		"c.yaml": {"cases:\n  - {id: x, turns: [{user: hi, expect: {text: {pattern: '('}}}]}\n", "c.yaml:2:"},
 		"d.yaml": {"cases:\n  - {id: x, turns: [{user: a}]}\n  - {id: x, turns: [{user: b}]}\n", `two cases have the id "x"`},
-		"e.yaml": {"criteria: {safety_v1: 1}\ncases:\n  - {id: x, turns: [{user: a}]}\n", "e.yaml:1:"},
+		"e.yaml": {"criteria: {safety_v9: 1}\ncases:\n  - {id: x, turns: [{user: a}]}\n", "e.yaml:1:"},
 		"f.json": {"{\n\"eval_cases\": [\n{]", "f.json: line 3: "},
 		"g.csv":  {"input,wants\nhi,there\n", `there is no column "wants"`},
 		"h.csv":  {"input,denied\nhi,perhaps\n", "h.csv:2: denied: "},

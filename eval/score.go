@@ -14,6 +14,9 @@ func (e *Evaluator) averages(ctx context.Context, c *Case, turns []*turnRun) ([]
 	var scores []Score
 	for i := range c.Criteria {
 		criterion := &c.Criteria[i]
+		if criterion.Skipped {
+			continue
+		}
 		sum, n := 0.0, 0
 		var whys []string
 		for _, t := range turns {

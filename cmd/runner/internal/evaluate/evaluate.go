@@ -208,6 +208,11 @@ func (e *evaluation) criteriaOf(ctx context.Context, set string) (eval.Criteria,
 		return nil, exit.Usage.As(err)
 	}
 	criteria, err := eval.ReadCriteria(name, data)
+	for _, c := range criteria {
+		if c.Skipped {
+			e.Note("%s: the criterion %s is not computed here, and decides nothing", name, c.Name)
+		}
+	}
 	return criteria, exit.Usage.As(err)
 }
 
