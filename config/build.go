@@ -34,8 +34,9 @@ type builder struct {
 	artifacts artifact.Service // nil if there is none
 	stderr    io.Writer        // gets what servers write to standard error; nil discards it
 	waits     waits            // is told of calls of models and tools
-	// changeTool is Options.Tool.
+	// changeTool is Options.Tool, onlyModel Options.Model.
 	changeTool func(*tool.Tool) *tool.Tool
+	onlyModel  model.Model
 
 	models map[string]model.Model
 	tools  map[string][]*tool.Tool // by the name that agents call them by
@@ -212,7 +213,10 @@ func (b *builder) model(path, ref string) model.Model {
 	if i >= 0 {
 		path = fmt.Sprintf("models[%d].%s", i, kind.name)
 	}
-	made, err := b.openModel(b.ctx, ref, b.dry)
+	made, err := b.onlyModel, error(nil)
+	if made == nil {
+		made, err = b.openModel(b.ctx, ref, b.dry)
+	}
 	if err != nil {
 		b.bad(path, "%w", err)
 		made = notOpened{} // so that the error is reported once

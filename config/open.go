@@ -10,6 +10,7 @@ import (
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/artifact"
+	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
@@ -38,6 +39,8 @@ type Options struct {
 	// Tool returns what is executed in place of each tool of the file and of its servers, once a human has agreed to
 	// the call where that is asked for; nil changes none.
 	Tool func(*tool.Tool) *tool.Tool
+	// Model answers in place of every model that agents of the file ask, which are not opened then; nil opens them.
+	Model model.Model
 }
 
 func (o *Options) log() *slog.Logger {
@@ -112,6 +115,7 @@ func (c *Config) open(ctx context.Context, o Options, p *Opened) error {
 	b.stderr = o.ServerStderr
 	b.waits = o.Waits
 	b.changeTool = o.Tool
+	b.onlyModel = o.Model
 	p.Agent, err = b.agent()
 	p.close = append(p.close, b.close...)
 	return err

@@ -33,6 +33,8 @@ type Turn struct {
 	Respond map[string]any `yaml:"respond" json:"respond,omitempty"`
 	// Results are what tools answer, where they are recorded.
 	Results []RecordedResult `yaml:"results" json:"results,omitempty"`
+	// Answers are what models answer, in order, where they are recorded.
+	Answers []RecordedAnswer `yaml:"answers" json:"answers,omitempty"`
 	Expect  Expect           `yaml:"expect" json:"expect,omitzero"`
 
 	// Content is the input as an eval set of the kit has it; nil is User.
@@ -46,6 +48,31 @@ type RecordedResult struct {
 	Name   string         `yaml:"name" json:"name"`
 	Args   map[string]any `yaml:"args" json:"args,omitempty"`
 	Result map[string]any `yaml:"result" json:"result,omitempty"`
+}
+
+// A RecordedAnswer is what a model has answered: a text, calls of tools, or both.
+type RecordedAnswer struct {
+	Text  string         `yaml:"text" json:"text,omitempty"`
+	Calls []RecordedCall `yaml:"calls" json:"calls,omitempty"`
+}
+
+// A RecordedCall is a call in an answer.
+type RecordedCall struct {
+	Name string         `yaml:"name" json:"name"`
+	Args map[string]any `yaml:"args" json:"args,omitempty"`
+}
+
+// answerIn returns what a content of a model says, false if it says nothing.
+func answerIn(c *genai.Content) (a RecordedAnswer, says bool) {
+	a.Text = textOf(c)
+	if c != nil {
+		for _, p := range c.Parts {
+			if p.FunctionCall != nil {
+				a.Calls = append(a.Calls, RecordedCall{Name: p.FunctionCall.Name, Args: p.FunctionCall.Args})
+			}
+		}
+	}
+	return a, a.Text != "" || a.Calls != nil
 }
 
 // Expect is what is expected of a turn. What is not set is not looked at.

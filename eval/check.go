@@ -71,6 +71,11 @@ func (e *Evaluator) check(t *turnRun) []Score {
 		}
 		note("latency", why)
 	}
+	if n := len(t.events); n > 0 {
+		if last := t.events[n-1]; last.ErrorCode != "" && last.ErrorCode != session.Denied {
+			note("run", "the turn ended with a failure: "+eventtext.Error(last))
+		}
+	}
 	if len(t.missing) > 0 {
 		note("recorded tools", strings.Join(t.missing, "; "))
 	}

@@ -141,16 +141,25 @@ func (k *kitInvocation) turn() (*Turn, error) {
 	for _, c := range k.Older {
 		t.addOlder(c)
 	}
-	between := either(k.Between, k.Between2)
-	if between == nil {
-		return t, nil
+	if between := either(k.Between, k.Between2); between != nil {
+		err = between.addTo(t)
 	}
-	return t, between.addTo(t)
+	if last, says := answerIn(answer); says {
+		t.Answers = append(t.Answers, last)
+	}
+	return t, err
 }
 
 // addTo takes in the calls and results of both forms.
 func (k *kitIntermediate) addTo(t *Turn) error {
 	calls := append(k.Uses, k.Uses2...)
+	if len(calls) > 0 { // made at once, as far as this form tells
+		var a RecordedAnswer
+		for _, c := range calls {
+			a.Calls = append(a.Calls, RecordedCall{Name: c.Name, Args: c.Args})
+		}
+		t.Answers = append(t.Answers, a)
+	}
 	responses := append(k.Responses, k.Responses2...)
 	for _, e := range append(k.Events, k.Events2...) {
 		content, err := contentOf(e.Content)
@@ -159,6 +168,9 @@ func (k *kitIntermediate) addTo(t *Turn) error {
 		}
 		if content == nil {
 			continue
+		}
+		if a, says := answerIn(content); says && content.Role != genai.RoleUser {
+			t.Answers = append(t.Answers, a)
 		}
 		for _, p := range content.Parts {
 			if f := p.FunctionCall; f != nil {

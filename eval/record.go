@@ -3,6 +3,8 @@ package eval
 import (
 	"slices"
 
+	"google.golang.org/genai"
+
 	"github.com/plughook/plughook/session"
 )
 
@@ -54,6 +56,11 @@ func Record(s *session.Session, log []*session.Event) *Case {
 			continue // a change of state, or a file alone
 		}
 		events := turn(n)
+		for _, said := range events[1:] {
+			if a, says := answerIn(said.Content); says && said.FromAgent() && said.Content.Role == genai.RoleModel {
+				t.Answers = append(t.Answers, a)
+			}
+		}
 		for i := range calls {
 			call := &calls[i]
 			if !slices.Contains(events, call.Event) {

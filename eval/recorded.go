@@ -2,11 +2,16 @@ package eval
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
+	"google.golang.org/genai"
+
 	"github.com/plughook/plughook/internal/eventtext"
+	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -70,4 +75,49 @@ func (r *caseRun) nearest(name string, args map[string]any) string {
 // written returns a call as people read it.
 func written(name string, args map[string]any) string {
 	return eventtext.OneLine(name+" "+eventtext.Object(args), 200)
+}
+
+// RecordedModel answers with what the case has recorded for the turn, in order.
+var RecordedModel model.Model = recordedModel{}
+
+type recordedModel struct{}
+
+// turnKey is the key of the turn in the context of its run.
+type turnKey struct{}
+
+// errNoAnswer is the error of a recorded model that has answered all it has.
+var errNoAnswer = errors.New("no further answer of a model is recorded for this turn")
+
+// Generate implements model.Model.
+func (recordedModel) Generate(ctx context.Context, _ *model.Request) iter.Seq2[*model.Response, error] {
+	return func(yield func(*model.Response, error) bool) {
+		t, _ := ctx.Value(turnKey{}).(*turnRun)
+		a, ok := t.nextAnswer()
+		if !ok {
+			yield(nil, errNoAnswer)
+			return
+		}
+		content := &genai.Content{Role: genai.RoleModel}
+		if a.Text != "" {
+			content.Parts = append(content.Parts, &genai.Part{Text: a.Text})
+		}
+		for _, c := range a.Calls {
+			content.Parts = append(content.Parts, genai.NewPartFromFunctionCall(c.Name, maps.Clone(notNil(c.Args))))
+		}
+		yield(&model.Response{Content: content, FinishReason: genai.FinishReasonStop}, nil)
+	}
+}
+
+// nextAnswer returns the first answer of the turn that was not given yet.
+func (t *turnRun) nextAnswer() (a RecordedAnswer, ok bool) {
+	if t == nil {
+		return a, false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.given >= len(t.Answers) {
+		return a, false
+	}
+	t.given++
+	return t.Answers[t.given-1], true
 }

@@ -70,6 +70,9 @@ type turnRun struct {
 	state   map[string]any
 	took    time.Duration
 	usage   usage
+
+	mu    sync.Mutex
+	given int // of Answers
 }
 
 // Trace notes what plugins do. It is a Runner's trace.
@@ -210,7 +213,7 @@ func (e *Evaluator) runTurn(ctx context.Context, r *caseRun, number int, t *Turn
 	// The agent answers.
 	began := time.Now()
 	var failed error
-	for event, err := range e.Runner.Run(ctx, r.key, input, session.RunConfig{}) {
+	for event, err := range e.Runner.Run(context.WithValue(ctx, turnKey{}, done), r.key, input, session.RunConfig{}) {
 		if err != nil {
 			failed = err
 			break

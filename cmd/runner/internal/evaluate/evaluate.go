@@ -28,12 +28,12 @@ const maxFile = 256 << 20
 // evaluation is what eval is asked for.
 type evaluation struct {
 	*cli.Program
-	tools, criteria, judgeModel, answers string
-	junit, result, kitResult             string
-	repeat, workers, judgeTokens         int
-	passRate                             float64
-	keep                                 bool
-	app, user                            string // of the sessions
+	tools, model, criteria, judgeModel, answers string
+	junit, result, kitResult                    string
+	repeat, workers, judgeTokens                int
+	passRate                                    float64
+	keep                                        bool
+	app, user                                   string // of the sessions
 }
 
 // Command returns the command eval.
@@ -55,7 +55,8 @@ The exit code is 0 if all cases pass, and 1 if one fails. Sessions of cases that
 configuration or --store names a store, and their ids are told: "runner session show ID" shows them.
 
 With --tools recorded no tool is executed: a call gets the result that the case has for it. A call that the case has
-not recorded fails, and so does the case. Tool servers are started all the same, since they declare the tools.
+not recorded fails, and so does the case. Tool servers are started all the same, since they declare the tools. With
+--model recorded no model is asked: the answers of the case are given in order, which shows what plugins and tools make of them.
 
 Criteria that a model judges (final_response_match_v2, rubric_based_…) ask the model that they name, or that of
 --judge-model; --answers keeps what it says, so that a repeat asks nobody again.`,
@@ -67,7 +68,8 @@ Criteria that a model judges (final_response_match_v2, rubric_based_…) ask the
 		RunE: func(cmd *cobra.Command, files []string) error { return e.run(cmd.Context(), files) },
 	}
 	f := cmd.Flags()
-	cli.Choice(cmd, &e.tools, "tools", "live", "how calls of tools are answered", []string{"live", "recorded"})
+	cli.Choice(cmd, &e.tools, "tools", "live", "how calls of tools are answered: ", []string{"live", "recorded"})
+	cli.Choice(cmd, &e.model, "model", "live", "who answers as the agents' models: ", []string{"live", "recorded"})
 	f.StringVar(&e.criteria, "criteria", "", "a test_config.json with the criteria of eval sets, in place of the one beside them")
 	f.StringVar(&e.judgeModel, "judge-model", "", "the `model` that judges are, as in the configuration or gemini:NAME")
 	f.IntVar(&e.judgeTokens, "judge-tokens", 1_000_000, "how many tokens judges may take")
@@ -85,6 +87,9 @@ Criteria that a model judges (final_response_match_v2, rubric_based_…) ask the
 
 // run runs the cases of files.
 func (e *evaluation) run(ctx context.Context, files []string) (err error) {
+	if err := errors.Join(cli.CheckChoice("tools", e.tools, "live", "recorded"), cli.CheckChoice("model", e.model, "live", "recorded")); err != nil {
+		return err
+	}
 	if e.repeat < 1 || e.workers < 1 || e.passRate < 0 || e.passRate > 1 {
 		return exit.Usage.Errorf("--repeat and --workers are 1 or more, --pass-rate is from 0 to 1")
 	}
@@ -114,6 +119,9 @@ func (e *evaluation) run(ctx context.Context, files []string) (err error) {
 		Keep:     e.keep,
 	}
 	o := config.Options{Log: e.Log, Store: e.StoreName, Tool: ev.Tool}
+	if e.model == "recorded" {
+		o.Model = eval.RecordedModel
+	}
 	if e.Verbose {
 		o.ServerStderr = e.Err
 	}
