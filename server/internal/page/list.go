@@ -12,6 +12,7 @@ import (
 
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/server/internal/apps"
 	"github.com/plughook/plughook/server/internal/page/timeline"
 	"github.com/plughook/plughook/server/internal/page/visible"
@@ -32,7 +33,8 @@ type listView struct {
 	Apps          []*apps.App
 	App, Match    string
 	User, Since   string
-	Show          string
+	Show, Kit     string
+	Order         string
 	Filters       []filter
 	Older         string // the address of the next page
 	First         bool   // there is no session at all
@@ -45,6 +47,7 @@ type filter struct {
 	Word, Link string
 	Current    bool
 	Count      int // -1 if it is not known
+	More       bool
 }
 
 // A line is a session in the list.
@@ -53,6 +56,7 @@ type line struct {
 	Title   []visible.Piece
 	Last    []visible.Piece
 	Tags    []timeline.Tag
+	Kit     string // whose agent runs it: an agent outside, "" for one of this server
 	Running bool
 	Hit     []visible.Piece // the event that was found
 	HitSeq  int64
@@ -68,6 +72,7 @@ type summary struct {
 	withheld        bool   // the first one is not in the log
 	last            string
 	denied          int
+	changed         time.Time // when a plugin changed content last
 	failed, rewound bool
 	confirms, asks  int
 }
@@ -112,6 +117,8 @@ func (x *page) list(q *request) (any, error) {
 		User:  params.Get("user"),
 		Since: params.Get("since"),
 		Show:  params.Get("show"),
+		Kit:   params.Get("kit"),
+		Order: params.Get("order"),
 		Admin: who.Admin || who.AnyUser || len(who.OnBehalfOf) > 0,
 		Apps:  x.Reachable(q.Request),
 	}
@@ -124,6 +131,10 @@ func (x *page) list(q *request) (any, error) {
 		CutOff:  v.Show == "cutoff",
 		Since:   sinceOf(v.Since, v.Show == "running"),
 	}
+	if v.Order != "cost" {
+		v.Order = ""
+	}
+	var err error
 	if !who.Admin || query.User != "" {
 		user, err := x.User(q.Request, v.User)
 		if err != nil {
@@ -131,42 +142,114 @@ func (x *page) list(q *request) (any, error) {
 		}
 		query.User = user
 	}
+	if v.Show == "changed" {
+		query.Since = sinceOf("today", false)
+	}
 	if query.Match != "" && query.Check() != nil {
 		query.Match = ""
 		v.SearchProblem = "There is no word in it to search for."
 	}
-	for _, f := range [][2]string{{"", "All"}, {"running", "Running"}, {"waiting", "Waiting"}, {"denied", "Denied"}, {"cutoff", "Cut off"}, {"failed", "Failed"}} {
-		v.Filters = append(v.Filters, filter{
-			Word:    f[1],
-			Link:    with(q.URL, "show", f[0], "after", ""),
-			Current: v.Show == f[0],
-			Count:   -1,
-		})
-	}
-	after := parsePosition(params.Get("after"))
-	hits, err := x.hits(q, v.App, query, after)
-	if err != nil {
+	if v.Filters, err = x.filters(q, v, query); err != nil {
 		return nil, err
 	}
-	more := len(hits) > listed
-	for _, hit := range hits[:min(listed, len(hits))] {
-		l, err := x.lineOf(q, hit)
-		if errors.Is(err, session.ErrNotFound) { // it was deleted meanwhile
-			continue
-		}
+	after := parsePosition(params.Get("after"))
+	looked := 0
+	for {
+		hits, err := x.hits(q, v.App, query, after)
 		if err != nil {
 			return nil, err
 		}
-		if v.Show != "running" || l.Running {
-			v.Lines = append(v.Lines, *l)
+		for _, hit := range hits[:min(listed, len(hits))] {
+			after = position{hit.Session.Updated, hit.Session.Key.String()}
+			looked++
+			l, err := x.lineOf(q, hit)
+			if errors.Is(err, session.ErrNotFound) { // it was deleted meanwhile
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			if v.wants(l) {
+				v.Lines = append(v.Lines, *l)
+			}
+			if v.Order == "" && len(v.Lines) == listed {
+				break
+			}
 		}
+
+		// What the store cannot select, or order, is looked for in more than one page of it.
+		full := v.Order == "" && len(v.Lines) == listed
+		if len(hits) > listed && !full && looked < countedSessions {
+			continue
+		}
+		if len(hits) > listed || full && len(hits) > 0 && after.before(hits[len(hits)-1].Session) {
+			v.Older = with(q.URL, "after", after.String())
+		}
+		break
 	}
-	if more {
-		last := hits[listed-1].Session
-		v.Older = with(q.URL, "after", position{last.Updated, last.Key.String()}.String())
+	if v.Order == "cost" {
+		cost := func(l line) float64 {
+			if !l.Known || l.Unpriced {
+				return -1
+			}
+			return l.Cost
+		}
+		slices.SortStableFunc(v.Lines, func(a, b line) int { return cmp.Compare(cost(b), cost(a)) })
 	}
 	v.First = len(v.Lines) == 0 && q.URL.RawQuery == ""
 	return &view{Template: "sessions", Title: "Sessions", Nav: "sessions", Data: v}, nil
+}
+
+// wants reports whether a session is one of those that are listed, as far as the store cannot tell.
+func (v *listView) wants(l *line) bool {
+	switch {
+	case v.Kit != "" && l.Kit != v.Kit, v.Show == "running" && !l.Running:
+		return false
+	}
+	return v.Show != "changed" || !l.changed.Before(sinceOf("today", false))
+}
+
+// filters are the choices above the list. Those that the store finds say how many sessions they leave, up to a limit.
+func (x *page) filters(q *request, v *listView, query session.Query) (list []filter, err error) {
+	const most = 100
+	query.Limit = most
+	for _, f := range []struct {
+		show, word string
+		is         func(*session.Query)
+	}{
+		{"", "All", func(*session.Query) {}},
+		{"running", "Running", nil},
+		{"waiting", "Waiting", func(s *session.Query) { s.Waiting = true }},
+		{"denied", "Denied", func(s *session.Query) { s.Denied = true }},
+		{"changed", "Changed today", nil},
+		{"cutoff", "Cut off", func(s *session.Query) { s.CutOff = true }},
+		{"failed", "Failed", func(s *session.Query) { s.Error = true }},
+	} {
+		choice := filter{Word: f.word, Link: with(q.URL, "show", f.show, "after", ""), Current: v.Show == f.show, Count: -1}
+		if f.is != nil && v.Kit == "" {
+			counted := query
+			counted.Waiting, counted.Denied, counted.CutOff, counted.Error = false, false, false, false
+			counted.Since = sinceOf(v.Since, false)
+			f.is(&counted)
+			choice.Count = 0
+			for _, app := range x.Reachable(q.Request) {
+				if v.App != "" && app.Name != v.App {
+					continue
+				}
+				counted.App = app.Name
+				for _, err := range app.Sessions().Search(q.Context(), counted) {
+					if err != nil {
+						return nil, err
+					}
+					choice.Count++
+				}
+			}
+			choice.More = choice.Count >= most
+			choice.Count = min(choice.Count, most)
+		}
+		list = append(list, choice)
+	}
+	return list, nil
 }
 
 // sinceOf reads how long ago: today, or a number of days.
@@ -225,7 +308,7 @@ func (x *page) lineOf(q *request, hit *session.Hit) (*line, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &line{Session: s, Running: s.Holder != ""}
+	l := &line{Session: s, Kit: runner.AgentOutside(s.State), Running: s.Holder != ""}
 	l.summary, l.Known, err = x.summaryOf(q.Context(), app, s)
 	if err != nil {
 		return nil, err
@@ -329,6 +412,9 @@ func (s *summary) add(e *session.Event, x *page, user string) {
 		s.denied++
 	} else if e.ErrorCode != "" && e.ErrorCode != session.Cancelled {
 		s.failed = true
+	}
+	if slices.ContainsFunc(plugin.NotesOf(e).Changed, func(n plugin.Note) bool { return !timeline.Counts(n) }) {
+		s.changed = e.Timestamp
 	}
 	s.rewound = s.rewound || e.Actions.Rewind != nil
 	what := strings.Join(eventtext.Lines(e), " · ")

@@ -5,18 +5,23 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
+	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/examples/demo/show"
 	"github.com/plughook/plughook/plugin"
+	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/runner/hooklog"
 	"github.com/plughook/plughook/server"
 	"github.com/plughook/plughook/server/internal/servertest"
@@ -97,6 +102,67 @@ func TestSessions(t *testing.T) {
 	require.Contains(t, page, `href="/s/desk/ada/k7q2?open=15#e15"`)
 	_, page = get(s, "/?match=nowhere")
 	require.Contains(t, visible(t, page), "No session is found that says “ nowhere ”")
+}
+
+// The list is narrowed to a kit, to what was changed today, and is ordered by cost over more than a page of the store.
+func TestSessionsByKitCostAndChange(t *testing.T) {
+	store := memory.New()
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	for i := range 70 {
+		key := session.Key{App: "desk", User: "user", ID: fmt.Sprintf("s%02d", i)}
+		_, err := store.Create(t.Context(), key, nil)
+		require.NoError(t, err)
+		e := session.Reply("It is done.")
+		e.Author = "helper"
+		e.InvocationID = "i"
+		switch i {
+		case 0:
+			e.Actions.Set("runner:outside", map[string]any{"agent": "claude-code"})
+		case 1:
+			e.ModelVersion = "gemini-2.5-pro"
+			e.UsageMetadata = &genai.GenerateContentResponseUsageMetadata{PromptTokenCount: 9000}
+		}
+		_, err = store.Append(t.Context(), session.AppendTarget{Key: key}, e)
+		require.NoError(t, err)
+	}
+	r, err := runner.New(runner.Options{Agent: agent.New("helper", "It helps.", servertest.Echo), Sessions: store})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, r.Close(context.Background())) })
+	s := servertest.ServeRunner(t, r, func(o *server.Options) {
+		o.Apps[0].Name = "desk"
+		withPage(o)
+	})
+	_, page := get(s, "/")
+	require.Contains(t, visible(t, page), "All 70 Running Waiting 0 Denied 0 Changed today Cut off 0 Failed 0")
+	require.NotContains(t, page, `href="/s/desk/user/s00"`)
+	_, page = get(s, "/?kit=claude-code")
+	require.Contains(t, page, `href="/s/desk/user/s00"`)
+	require.NotContains(t, page, `href="/s/desk/user/s69"`)
+	require.NotContains(t, page, "Older sessions")
+	_, page = get(s, "/?order=cost")
+	first, _, _ := strings.Cut(page[strings.Index(page, `href="/s/`):], ">")
+	require.Equal(t, `href="/s/desk/user/s01"`, first)
+
+	// Each session is on one page of the list.
+	seen := map[string]int{}
+	for path := "/"; path != ""; {
+		_, page = get(s, path)
+		for _, m := range regexp.MustCompile(`class="title" href="(/s/[^"]+)"`).FindAllStringSubmatch(page, -1) {
+			seen[m[1]]++
+		}
+		path = ""
+		if m := regexp.MustCompile(`rel="next" href="([^"]+)"`).FindStringSubmatch(page); m != nil {
+			path = m[1]
+		}
+	}
+	require.Len(t, seen, 70)
+	require.NotContains(t, slices.Collect(maps.Values(seen)), 2)
+
+	// Of the demo's sessions the policy changed some today.
+	d := desk(t)
+	_, page = get(d, "/?show=changed")
+	require.Contains(t, page, `href="/s/desk/ada/k7q2"`)
+	require.NotContains(t, page, `href="/s/desk/eve/s1"`)
 }
 
 // A row says what came in and what was stored, who decided by which rule, and how long each plugin took.
