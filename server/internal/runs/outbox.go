@@ -156,10 +156,10 @@ func (r *Runs) sendTo(ctx context.Context, key session.Key, w *owed) (again bool
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	late := time.Since(w.Message.Time) > giveUp
-	for _, t := range r.outbox.targets {
-		if !t.Wants(w.Message.Type) || slices.Contains(w.Sent, t.ID()) {
-			continue
-		}
+	missing := slices.DeleteFunc(slices.Clone(r.outbox.targets), func(t *notify.Target) bool {
+		return !t.Wants(w.Message.Type) || slices.Contains(w.Sent, t.ID())
+	})
+	for _, t := range missing {
 		group.Go(func() {
 			err := t.Send(ctx, w.Message)
 			mu.Lock()
