@@ -25,7 +25,7 @@ func (m *Model) parts(r *Request) ([]string, error) {
 		return nil, err
 	}
 	var lines []line
-	for _, e := range r.Events {
+	for _, e := range extract.WithoutForged(r.Events) {
 		if l, ok := lineOf(e); ok {
 			lines = append(lines, fitted(l, left, r.Count))
 		}

@@ -20,7 +20,7 @@ type State struct {
 // Add takes in the events that a compaction covers, oldest first. It ignores compactions and rewinds among
 // them.
 func (s *State) Add(events []*session.Event) {
-	for _, e := range events {
+	for _, e := range WithoutForged(events) {
 		if e == nil || e.Marker() {
 			continue
 		}
