@@ -20,13 +20,17 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/plugin/remote/node"
+	"github.com/plughook/plughook/plugin/remote/python"
 	"github.com/plughook/plughook/yamlfile"
 )
 
 //go:embed template
 var templates embed.FS
 
-var pluginLangs = []string{"go", "node"}
+var pluginLangs = []string{"go", "node", "python"}
+
+// libraries returns the files of a language's library, which a plugin has in its directory plughook.
+var libraries = map[string]func() map[string][]byte{"node": node.Library, "python": python.Library}
 
 func (p *commands) newCommand() *cobra.Command {
 	var lang, dir string
@@ -38,12 +42,12 @@ func (p *commands) newCommand() *cobra.Command {
 agents say. One short file of it is yours to change.
 
 In Go it is a module of its own, or a package if DIR is inside a module that requires Plughook. In
-Node.js (18 or later) it has no dependencies.`,
+Node.js (18 or later) it has no dependencies, in Python (3.11 or later) grpcio and protobuf.`,
 		Args: cli.Args(1, 1, "what is the plugin called? Give one name"),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.newPlugin(cmd.Context(), args[0], lang, dir) },
 	}
 	cmd.Flags().StringVar(&lang, "lang", pluginLangs[0],
-		"language: "+strings.Join(pluginLangs, " or "))
+		"language: "+listOf(pluginLangs))
 	cmd.Flags().StringVar(&dir, "dir", "",
 		"`directory` to write to; it is made if it is not there (default NAME)")
 	if err := cmd.RegisterFlagCompletionFunc("lang",
@@ -66,7 +70,7 @@ func (p *commands) newPlugin(ctx context.Context, name, lang, dir string) error 
 	case !newName.MatchString(name):
 		return exit.Usage.Errorf("%q cannot be the name of a plugin: a name begins with a lower case letter; lower case letters, digits, '-', '_' and '.' follow, at most 64 in all", name)
 	case !slices.Contains(pluginLangs, lang):
-		return exit.Usage.Errorf("--lang %q: it is %s%s", lang, strings.Join(pluginLangs, " or "),
+		return exit.Usage.Errorf("--lang %q: it is %s%s", lang, listOf(pluginLangs),
 			cmp.Or(yamlfile.Guess(lang, pluginLangs),
 				`; for another language, docs/plugins.md says under "Other languages" how to go on`))
 	}
@@ -77,10 +81,9 @@ func (p *commands) newPlugin(ctx context.Context, name, lang, dir string) error 
 		return err
 	}
 	filled := newPlugin{
-		Name:    name,
-		Binary:  name,
-		Module:  ownModule,
-		Library: strings.Join(libraryFiles(), ", "),
+		Name:   name,
+		Binary: name,
+		Module: ownModule,
 	}
 	if lang == "go" {
 		m, err := moduleFor(ctx, dir)
@@ -98,10 +101,16 @@ func (p *commands) newPlugin(ctx context.Context, name, lang, dir string) error 
 			return err
 		}
 	} else {
+		library := libraries[lang]()
+		var names []string
+		for _, name := range slices.Sorted(maps.Keys(library)) {
+			names = append(names, libraryDir+"/"+name)
+		}
+		filled.Library = strings.Join(names, ", ")
 		if err := fill(dir, lang, filled); err != nil {
 			return err
 		}
-		if err := writeLibrary(dir); err != nil {
+		if err := writeLibrary(dir, library); err != nil {
 			return err
 		}
 	}
@@ -165,28 +174,25 @@ func writeNew(path, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// libraryFiles lists the files of the library for Node.js, in the directory of a plugin.
-func libraryFiles() []string {
-	var names []string
-	for _, name := range slices.Sorted(maps.Keys(node.Library())) {
-		names = append(names, nodeLibraryDir+"/"+name)
-	}
-	return names
-}
+// libraryDir is where a plugin has the library of its language, in its directory.
+const libraryDir = "plughook"
 
-// nodeLibraryDir is where a plugin for Node.js has the library, in its directory.
-const nodeLibraryDir = "plughook"
-
-// writeLibrary writes the library for Node.js into the directory of a plugin.
-func writeLibrary(dir string) error {
-	dir = filepath.Join(dir, nodeLibraryDir)
+// writeLibrary writes the library of a language into the directory of a plugin.
+func writeLibrary(dir string, library map[string][]byte) error {
+	dir = filepath.Join(dir, libraryDir)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return exit.Usage.As(err)
 	}
-	for name, data := range node.Library() {
+	for name, data := range library {
 		if err := writeNew(filepath.Join(dir, name), string(data)); err != nil {
 			return exit.Usage.As(err)
 		}
 	}
 	return nil
+}
+
+// listOf lists words: "a, b or c".
+func listOf(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }

@@ -26,7 +26,7 @@ type goModule struct {
 // moduleFor returns the module for a plugin in a directory.
 func moduleFor(ctx context.Context, dir string) (m goModule, err error) {
 	if _, err := exec.LookPath("go"); err != nil {
-		return m, exit.Usage.Errorf("go is not in PATH; install Go, or write the plugin for Node.js with --lang node")
+		return m, exit.Usage.Errorf("go is not in PATH; install Go, or write the plugin for Node.js or Python with --lang node, --lang python")
 	}
 	file, err := goIn(ctx, dir, "env", "GOMOD")
 	if err != nil {

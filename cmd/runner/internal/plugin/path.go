@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/plugin/remote/python"
 )
 
 // pluginCommandOf returns the command that starts the plugin at a path, its arguments included. The path is
@@ -19,6 +20,7 @@ import (
 //   - an executable, a script with #! among them, or the name of one in PATH,
 //   - a JavaScript file, which node runs,
 //   - a directory with package.json, whose main (index.js by default) node runs,
+//   - a directory with main.py, which Python runs,
 //   - a directory with a Go program, which is built first.
 //
 // An argument that is a file or a directory gets its whole path: the plugin runs elsewhere. cleanup takes away what was built; it is never nil.
@@ -93,8 +95,15 @@ func (p *commands) pluginCommandIn(
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, cleanup, exit.Usage.Errorf("plugin: %w", err)
 	}
+	if main := filepath.Join(dir, "main.py"); isFile(main) {
+		interpreter, err := python.Interpreter(dir)
+		if err != nil {
+			return nil, cleanup, exit.Usage.Errorf("plugin %s: %w", dir, err)
+		}
+		return slices.Concat([]string{interpreter, main}, args), cleanup, nil
+	}
 	if sources, _ := filepath.Glob(filepath.Join(dir, "*.go")); len(sources) == 0 {
-		return nil, cleanup, exit.Usage.Errorf("plugin %s: the directory has neither a Go program nor a package.json; name an executable", dir)
+		return nil, cleanup, exit.Usage.Errorf("plugin %s: the directory has neither a Go program nor a package.json or a main.py; name an executable", dir)
 	}
 	if name, err := goIn(ctx, dir, "list", "-f", "{{.Name}}", "."); err != nil {
 		return nil, cleanup, err
@@ -113,6 +122,11 @@ func (p *commands) pluginCommandIn(
 		return nil, func() {}, err
 	}
 	return slices.Concat([]string{built}, args), cleanup, nil
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // goIn runs the go command in a directory and returns what it prints.

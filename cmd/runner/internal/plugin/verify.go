@@ -37,7 +37,7 @@ func (p *commands) verifyCommand() *cobra.Command {
 		Short: "Check that a plugin in a process of its own keeps the rules",
 		Long: `Verify starts a plugin, written in any language, many times, and checks that it
 keeps the rules: those of the protocol (docs/protocol.md), and those of every plugin (package
-plugintest). PATH is an executable, a directory with a Go program, or one with package.json.
+plugintest). PATH is an executable, a directory with a Go program, package.json or main.py.
 ARGS are its arguments, such as the script of an interpreter.
 --name verifies a plugin of the configuration, with its settings unless --settings gives others.
 
