@@ -52,20 +52,6 @@ const (
 	orderAny   = "any_order"
 )
 
-// judged reports whether a model is asked about a criterion.
-func (c *Criterion) judged() bool {
-	return slices.Contains([]string{FinalResponseMatch, ResponseQuality, ToolUseQuality}, c.Name)
-}
-
-// find returns the criterion of a name, nil if there is none.
-func (c Criteria) find(name string) *Criterion {
-	i := slices.IndexFunc(c, func(one Criterion) bool { return one.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &c[i]
-}
-
 // notComputed are criteria of the kit that ask services of its maker, or are about a simulated user.
 var notComputed = []string{"response_evaluation_score", "safety_v1", "hallucinations_v1", "per_turn_user_simulator_quality_v1"}
 
