@@ -25,6 +25,14 @@ type toldModel struct {
 	begin func() (done func())
 }
 
+// Named implements model.Named.
+func (m toldModel) Named() (provider, name string) {
+	if named, is := m.Model.(model.Named); is {
+		return named.Named()
+	}
+	return "", ""
+}
+
 // Generate implements model.Model. While the caller has a response, nobody waits for the model.
 func (m toldModel) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
 	return func(yield func(*model.Response, error) bool) {

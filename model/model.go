@@ -28,6 +28,12 @@ type Model interface {
 	Generate(ctx context.Context, req *Request) iter.Seq2[*Response, error]
 }
 
+// A Named model says what its calls are called in traces and metrics.
+type Named interface {
+	// Named returns the provider, as OpenTelemetry's gen_ai.provider.name has it, and the model's name.
+	Named() (provider, name string)
+}
+
 // A Request is one call of a model.
 type Request struct {
 	// Agent is the name of the agent that asks, Branch is its branch. An event that a plugin emits

@@ -10,6 +10,7 @@ import (
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/internal/panicked"
+	"github.com/plughook/plughook/internal/telemetry"
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
@@ -18,6 +19,8 @@ import (
 // agent runs the agent.
 func (x *run) agent(ctx context.Context) {
 	name := x.opt.Agent.Name()
+	ctx, span := telemetry.Agent(ctx, name)
+	defer func() { span.End(telemetry.Failure(x.end.Err)) }()
 	returned := false
 	defer func() {
 		if returned || x.inLoopBody {

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/telemetry"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
 )
@@ -87,7 +89,10 @@ func (x *run) entries(b *batch) []*session.Event {
 func (x *run) append(ctx context.Context, b *batch, log []*session.Event) error {
 	x.stale = true // until it is known how the append ended
 	target := session.AppendTarget{Key: x.key, After: x.view.Position(), Fence: x.lease.Fence}
-	if _, err := x.opt.Sessions.Append(ctx, target, log...); err != nil {
+	began := time.Now()
+	_, err := x.opt.Sessions.Append(ctx, target, log...)
+	telemetry.Appended(ctx, began)
+	if err != nil {
 		b.refused = errors.Is(err, session.ErrBound)
 		return b.blame(err)
 	}

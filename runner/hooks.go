@@ -10,6 +10,7 @@ import (
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/internal/panicked"
+	"github.com/plughook/plughook/internal/telemetry"
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner/internal/lent"
@@ -21,7 +22,8 @@ import (
 func (x *run) call(ctx context.Context, i int, args plugin.Args, print lent.Fingerprint) (plugin.Outcome, error) {
 	p := x.opt.Plugins[i]
 	hook := args.Hook
-	traced := x.opt.Trace != nil || x.opt.Log.Enabled(ctx, slog.LevelDebug)
+	told := telemetry.On()
+	traced := told || x.opt.Trace != nil || x.opt.Log.Enabled(ctx, slog.LevelDebug)
 	var start time.Time
 	if traced {
 		start = time.Now()
@@ -47,7 +49,7 @@ func (x *run) call(ctx context.Context, i int, args plugin.Args, print lent.Fing
 
 	// Whoever traces is told.
 	if traced {
-		x.report(ctx, HookCall{
+		c := HookCall{
 			Plugin:     p.Name,
 			Hook:       hook,
 			Key:        x.key,
@@ -56,7 +58,11 @@ func (x *run) call(ctx context.Context, i int, args plugin.Args, print lent.Fing
 			Outcome:    out,
 			Err:        err,
 			Duration:   time.Since(start),
-		})
+		}
+		x.report(ctx, c)
+		if told {
+			c.tell(ctx, start)
+		}
 	}
 
 	// What failed open is logged, and noted on the events that follow.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/plughook/plughook/internal/telemetry"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/runner/internal/lent"
 	"github.com/plughook/plughook/session"
@@ -77,8 +78,13 @@ func (x *run) execute(ctx context.Context) (err error) {
 		return err
 	}
 
+	of := telemetry.Run{App: x.key.App, Session: x.key.ID, Invocation: x.id}
+	ctx, span := of.Begin(ctx)
+	defer func() { span.Ended(string(x.end.Kind), telemetry.Failure(err)) }()
+
 	// From here on the session is this run's alone.
 	if err := x.takeLease(ctx); err != nil {
+		x.end.Kind = plugin.EndFailed
 		return err
 	}
 	defer x.lease.Release()
@@ -131,6 +137,7 @@ const leaseNotice = 500 * time.Millisecond
 
 // waitForLease waits for the session's lease, and says in the log what it waits for if that takes a while.
 func (x *run) waitForLease(ctx context.Context, holder string) (*session.Lease, error) {
+	defer telemetry.Waited(ctx, time.Now())
 	said := make(chan struct{})
 	notice := time.AfterFunc(leaseNotice, func() {
 		defer close(said)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/plughook/plughook/internal/panicked"
+	"github.com/plughook/plughook/internal/telemetry"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
 )
@@ -62,6 +63,22 @@ func (x *Runner) trace(c HookCall) {
 		}
 	}()
 	x.opt.Trace(c)
+}
+
+// tell tells OpenTelemetry.
+func (c HookCall) tell(ctx context.Context, began time.Time) {
+	h := telemetry.Hook{
+		Plugin:  c.Plugin,
+		Hook:    string(c.Hook),
+		Did:     c.Did(),
+		Reason:  c.Outcome.Reason,
+		Failure: telemetry.Failure(c.Err),
+		Began:   began,
+	}
+	if c.Event != nil {
+		h.Event = c.Event.ID
+	}
+	h.Tell(ctx)
 }
 
 // Did lists in words what the hook asked for: "replaced", "emitted", "withheld", "stopped",

@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"go.opentelemetry.io/otel/propagation"
+
+	"github.com/plughook/plughook/internal/telemetry"
 	"github.com/plughook/plughook/server/internal/limits"
 	"github.com/plughook/plughook/server/internal/page"
 	"github.com/plughook/plughook/server/internal/web"
@@ -71,6 +74,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler)
 		}
 	}()
+	r = r.WithContext(telemetry.Extract(r.Context(), propagation.HeaderCarrier(r.Header)))
 	w = web.Patient(w, g.core.Limits.Patience)
 	if tooLong(r) {
 		g.core.Fail(w, r, headerTooLarge)

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/internal/telemetry"
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/session"
 )
@@ -55,11 +57,20 @@ func (lp *loop) ask() bool {
 // generate yields what the model answers. It reports whether the loop goes on.
 func (lp *loop) generate(req *model.Request) bool {
 	var soFar model.Collector
-	for r, err := range lp.agent.Model.Generate(lp.ctx, req) {
+	provider, name := "", req.Model
+	if named, is := lp.agent.Model.(model.Named); is {
+		var own string
+		provider, own = named.Named()
+		name = cmp.Or(name, own)
+	}
+	ctx, span := telemetry.Chat(lp.ctx, provider, name, req.Contents)
+	defer func() { span.End(telemetry.Failure(context.Cause(lp.ctx))) }() // if it did not end before
+	for r, err := range lp.agent.Model.Generate(ctx, req) {
 		switch {
 		case lp.ctx.Err() != nil:
 			return lp.cutShort(soFar.Whole())
 		case err != nil:
+			span.End(failureOf(err))
 			return lp.failedModel(err, soFar.Whole())
 		case r == nil:
 			continue
@@ -73,6 +84,8 @@ func (lp *loop) generate(req *model.Request) bool {
 			}
 			continue
 		}
+		span.Answered(answerOf(r))
+		span.End(r.ErrorCode)
 		e := lp.responseEvent(r)
 		lp.identify(e)
 		lp.calling = len(e.FunctionCalls()) > 0
@@ -82,8 +95,33 @@ func (lp *loop) generate(req *model.Request) bool {
 	if lp.ctx.Err() != nil {
 		return lp.cutShort(soFar.Whole())
 	}
+	span.End(model.NoAnswer)
 	return lp.failedModel(&model.Error{Code: model.NoAnswer,
 		Err: errors.New("the model has said nothing")}, soFar.Whole())
+}
+
+// answerOf returns what a span tells of a response.
+func answerOf(r *model.Response) telemetry.Answer {
+	a := telemetry.Answer{
+		Model:        r.ModelVersion,
+		FinishReason: string(r.FinishReason),
+		Message:      r.Content,
+	}
+	if u := r.UsageMetadata; u != nil {
+		a.Input = int64(u.PromptTokenCount)
+		a.Output = int64(u.CandidatesTokenCount + u.ThoughtsTokenCount)
+		a.Cached = int64(u.CachedContentTokenCount)
+	}
+	return a
+}
+
+// failureOf names the failure of a model: its code, if it has one.
+func failureOf(err error) string {
+	var coded *model.Error
+	if errors.As(err, &coded) && coded.Code != "" {
+		return coded.Code
+	}
+	return telemetry.Failure(err)
 }
 
 // cutShort ends a loop whose context is done while the model answers. If that is because of the agent's

@@ -14,6 +14,7 @@ import (
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/internal/panicked"
+	"github.com/plughook/plughook/internal/telemetry"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
 )
@@ -164,6 +165,15 @@ func (lp *loop) run(ctx context.Context, inv *session.Invocation, c session.Call
 			return
 		}
 	}
+	ctx, span := telemetry.Tool(ctx, c.Name, c.ID, c.Args)
+	defer func() {
+		failure := ""
+		if _, is := to.response["error"]; is {
+			failure = "tool_error"
+		}
+		span.Result(to.response)
+		span.End(failure)
+	}()
 	*to = failed("the function %s has failed: it has ended its goroutine", c.Name)
 	done := make(chan struct{})
 	go func() {

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/internal/telemetry"
 	"github.com/plughook/plughook/session"
 )
 
@@ -54,6 +55,8 @@ func (a *llmAgent) loop(ctx context.Context, host *agent.Host,
 		ctx, cancel = context.WithTimeoutCause(ctx, a.Timeout, &timeLimit{agent: a})
 		defer cancel()
 	}
+	ctx, span := telemetry.Agent(ctx, a.Name())
+	defer func() { span.End(telemetry.Failure(context.Cause(ctx))) }()
 	lp := &loop{
 		agent:   a,
 		ctx:     ctx,

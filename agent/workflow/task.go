@@ -13,6 +13,7 @@ import (
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/internal/panicked"
+	"github.com/plughook/plughook/internal/telemetry"
 	"github.com/plughook/plughook/session"
 )
 
@@ -133,10 +134,18 @@ func (t *task) withheld(what string) result {
 }
 
 // run works on a run of a node until it has ended, waits, or has failed as often as it may.
-func (t *task) run(ctx context.Context) result {
+func (t *task) run(ctx context.Context) (res result) {
 	if t.invocation.ended(t.path) != nil {
 		return result{outcome: hasEnded}
 	}
+	ctx, span := telemetry.Node(ctx, t.node.Name, t.path)
+	defer func() {
+		failure := ""
+		if res.err != nil {
+			failure = res.err.Code
+		}
+		span.End(failure)
+	}()
 	attempts := max(1, t.node.Retry.Attempts)
 	_, before, last := t.invocation.failures(t.path)
 	if before >= attempts || before > 0 && last.NodeInfo.Final {

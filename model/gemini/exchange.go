@@ -12,6 +12,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/internal/inbound"
+	"github.com/plughook/plughook/internal/telemetry"
 	"github.com/plughook/plughook/session"
 )
 
@@ -43,6 +44,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if base == nil {
 		base = http.DefaultTransport
 	}
+	req = telemetry.InHeader(req)
 	e, ours := req.Context().Value(exchangeKey{}).(*exchange)
 	if !ours {
 		return base.RoundTrip(req)

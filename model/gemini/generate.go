@@ -23,6 +23,9 @@ type gemini struct {
 	keyHint  string // ends the error of a key that is not valid
 }
 
+// Named implements model.Named.
+func (m *gemini) Named() (provider, name string) { return "gcp.gen_ai", m.name }
+
 // Generate implements model.Model.
 func (m *gemini) Generate(ctx context.Context,
 	req *model.Request) iter.Seq2[*model.Response, error] {

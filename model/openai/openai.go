@@ -40,6 +40,7 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/plughook/plughook/internal/inbound"
+	"github.com/plughook/plughook/internal/telemetry"
 	"github.com/plughook/plughook/model"
 )
 
@@ -169,7 +170,7 @@ func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	if base == nil {
 		base = http.DefaultTransport
 	}
-	res, err := base.RoundTrip(req)
+	res, err := base.RoundTrip(telemetry.InHeader(req))
 	if err == nil {
 		inbound.Bound(req.Context(), res)
 	}
@@ -184,6 +185,9 @@ type chat struct {
 	post      func(ctx context.Context, url string, body []byte) (*http.Response, error)
 	redact    func(string) string
 }
+
+// Named implements model.Named.
+func (c *chat) Named() (provider, name string) { return "openai", c.name }
 
 // errLeft says that the caller wants no more.
 var errLeft = errors.New("the caller has left")

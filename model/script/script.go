@@ -38,6 +38,9 @@ type script struct {
 	rules []*rule
 }
 
+// Named implements model.Named.
+func (s *script) Named() (provider, name string) { return "script", s.name }
+
 func (s *script) Generate(ctx context.Context,
 	req *model.Request) iter.Seq2[*model.Response, error] {
 	return func(yield func(*model.Response, error) bool) {

@@ -10,8 +10,10 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.opentelemetry.io/otel/propagation"
 
 	"github.com/plughook/plughook/internal/inbound"
+	"github.com/plughook/plughook/internal/telemetry"
 	"github.com/plughook/plughook/tool"
 )
 
@@ -24,6 +26,14 @@ func (c *Client) call(ctx context.Context, name string, call *tool.Call) (map[st
 	params := &sdk.CallToolParams{Name: name, Arguments: call.Args}
 	if call.Args == nil {
 		params.Arguments = map[string]any{}
+	}
+	carrier := propagation.MapCarrier{}
+	telemetry.Inject(ctx, carrier)
+	for name, value := range carrier {
+		if params.Meta == nil {
+			params.Meta = sdk.Meta{}
+		}
+		params.Meta[name] = value
 	}
 	result, err := c.ask(ctx, params)
 	if errors.Is(err, errUnknown) {

@@ -10,7 +10,10 @@ import (
 	"net/url"
 	"sync/atomic"
 
+	"go.opentelemetry.io/otel/propagation"
+
 	"github.com/plughook/plughook/internal/inbound"
+	"github.com/plughook/plughook/internal/telemetry"
 )
 
 // A roundTripper sends the requests of a client with its headers.
@@ -123,6 +126,7 @@ var errEvents = fmt.Errorf("the server sends too much: more than %d events in on
 func (r *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	seen, _ := req.Context().Value(exchangeKey{}).(*exchange)
 	req = req.Clone(req.Context())
+	telemetry.Inject(req.Context(), propagation.HeaderCarrier(req.Header))
 	if r.own(req) { // headers contain keys
 		for name, value := range r.headers {
 			req.Header.Set(name, value)

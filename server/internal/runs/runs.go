@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plughook/plughook/internal/telemetry"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/server/internal/limits"
 	"github.com/plughook/plughook/session"
@@ -172,7 +173,7 @@ func (r *Runs) Start(ctx context.Context, q Request, after int64) (*Run, *RunFol
 		}
 		r.sessions[q.Key] = on
 	}
-	life, cancel := context.WithCancelCause(r.life)
+	life, cancel := context.WithCancelCause(telemetry.Of(r.life, ctx))
 	run := &Run{
 		Key:       q.Key,
 		hold:      hold,

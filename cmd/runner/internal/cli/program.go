@@ -14,12 +14,14 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/export"
 	"github.com/plughook/plughook/cmd/runner/internal/printer"
 	"github.com/plughook/plughook/cmd/runner/internal/signals"
 	"github.com/plughook/plughook/cmd/runner/internal/terminal"
@@ -53,6 +55,8 @@ type Program struct {
 	Err     *terminal.LockedWriter
 	Waiting *terminal.Waiting
 	Log     *slog.Logger
+
+	flush func() error // sends what is left of traces and metrics; nil before a command runs
 }
 
 // Run runs a command line and returns the exit code of the program.
@@ -67,6 +71,11 @@ func (p *Program) Run(ctx context.Context, root *cobra.Command, args []string) i
 	root.SetOut(p.Out)
 	root.SetErr(p.Err)
 	err := root.ExecuteContext(ctx)
+	if p.flush != nil {
+		if e := p.flush(); e != nil && p.Log != nil {
+			p.Log.Warn("not all traces and metrics were sent", "error", e)
+		}
+	}
 	if e := p.Out.Flush(); err == nil {
 		err = e
 	}
@@ -111,7 +120,14 @@ func (p *Program) Flags(root *cobra.Command) {
 		panic(err) // the flag was defined above
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return exit.Usage.As(p.setLog()) }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if err := p.setLog(); err != nil {
+			return exit.Usage.As(err)
+		}
+		var err error
+		p.flush, err = export.Start(cmd.Context(), root.Version, os.Getenv, p.Err)
+		return exit.Usage.As(err)
+	}
 }
 
 // setLog makes the log that the flags ask for, on standard error.
