@@ -194,9 +194,9 @@ func TestARunIsOneTrace(t *testing.T) {
 
 func TestWrongVariables(t *testing.T) {
 	for name, want := range map[string]string{
-		"OTEL_TRACES_EXPORTER=jaeger": "it can be otlp, console or none",
-		"OTEL_TRACES_EXPORTER=otlp OTEL_EXPORTER_OTLP_PROTOCOL=grpc": "set it to http/protobuf",
-		"OTEL_TRACES_EXPORTER=jaeger OTEL_SDK_DISABLED=true":         "",
+		"OTEL_TRACES_EXPORTER=jaeger":                                                        "it can be otlp, console or none",
+		"OTEL_TRACES_EXPORTER=otlp OTEL_EXPORTER_OTLP_PROTOCOL=grpc":                         "set it to http/protobuf",
+		"OTEL_TRACES_EXPORTER=jaeger OTEL_SDK_DISABLED=true":                                 "",
 		"OTEL_EXPORTER_OTLP_ENDPOINT=x OTEL_TRACES_EXPORTER=none OTEL_METRICS_EXPORTER=none": "",
 	} {
 		set := map[string]string{}
