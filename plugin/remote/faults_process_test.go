@@ -176,7 +176,9 @@ func (x processFault) open(t *testing.T) (h *Host, left func() []int) {
 		},
 		Timeout:    500 * time.Millisecond,
 		MaxMessage: 128 << 10,
-		Log:        testplugin.Discard,
+		// However busy the machine is: nothing here is about slow starts.
+		StartTimeout: time.Minute,
+		Log:          testplugin.Discard,
 	}
 	if x.harmless || x.when == "during" && x.is != plugin.ErrTimeout {
 		c.Timeout = time.Minute // however busy the machine is
