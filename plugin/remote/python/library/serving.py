@@ -130,6 +130,7 @@ class _Life:
             plugin = self._plugin
             if plugin is None or self._conversation is not None or self._to_end.is_set():
                 context.abort(grpc.StatusCode.FAILED_PRECONDITION, "Configure comes before Serve, and Serve once")
+                raise AssertionError("abort raises")
             conversation = self._conversation = Conversation(plugin, self._largest, self.end)
         _log_to(conversation)
         # Nobody goes on with this generator once the host is gone: that has to be a callback.
