@@ -15,7 +15,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -314,9 +314,27 @@ type instruments struct {
 	invocations                             metric.Int64Counter
 }
 
-// meters returns the metrics of the global provider.
-var meters = sync.OnceValue(func() *instruments {
-	m := otel.Meter(Scope)
+// made are the instruments of a provider.
+type made struct {
+	of metric.MeterProvider
+	*instruments
+}
+
+var lastMade atomic.Pointer[made]
+
+// meters returns the metrics of the global provider, which a program may set anew.
+func meters() *instruments {
+	provider := otel.GetMeterProvider()
+	if last := lastMade.Load(); last != nil && last.of == provider {
+		return last.instruments
+	}
+	m := &made{of: provider, instruments: newInstruments(provider)}
+	lastMade.Store(m)
+	return m.instruments
+}
+
+func newInstruments(provider metric.MeterProvider) *instruments {
+	m := provider.Meter(Scope)
 	seconds := func(name, what string) metric.Float64Histogram {
 		h, err := m.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(what),
 			metric.WithExplicitBucketBoundaries(bounds(0.01, 2, 14)...))
@@ -344,7 +362,7 @@ var meters = sync.OnceValue(func() *instruments {
 		tokens:      tokens,
 		invocations: invocations,
 	}
-})
+}
 
 // bounds returns n bounds of buckets: the first one, and each times the factor.
 func bounds(first, factor float64, n int) []float64 {
