@@ -77,7 +77,10 @@ func TestWaiting(t *testing.T) {
 	status, page := post(s, "/waiting", form)
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, page, "Nothing waits")
-	require.Eventually(t, func() bool { return s.Texts("ada")[len(s.Log("ada"))-1] == "Thank you." }, waitAtMost, pause)
+	require.Eventually(t, func() bool {
+		texts := s.Texts("ada")
+		return texts[len(texts)-1] == "Thank you."
+	}, waitAtMost, pause)
 	require.Equal(t, true, s.Log("ada")[3].FunctionResponses()[0].Response["booked"])
 
 	// The same answer, sent again, changes nothing; another one comes too late.
