@@ -233,6 +233,18 @@ cases:
 	require.Equal(t, 3, left)
 }
 
+// Without a user, no case finds what another one has left in its user's state.
+func TestEachCaseHasItsUser(t *testing.T) {
+	result := evaluate(t, "f.yaml", `
+cases:
+  - {id: one, state: {"user:n": 1}, turns: [{user: hi}]}
+  - {id: two, turns: [{user: hi, expect: {state: {"user:n": null}}}]}
+`, func(e *eval.Evaluator) { e.User = "" })
+	for _, c := range result.Cases {
+		require.True(t, c.Passed, "%v", c.Why())
+	}
+}
+
 // What is wrong with a file is said with its name and where it stands.
 func TestBadFiles(t *testing.T) {
 	for name, row := range map[string]struct{ file, want string }{

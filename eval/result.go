@@ -26,6 +26,7 @@ type CaseResult struct {
 	Error string `json:"error,omitempty"`
 	// Session is the id of the session, "" if it was deleted because the case has passed.
 	Session string  `json:"session,omitempty"`
+	User    string  `json:"user,omitempty"` // of the session
 	Scores  []Score `json:"scores"`
 	Seconds float64 `json:"seconds"`
 	Tokens  int64   `json:"tokens,omitempty"`

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,8 @@ type Evaluator struct {
 		Run(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig) iter.Seq2[*session.Event, error]
 	}
 	Sessions session.Service
-	// App and User are those of the sessions.
+	// App and User are those of the sessions. If User is "", each run of a case has a user of its own, so that no case
+	// finds the state or has spent the budget of another one's.
 	App, User string
 	// Recorded says that tools are not executed: a call gets what the case has recorded for it. A call for which
 	// nothing is recorded fails, and so does its case.
@@ -139,7 +141,8 @@ func (e *Evaluator) runCase(ctx context.Context, c *Case, repeat int) (CaseResul
 		out.Error = c.Unfit
 		return out, nil
 	}
-	r := &caseRun{Case: c, key: session.Key{App: e.App, User: e.User, ID: sessionID(c, repeat)}}
+	id := sessionID(c, repeat)
+	r := &caseRun{Case: c, key: session.Key{App: e.App, User: cmp.Or(e.User, id), ID: id}}
 	for _, t := range c.Turns {
 		r.recorded = append(r.recorded, t.Results...)
 	}
@@ -161,6 +164,7 @@ func (e *Evaluator) runCase(ctx context.Context, c *Case, repeat int) (CaseResul
 		return out, err
 	}
 	out.Session = r.key.ID
+	out.User = r.key.User
 	var turns []*turnRun
 	for i, t := range c.Turns {
 		done, err := e.runTurn(ctx, r, i+1, t)

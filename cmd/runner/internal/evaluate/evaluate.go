@@ -42,7 +42,7 @@ func Command(program *cli.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval FILE…",
 		Short: "Let the agent talk through cases, and compare it with what they expect",
-		Long: `Run each case of the files in a session of its own, with the plugins of the configuration, and compare
+		Long: `Run each case of the files in a session, and with a user (unless --user names one), of its own, with the plugins of the configuration, and compare
 what the agent does with what the case expects. A file is
 
   *.json        an eval set of the Agent Development Kit (*.evalset.json, *.test.json), in all its forms. It is
@@ -106,12 +106,10 @@ func (e *evaluation) run(ctx context.Context, files []string) (err error) {
 	if err != nil {
 		return err
 	}
-	key := e.Key(c)
-	e.app = key.App
-	e.user = key.User
+	e.app = e.Key(c).App
 	ev := &eval.Evaluator{
 		App:      e.app,
-		User:     e.user,
+		User:     e.User,
 		Recorded: e.tools == "recorded",
 		Price:    c.Price,
 		Workers:  e.workers,

@@ -185,7 +185,7 @@ func (e *evaluation) writeKitResult(result *eval.Result) error {
 			Overall: []kitMetric{},
 			Turns:   []struct{}{},
 			Session: c.Session,
-			User:    e.user,
+			User:    c.User,
 		}
 		for n := range c.Scores {
 			s := &c.Scores[n]
