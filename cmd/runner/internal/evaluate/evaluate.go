@@ -33,7 +33,7 @@ type evaluation struct {
 	repeat, workers, judgeTokens                int
 	passRate                                    float64
 	keep                                        bool
-	app, user                                   string // of the sessions
+	app                                         string // of the sessions
 }
 
 // Command returns the command eval.
