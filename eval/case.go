@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"google.golang.org/genai"
+
+	"github.com/plughook/plughook/session"
 )
 
 // A Case is a conversation, and what is expected of it.
@@ -15,8 +17,9 @@ type Case struct {
 	// Turns are what the user does, in order. Each is a run.
 	Turns []*Turn `yaml:"turns" json:"turns,omitempty"`
 
-	// File is where the case is from, and Criteria are what its file is judged by.
+	// File is where the case is from, Set the id of its eval set, if it has one, and Criteria are what its file is judged by.
 	File     string   `yaml:"-" json:"-"`
+	Set      string   `yaml:"-" json:"-"`
 	Criteria Criteria `yaml:"-" json:"-"`
 	// Unfit says why the case cannot be run, "" if it can.
 	Unfit string `yaml:"-" json:"-"`
@@ -25,15 +28,17 @@ type Case struct {
 // A Turn is one input of the user: a text, answers to calls that wait, or both.
 type Turn struct {
 	User string `yaml:"user" json:"user,omitempty"`
-	// Approve and Decline name calls that wait for a yes or no, by their tool or their id.
+	// Approve and Decline name calls that wait for a yes or no, by their tool, their id or, of a workflow's question,
+	// by its node.
 	Approve []string `yaml:"approve" json:"approve,omitempty"`
 	Decline []string `yaml:"decline" json:"decline,omitempty"`
-	// Respond has the responses to calls that wait for one, by their tool or their id. A response that is no object
+	// Respond has the responses to calls that wait for one, named in the same way. A response that is no object
 	// is sent as {"result": …}.
 	Respond map[string]any `yaml:"respond" json:"respond,omitempty"`
 	// Results are what tools answer, where they are recorded.
 	Results []RecordedResult `yaml:"results" json:"results,omitempty"`
-	// Answers are what models answer, in order, where they are recorded.
+	// Answers are what models answer, where they are recorded: each agent gets, in order, those with its name and those
+	// without one.
 	Answers []RecordedAnswer `yaml:"answers" json:"answers,omitempty"`
 	Expect  Expect           `yaml:"expect" json:"expect,omitzero"`
 
@@ -52,6 +57,7 @@ type RecordedResult struct {
 
 // A RecordedAnswer is what a model has answered: a text, calls of tools, or both.
 type RecordedAnswer struct {
+	Agent string         `yaml:"agent" json:"agent,omitempty"`
 	Text  string         `yaml:"text" json:"text,omitempty"`
 	Calls []RecordedCall `yaml:"calls" json:"calls,omitempty"`
 }
@@ -67,7 +73,7 @@ func answerIn(c *genai.Content) (a RecordedAnswer, says bool) {
 	a.Text = textOf(c)
 	if c != nil {
 		for _, p := range c.Parts {
-			if p.FunctionCall != nil {
+			if p.FunctionCall != nil && p.FunctionCall.Name != session.AskTool { // no model asks a workflow's questions
 				a.Calls = append(a.Calls, RecordedCall{Name: p.FunctionCall.Name, Args: p.FunctionCall.Args})
 			}
 		}
@@ -91,7 +97,7 @@ type Expect struct {
 	// Plugins are what plugins do to the turn's events, and Nodes the nodes of workflows that run, in any order.
 	Plugins []PluginAction `yaml:"plugins" json:"plugins,omitempty"`
 	Nodes   []string       `yaml:"nodes" json:"nodes,omitempty"`
-	// Waits are the tools, or the ids, of the calls that wait for a person at the end of the turn.
+	// Waits name the calls that wait for a person at the end of the turn, as Approve does.
 	Waits []string `yaml:"waits" json:"waits,omitempty"`
 	// State has values of the session's state after the turn.
 	State map[string]any `yaml:"state" json:"state,omitempty"`

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -82,11 +83,13 @@ func (e *Evaluator) check(t *turnRun) []Score {
 	return scores
 }
 
-// made returns the function calls of the turn.
+// made returns the tool calls of the turn. A workflow's question to a person is none.
 func (t *turnRun) made() []*genai.FunctionCall {
 	var list []*genai.FunctionCall
 	for _, c := range t.calls {
-		list = append(list, c.FunctionCall)
+		if c.Name != session.AskTool {
+			list = append(list, c.FunctionCall)
+		}
 	}
 	return list
 }
@@ -281,7 +284,7 @@ func nodesOf(events []*session.Event) []string {
 func compareNames(what string, want, got []string) string {
 	for _, name := range want {
 		if !slices.Contains(got, name) {
-			return fmt.Sprintf("the %s %s did not run; those that did: %s", what, name, strings.Join(got, ", "))
+			return fmt.Sprintf("the %s %s did not run; those that did: %s", what, name, cmp.Or(strings.Join(got, ", "), "none"))
 		}
 	}
 	return ""
@@ -289,8 +292,12 @@ func compareNames(what string, want, got []string) string {
 
 func compareWaits(want []string, waits []session.Call) string {
 	for _, name := range want {
-		if !slices.ContainsFunc(waits, func(c session.Call) bool { return c.Name == name || c.ID == name }) {
-			return fmt.Sprintf("%s does not wait; %d calls do", name, len(waits))
+		if !slices.ContainsFunc(waits, func(c session.Call) bool { return slices.Contains(callNames(&c), name) }) {
+			var others []string
+			for i := range waits {
+				others = append(others, callNames(&waits[i])[0])
+			}
+			return fmt.Sprintf("%s does not wait; those that do: %s", name, cmp.Or(strings.Join(others, ", "), "none"))
 		}
 	}
 	return ""

@@ -91,6 +91,9 @@ func criteriaOf(members map[string]json.RawMessage) (Criteria, error) {
 		if err != nil {
 			return nil, fmt.Errorf("criterion %s: %w", name, err)
 		}
+		if c.Threshold < 0 || c.Threshold > 1 {
+			return nil, fmt.Errorf("criterion %s: its threshold is from 0 to 1, not %v", name, c.Threshold)
+		}
 		all = append(all, c)
 	}
 	for _, name := range notComputed {

@@ -199,7 +199,7 @@ cases:
         expect: {text: {equals: It is 3.}}
       - user: add 1 and 2
 `, recorded).Cases[0]
-	require.Equal(t, []string{`turn 2, recorded tools: 0.00 of 1.00: nothing is recorded for add {"a":"1","b":"2"}`}, c.Why())
+	require.Equal(t, []string{`turn 2, recorded tools: 0.00 of 1.00: all that is recorded was given for add {"a":"1","b":"2"}`}, c.Why())
 	c = evaluate(t, "f.yaml", `
 cases:
   - id: x
@@ -208,6 +208,15 @@ cases:
         results: [{name: other, args: {a: "1"}, result: {}}, {name: add, args: {a: "7", b: "8"}, result: {}}, {name: add, args: {a: "1", b: "3"}, result: {}}]
 `, recorded).Cases[0]
 	require.Contains(t, c.Why()[0], `the nearest is add {"a":"1","b":"3"}`)
+	c = evaluate(t, "f.yaml", `
+cases:
+  - id: x
+    turns:
+      - user: add 1 and 2
+        results: [{name: add, args: {a: "1", b: "2"}, result: {sum: "3"}}]
+      - user: add 1 and 2
+`, recorded).Cases[0]
+	require.Contains(t, c.Why()[0], `all that is recorded was given for add {"a":"1","b":"2"}`)
 }
 
 // Sessions of cases that pass are deleted, those of others stay; a case runs as often as it is asked for.
@@ -255,6 +264,11 @@ func TestBadFiles(t *testing.T) {
 		"e.yaml": {"criteria: {safety_v9: 1}\ncases:\n  - {id: x, turns: [{user: a}]}\n", "e.yaml:1:"},
 		"f.json": {"{\n\"eval_cases\": [\n{]", "f.json: line 3: "},
 		"g.csv":  {"input,wants\nhi,there\n", `there is no column "wants"`},
+		"i.csv":  {"input,calls\nhi,\"[{\"\"name\"\": \"\"f\"\", \"\"match\"\": \"\"some\"\"}]\"\n", `i.csv:2: calls[0].match: "some" is none of`},
+		"j.csv":  {"input,input\nhi,you\n", `two columns have the name "input"`},
+		"k.json": {`{"eval_cases": [{"eval_id": 7}]}`, "eval_cases.eval_id: this is a JSON number"},
+		"l.yaml": {"cases:\n  - {id: x, turns: [{user: hi, expect: {latency: -1s}}]}\n", "l.yaml:2:"},
+		"m.yaml": {"criteria: {response_match_score: 7}\ncases: [{id: x, turns: [{user: hi}]}]\n", "from 0 to 1"},
 		"h.csv":  {"input,denied\nhi,perhaps\n", "h.csv:2: denied: "},
 	} {
 		_, err := eval.Read(name, []byte(row.file))
@@ -327,8 +341,9 @@ func TestJudges(t *testing.T) {
 	require.Equal(t, 4, m.asked)
 
 	// Without a judge nothing can be said.
-	_, err = evaluator(t, nil).Run(t.Context(), cases())
-	require.ErrorContains(t, err, "no judge is given")
+	result, err := evaluator(t, nil).Run(t.Context(), cases())
+	require.NoError(t, err)
+	require.Contains(t, result.Cases[0].Error, "no judge is given")
 }
 
 // A session that was recorded passes as a case, with what its tools have answered.
@@ -349,9 +364,23 @@ func TestRecord(t *testing.T) {
 		require.NoError(t, err)
 		log = append(log, event)
 	}
-	c := eval.Record(s, log)
+	c, withheld := eval.Record(s, log)
+	require.Zero(t, withheld)
 	require.Len(t, c.Turns, 3)
 	require.Equal(t, map[string]any{"n": 1.0}, c.State)
+
+	// An input that a plugin has withheld is counted.
+	for _, err := range e.Runner.Run(t.Context(), key, &session.Event{
+		ID: "rude", Author: session.User, Content: session.Message("you fool").Content}, session.RunConfig{}) {
+		require.NoError(t, err)
+	}
+	log = nil
+	for event, err := range e.Sessions.Read(t.Context(), key, session.Selection{}) {
+		require.NoError(t, err)
+		log = append(log, event)
+	}
+	_, withheld = eval.Record(s, log)
+	require.Equal(t, 1, withheld)
 	result, err := evaluator(t, func(e *eval.Evaluator) { e.Recorded = true }).Run(t.Context(), []*eval.Case{c})
 	require.NoError(t, err)
 	require.True(t, result.Cases[0].Passed, "%v", result.Cases[0].Why())
@@ -371,10 +400,72 @@ func TestCompare(t *testing.T) {
 	require.Len(t, list, 1)
 	d := list[0]
 	require.True(t, d.Worse())
-	require.Equal(t, []eval.ScoreDifference{{Name: "x", Was: 1, Is: 0.5}}, d.Scores)
+	was, is := 1.0, 0.5
+	require.Equal(t, []eval.ScoreDifference{{Name: "x", Was: &was, Is: &is}}, d.Scores)
 	require.Equal(t, 2, d.Event)
 	require.Equal(t, []string{"bot: hello", "bot: bye"}, []string{d.Before, d.After})
 	require.Empty(t, eval.Compare(before, before))
+
+	// A case that has passed and is gone is worse.
+	gone := eval.Compare(before, &eval.Result{Cases: after.Cases[:1]})[1]
+	require.Equal(t, "b", gone.Case)
+	require.Nil(t, gone.Is)
+	require.True(t, gone.Worse())
+}
+
+// A case that runs nothing does not pass, and null stands for nothing.
+func TestCasesWithoutTurns(t *testing.T) {
+	for file, why := range map[string]string{
+		`{"eval_cases": [{"eval_id": "typo", "conversaton": [{"user_content": {"parts": [{"text": "hi"}]}}]}]}`: "it has no conversation",
+		`{"eval_cases": [null]}`: "it has no conversation",
+		`[]`:                     "the list is empty",
+	} {
+		c := evaluate(t, "f.json", file, nil).Cases[0]
+		require.False(t, c.Passed, file)
+		require.Contains(t, c.Error, why)
+	}
+	c := evaluate(t, "f.json", `{"eval_cases": [{"eval_id": "a", "conversation": [{"user_content": {"parts": [null, {"text": "hi"}]},
+		"final_response": {"parts": [null]}, "intermediate_data": {"invocation_events": [{"content": {"parts": [null]}}, {"content": null}]}}]}]}`, nil).Cases[0]
+	require.True(t, c.Passed, "%v", c.Why())
+}
+
+// A state that no session can begin with fails its case; what has ended when the evaluation is cut off is in its result.
+func TestOneCaseEndsNoOther(t *testing.T) {
+	result := evaluate(t, "f.yaml", `
+cases:
+  - {id: bad, state: {"": 1}, turns: [{user: hi}]}
+  - {id: good, turns: [{user: hi}]}
+`, nil)
+	require.Contains(t, result.Cases[0].Error, "state: ")
+	require.True(t, result.Cases[1].Passed)
+
+	cases, err := eval.Read("f.yaml", []byte("cases:\n  - {id: first, turns: [{user: hi}]}\n  - {id: second, turns: [{user: hi}]}\n  - {id: third, turns: [{user: hi}]}\n"))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	e := evaluator(t, nil)
+	e.Runner = cancelling{e.Runner, cancel, new(int)}
+	result, err = e.Run(ctx, cases)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Len(t, result.Cases, 2)
+	require.True(t, result.Cases[0].Passed)
+	require.Contains(t, result.Cases[1].Error, "it was cut off")
+	require.NotEmpty(t, result.Cases[1].Session)
+}
+
+// cancelling cancels in the second run.
+type cancelling struct {
+	runs interface {
+		Run(context.Context, session.Key, *session.Event, session.RunConfig) iter.Seq2[*session.Event, error]
+	}
+	cancel context.CancelFunc
+	n      *int
+}
+
+func (c cancelling) Run(ctx context.Context, key session.Key, e *session.Event, cfg session.RunConfig) iter.Seq2[*session.Event, error] {
+	if *c.n++; *c.n == 2 {
+		c.cancel()
+	}
+	return c.runs.Run(ctx, key, e, cfg)
 }
 
 // A run that fails ends its case, and the next case goes on.

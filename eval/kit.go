@@ -3,6 +3,8 @@ package eval
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"google.golang.org/genai"
@@ -10,58 +12,45 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// What the Agent Development Kit writes. Names below the case are read in snake_case and in camelCase; what is not known
-// is passed over.
+// What the Agent Development Kit writes, with names in snake_case (see snakeCase). What is not known is passed over.
 type kitSet struct {
 	ID    string    `json:"eval_set_id"`
-	ID2   string    `json:"evalSetId"`
 	Cases []kitCase `json:"eval_cases"`
-	More  []kitCase `json:"evalCases"`
 }
 
 type kitCase struct {
 	ID           string          `json:"eval_id"`
-	ID2          string          `json:"evalId"`
 	Conversation []kitInvocation `json:"conversation"`
-	Scenario     json.RawMessage `json:"conversation_scenario"`
-	Scenario2    json.RawMessage `json:"conversationScenario"`
-	Session      *kitSession     `json:"session_input"`
-	Session2     *kitSession     `json:"sessionInput"`
-	Final        map[string]any  `json:"final_session_state"`
-	Final2       map[string]any  `json:"finalSessionState"`
-}
-
-type kitSession struct {
-	State map[string]any `json:"state"`
+	Scenario     map[string]any  `json:"conversation_scenario"`
+	Session      struct {
+		State map[string]any `json:"state"`
+	} `json:"session_input"`
+	Final map[string]any `json:"final_session_state"`
 }
 
 type kitInvocation struct {
-	User      json.RawMessage  `json:"user_content"`
-	User2     json.RawMessage  `json:"userContent"`
-	Response  json.RawMessage  `json:"final_response"`
-	Response2 json.RawMessage  `json:"finalResponse"`
-	Between   *kitIntermediate `json:"intermediate_data"`
-	Between2  *kitIntermediate `json:"intermediateData"`
-	Older     []kitOlderCall   `json:"expected_tool_use"`
+	User     json.RawMessage `json:"user_content"`
+	Response json.RawMessage `json:"final_response"`
+	Between  kitIntermediate `json:"intermediate_data"`
+	Older    []kitOlderCall  `json:"expected_tool_use"`
 }
 
+// kitIntermediate has what was between in one of two forms: uses and responses, or events.
 type kitIntermediate struct {
-	Uses       []kitFunction   `json:"tool_uses"`
-	Uses2      []kitFunction   `json:"toolUses"`
-	Responses  []kitFunction   `json:"tool_responses"`
-	Responses2 []kitFunction   `json:"toolResponses"`
-	Events     []kitEventBlock `json:"invocation_events"`
-	Events2    []kitEventBlock `json:"invocationEvents"`
+	Uses      []kitFunction `json:"tool_uses"`
+	Responses []kitFunction `json:"tool_responses"`
+	Events    []kitEvent    `json:"invocation_events"`
 }
 
 type kitFunction struct {
-	ID       *string        `json:"id"`
+	ID       string         `json:"id"`
 	Name     string         `json:"name"`
 	Args     map[string]any `json:"args"`
 	Response map[string]any `json:"response"`
 }
 
-type kitEventBlock struct {
+type kitEvent struct {
+	Author  string          `json:"author"`
 	Content json.RawMessage `json:"content"`
 }
 
@@ -78,23 +67,63 @@ type kitOlderCall struct {
 	Output any            `json:"mock_tool_output"`
 }
 
+// values are names whose values are the user's: nothing in them is a name of the kit's.
+var values = []string{
+	"args", "response", "state", "final_session_state", "tool_input", "mock_tool_output", "user_content", "final_response", "content",
+}
+
+// snakeCase writes the kit's names in snake_case where they are in camelCase.
+func snakeCase(v any) any {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			v[i] = snakeCase(v[i])
+		}
+	case map[string]any:
+		named := make(map[string]any, len(v))
+		for name, value := range v {
+			name = capitals.ReplaceAllStringFunc(name, func(c string) string { return "_" + strings.ToLower(c) })
+			if !slices.Contains(values, name) {
+				value = snakeCase(value)
+			}
+			named[name] = value
+		}
+		return named
+	}
+	return v
+}
+
+var capitals = regexp.MustCompile(`[A-Z]`)
+
 // readKit reads an eval set of the kit.
 func readKit(data []byte) ([]*Case, error) {
+	// Bring all names into one spelling.
+	var tree any
+	if err := json.Unmarshal(data, &tree); err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(snakeCase(tree))
+	if err != nil {
+		return nil, err
+	}
 	var set kitSet
 	if err := json.Unmarshal(data, &set); err != nil {
 		return nil, err
 	}
+
+	// Make cases of it.
 	var cases []*Case
-	for i, k := range append(set.Cases, set.More...) {
-		c := &Case{ID: k.ID + k.ID2}
+	for i, k := range set.Cases {
+		c := &Case{ID: k.ID, Set: set.ID, State: k.Session.State}
 		if c.ID == "" {
 			c.ID = fmt.Sprint("case-", i+1)
 		}
-		if s := either(k.Session, k.Session2); s != nil {
-			c.State = s.State
-		}
-		if len(k.Scenario)+len(k.Scenario2) > 0 && len(k.Conversation) == 0 {
+		switch {
+		case len(k.Conversation) > 0:
+		case k.Scenario != nil:
 			c.Unfit = "a conversation_scenario wants somebody who plays the user, which nobody does here; write a conversation"
+		default:
+			c.Unfit = "it has no conversation, so there is nothing to run"
 		}
 		for n := range k.Conversation {
 			t, err := k.Conversation[n].turn()
@@ -103,36 +132,25 @@ func readKit(data []byte) ([]*Case, error) {
 			}
 			c.Turns = append(c.Turns, t)
 		}
-		final := k.Final
-		if final == nil {
-			final = k.Final2
-		}
-		if n := len(c.Turns); n > 0 && len(final) > 0 {
-			c.Turns[n-1].Expect.State = final
+		if n := len(c.Turns); n > 0 && len(k.Final) > 0 {
+			c.Turns[n-1].Expect.State = k.Final
 		}
 		cases = append(cases, c)
 	}
 	return cases, nil
 }
 
-func either[T any](a, b *T) *T {
-	if a != nil {
-		return a
-	}
-	return b
-}
-
 // turn returns an invocation as a turn.
 func (k *kitInvocation) turn() (*Turn, error) {
 	t := &Turn{reference: &reference{}}
 	var err error
-	if t.Content, err = contentOf(append(k.User, k.User2...)); err != nil {
+	if t.Content, err = contentOf(k.User); err != nil {
 		return nil, fmt.Errorf("user_content: %w", err)
 	}
-	if t.Content == nil {
-		return nil, fmt.Errorf("user_content is missing")
+	if t.Content == nil || len(t.Content.Parts) == 0 {
+		return nil, fmt.Errorf("user_content is missing, or has no parts")
 	}
-	answer, err := contentOf(append(k.Response, k.Response2...))
+	answer, err := contentOf(k.Response)
 	if err != nil {
 		return nil, fmt.Errorf("final_response: %w", err)
 	}
@@ -141,18 +159,19 @@ func (k *kitInvocation) turn() (*Turn, error) {
 	for _, c := range k.Older {
 		t.addOlder(c)
 	}
-	if between := either(k.Between, k.Between2); between != nil {
-		err = between.addTo(t)
+	if err := k.Between.addTo(t); err != nil {
+		return nil, err
 	}
 	if last, says := answerIn(answer); says {
 		t.Answers = append(t.Answers, last)
 	}
-	return t, err
+	return t, nil
 }
 
-// addTo takes in the calls and results of both forms.
+// addTo takes in the calls, results and answers of both forms.
 func (k *kitIntermediate) addTo(t *Turn) error {
-	calls := append(k.Uses, k.Uses2...)
+	calls := k.Uses
+	responses := k.Responses
 	if len(calls) > 0 { // made at once, as far as this form tells
 		var a RecordedAnswer
 		for _, c := range calls {
@@ -160,8 +179,7 @@ func (k *kitIntermediate) addTo(t *Turn) error {
 		}
 		t.Answers = append(t.Answers, a)
 	}
-	responses := append(k.Responses, k.Responses2...)
-	for _, e := range append(k.Events, k.Events2...) {
+	for _, e := range k.Events {
 		content, err := contentOf(e.Content)
 		if err != nil {
 			return fmt.Errorf("invocation_events: %w", err)
@@ -174,20 +192,21 @@ func (k *kitIntermediate) addTo(t *Turn) error {
 		}
 		for _, p := range content.Parts {
 			if f := p.FunctionCall; f != nil {
-				calls = append(calls, kitFunction{ID: &f.ID, Name: f.Name, Args: f.Args})
+				calls = append(calls, kitFunction{ID: f.ID, Name: f.Name, Args: f.Args})
 			}
 			if f := p.FunctionResponse; f != nil {
-				responses = append(responses, kitFunction{ID: &f.ID, Name: f.Name, Response: f.Response})
+				responses = append(responses, kitFunction{ID: f.ID, Name: f.Name, Response: f.Response})
 			}
 		}
 	}
+
+	// A call has the first response with its id; without ids, the first of its name.
 	used := make([]bool, len(responses))
 	for _, c := range calls {
 		t.reference.calls = append(t.reference.calls, ExpectedCall{Name: c.Name, Args: notNil(c.Args)})
 		for i, r := range responses {
-			sameID := c.ID != nil && r.ID != nil && *c.ID != "" && *c.ID == *r.ID
-			noID := (c.ID == nil || *c.ID == "") && c.Name == r.Name
-			if !used[i] && (sameID || noID) {
+			same := c.ID == r.ID && (c.ID != "" || c.Name == r.Name)
+			if !used[i] && same {
 				used[i] = true
 				t.Results = append(t.Results, RecordedResult{Name: c.Name, Args: notNil(c.Args), Result: r.Response})
 				break
@@ -223,6 +242,9 @@ func readOlder(data []byte) ([]*Case, error) {
 		return nil, err
 	}
 	c := &Case{ID: "conversation"}
+	if len(turns) == 0 {
+		c.Unfit = "the list is empty, so there is nothing to run"
+	}
 	for i, k := range turns {
 		if k.Query == "" {
 			return nil, fmt.Errorf("element %d has no query", i+1)
@@ -240,7 +262,7 @@ func readOlder(data []byte) ([]*Case, error) {
 	return []*Case{c}, nil
 }
 
-// contentOf reads a content in any spelling of the kit's, nil if there is none.
+// contentOf reads a content in any spelling of the kit's, nil if there is none. Parts that are null are left out.
 func contentOf(data []byte) (*genai.Content, error) {
 	if len(data) == 0 || string(data) == "null" {
 		return nil, nil
@@ -249,6 +271,9 @@ func contentOf(data []byte) (*genai.Content, error) {
 	e, err := session.DecodeEvent(wrapped)
 	if err != nil {
 		return nil, err
+	}
+	if e.Content != nil {
+		e.Content.Parts = slices.DeleteFunc(e.Content.Parts, func(p *genai.Part) bool { return p == nil })
 	}
 	return e.Content, nil
 }
@@ -260,7 +285,7 @@ func textOf(c *genai.Content) string {
 	}
 	var texts []string
 	for _, p := range c.Parts {
-		if p != nil && p.Text != "" && !p.Thought {
+		if p.Text != "" && !p.Thought {
 			texts = append(texts, p.Text)
 		}
 	}

@@ -66,6 +66,7 @@ func jsonPosition(data []byte, err error) error {
 		offset = syntax.Offset
 	case isWrong:
 		offset = wrong.Offset
+		err = fmt.Errorf("%s: this is a JSON %s, which does not fit there", wrong.Field, wrong.Value)
 	default:
 		return err
 	}
@@ -132,6 +133,9 @@ func (x *Expect) check() (path string, err error) {
 	if err := choice(x.Order, orderExact, orderIn, orderAny); err != nil {
 		return ".order", err
 	}
+	if x.Latency < 0 {
+		return ".latency", errors.New("it is a time, such as 2s")
+	}
 	if x.NoCalls && len(x.Calls) > 0 {
 		return ".no_calls", errors.New("no_calls and calls exclude one another")
 	}
@@ -143,13 +147,13 @@ func (x *Expect) check() (path string, err error) {
 		if err := choice(c.Match, matchExact, matchSubset, matchPattern); err != nil {
 			return at + ".match", err
 		}
-		if c.Match == matchPattern {
-			for key, v := range c.Args {
-				if text, ok := v.(string); ok {
-					if _, err := regexp.Compile(text); err != nil {
-						return at + ".args." + key, err
-					}
-				}
+		for _, key := range sortedKeys(c.Args) {
+			text, ok := c.Args[key].(string)
+			if c.Match != matchPattern || !ok {
+				continue
+			}
+			if _, err := regexp.Compile(text); err != nil {
+				return at + ".args." + key, err
 			}
 		}
 	}
@@ -193,6 +197,11 @@ func readTable(name string, data []byte) ([]*Case, error) {
 			return nil, fmt.Errorf("%s: there is no column %q%s", name, column, yamlfile.Meant(column, columns))
 		}
 	}
+	for i, column := range header {
+		if slices.Contains(header[:i], column) {
+			return nil, fmt.Errorf("%s: two columns have the name %q", name, column)
+		}
+	}
 	if !slices.Contains(header, "input") {
 		return nil, fmt.Errorf("%s: the table has no column input", name)
 	}
@@ -214,6 +223,9 @@ func readTable(name string, data []byte) ([]*Case, error) {
 			if err := c.setColumn(header[i], value); err != nil {
 				return nil, fmt.Errorf("%s:%d: %s: %w", name, line, header[i], err)
 			}
+		}
+		if path, err := c.Turns[0].Expect.check(); err != nil {
+			return nil, fmt.Errorf("%s:%d: %s: %w", name, line, strings.TrimPrefix(path, "."), err)
 		}
 		if c.Turns[0].User == "" {
 			return nil, fmt.Errorf("%s:%d: the row has no input", name, line)

@@ -35,20 +35,30 @@ func (e *Evaluator) Tool(t *tool.Tool) *tool.Tool {
 func (r *caseRun) result(name string, args map[string]any) (map[string]any, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i := slices.IndexFunc(r.recorded, func(one RecordedResult) bool {
-		return one.Name == name && same(notNil(one.Args), notNil(args))
-	})
+	i := slices.IndexFunc(r.recorded, isFor(name, args))
 	if i >= 0 {
 		result := maps.Clone(r.recorded[i].Result)
 		r.recorded = slices.Delete(r.recorded, i, i+1)
 		return result, nil
 	}
 	why := "nothing is recorded for " + written(name, args)
-	if nearest := r.nearest(name, args); nearest != "" {
+	if r.isRecorded(name, args) {
+		why = "all that is recorded was given for " + written(name, args)
+	} else if nearest := r.nearest(name, args); nearest != "" {
 		why += "; the nearest is " + nearest
 	}
 	r.missing = append(r.missing, why)
 	return nil, fmt.Errorf("%s", why)
+}
+
+// isFor returns a function that reports whether a result is that of a call.
+func isFor(name string, args map[string]any) func(RecordedResult) bool {
+	return func(r RecordedResult) bool { return r.Name == name && same(notNil(r.Args), notNil(args)) }
+}
+
+// isRecorded reports whether the case has a result for a call, also one that was given.
+func (r *caseRun) isRecorded(name string, args map[string]any) bool {
+	return slices.ContainsFunc(r.Turns, func(t *Turn) bool { return slices.ContainsFunc(t.Results, isFor(name, args)) })
 }
 
 // nearest returns the recorded call that is most like a call: of the same tool with most arguments alike.
@@ -77,7 +87,7 @@ func written(name string, args map[string]any) string {
 	return eventtext.OneLine(name+" "+eventtext.Object(args), 200)
 }
 
-// RecordedModel answers with what the case has recorded for the turn, in order.
+// RecordedModel answers with what the case has recorded for the agent that asks, in this turn, in order.
 var RecordedModel model.Model = recordedModel{}
 
 type recordedModel struct{}
@@ -89,10 +99,10 @@ type turnKey struct{}
 var errNoAnswer = errors.New("no further answer of a model is recorded for this turn")
 
 // Generate implements model.Model.
-func (recordedModel) Generate(ctx context.Context, _ *model.Request) iter.Seq2[*model.Response, error] {
+func (recordedModel) Generate(ctx context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
 	return func(yield func(*model.Response, error) bool) {
 		t, _ := ctx.Value(turnKey{}).(*turnRun)
-		a, ok := t.nextAnswer()
+		a, ok := t.nextAnswer(req.Agent)
 		if !ok {
 			yield(nil, errNoAnswer)
 			return
@@ -108,16 +118,22 @@ func (recordedModel) Generate(ctx context.Context, _ *model.Request) iter.Seq2[*
 	}
 }
 
-// nextAnswer returns the first answer of the turn that was not given yet.
-func (t *turnRun) nextAnswer() (a RecordedAnswer, ok bool) {
+// nextAnswer returns the first answer for an agent that was not given yet.
+func (t *turnRun) nextAnswer(agent string) (a RecordedAnswer, ok bool) {
 	if t == nil {
 		return a, false
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.given >= len(t.Answers) {
-		return a, false
+	for i, a := range t.Answers {
+		if t.given[i] || a.Agent != "" && a.Agent != agent {
+			continue
+		}
+		if t.given == nil {
+			t.given = map[int]bool{}
+		}
+		t.given[i] = true
+		return a, true
 	}
-	t.given++
-	return t.Answers[t.given-1], true
+	return a, false
 }

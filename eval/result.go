@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 )
@@ -18,6 +19,7 @@ type Result struct {
 // A CaseResult is what came of one run of a case.
 type CaseResult struct {
 	File string `json:"file"`
+	Set  string `json:"set,omitempty"` // the id of the eval set
 	Case string `json:"case"`
 	// Repeat says which run of the case it is, from 1.
 	Repeat int  `json:"repeat"`
@@ -35,8 +37,6 @@ type CaseResult struct {
 	Unpriced []string `json:"unpriced,omitempty"`
 	// Events has a line for each thing that happened.
 	Events []string `json:"events"`
-
-	turns []*turnRun
 }
 
 // A Score says how far an expectation, or a criterion, is met.
@@ -74,8 +74,10 @@ func (r *CaseResult) Why() []string {
 
 // A Rate says how many runs of a case have passed.
 type Rate struct {
-	File, Case   string
-	Passed, Runs int
+	File   string `json:"-"`
+	Case   string `json:"-"`
+	Passed int    `json:"passed"`
+	Runs   int    `json:"runs"`
 }
 
 // Rates returns the pass rates of the cases, in their order.
@@ -96,28 +98,45 @@ func (r *Result) Rates() []Rate {
 	return rates
 }
 
-// Worse reports whether the case passes less often than before.
-func (d *Difference) Worse() bool { return d.IsShare >= 0 && d.IsShare < d.WasShare }
-
 // A Difference is what has changed of a case between two results.
 type Difference struct {
-	File, Case string
-	// Was and Is are the runs that passed, of all, "-" if a result does not have the case. WasShare and IsShare are
-	// the same as shares, -1 without the case.
-	Was, Is           string
-	WasShare, IsShare float64
+	File string `json:"file"`
+	Case string `json:"case"`
+	// Was and Is say how many runs passed, nil if a result does not have the case.
+	Was *Rate `json:"was"`
+	Is  *Rate `json:"is"`
 	// Scores are those whose average over the runs has changed.
-	Scores []ScoreDifference
+	Scores []ScoreDifference `json:"scores,omitempty"`
 	// Event is the number, from 1, of the first event that is another one in the first runs, 0 if none is. Before and
 	// After are its lines.
-	Event         int
-	Before, After string
+	Event  int    `json:"event,omitempty"`
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
 }
 
-// A ScoreDifference is a score before and after; -1 is none.
+// Worse reports whether the case passes less often than before, or is gone though it has passed.
+func (d *Difference) Worse() bool { return d.Was.share() > max(0, d.Is.share()) }
+
+// share is how many of the runs have passed, -1 without a rate.
+func (r *Rate) share() float64 {
+	if r == nil {
+		return -1
+	}
+	return float64(r.Passed) / float64(r.Runs)
+}
+
+func (r *Rate) String() string {
+	if r == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%d of %d", r.Passed, r.Runs)
+}
+
+// A ScoreDifference is a score before and after, nil if there is none.
 type ScoreDifference struct {
-	Name    string
-	Was, Is float64
+	Name string   `json:"name"`
+	Was  *float64 `json:"was"`
+	Is   *float64 `json:"is"`
 }
 
 // Compare returns the cases in which two results differ.
@@ -132,14 +151,13 @@ func Compare(before, after *Result) []Difference {
 	}
 	for _, r := range all {
 		d := Difference{File: r.File, Case: r.Case, Was: before.rate(r), Is: after.rate(r)}
-		d.WasShare, d.IsShare = before.share(r), after.share(r)
 		was := before.of(r)
 		is := after.of(r)
 		d.Scores = scoreDifferences(was, is)
 		if len(was) > 0 && len(is) > 0 {
 			d.firstEvent(was[0].Events, is[0].Events)
 		}
-		if d.WasShare != d.IsShare || len(d.Scores) > 0 || d.Event > 0 {
+		if d.Was.share() != d.Is.share() || len(d.Scores) > 0 || d.Event > 0 {
 			list = append(list, d)
 		}
 	}
@@ -156,26 +174,17 @@ func (r *Result) of(c Rate) []CaseResult {
 	return list
 }
 
-func (r *Result) rate(c Rate) string {
+func (r *Result) rate(c Rate) *Rate {
 	for _, one := range r.Rates() {
 		if one.File == c.File && one.Case == c.Case {
-			return fmt.Sprintf("%d of %d", one.Passed, one.Runs)
+			return &one
 		}
 	}
-	return "-"
-}
-
-func (r *Result) share(c Rate) float64 {
-	for _, one := range r.Rates() {
-		if one.File == c.File && one.Case == c.Case {
-			return float64(one.Passed) / float64(one.Runs)
-		}
-	}
-	return -1
+	return nil
 }
 
 func scoreDifferences(before, after []CaseResult) (list []ScoreDifference) {
-	average := func(runs []CaseResult, name string) float64 {
+	average := func(runs []CaseResult, name string) *float64 {
 		sum, n := 0.0, 0
 		for _, r := range runs {
 			for i := range r.Scores {
@@ -186,9 +195,10 @@ func scoreDifferences(before, after []CaseResult) (list []ScoreDifference) {
 			}
 		}
 		if n == 0 {
-			return -1
+			return nil
 		}
-		return sum / float64(n)
+		mean := sum / float64(n)
+		return &mean
 	}
 	var names []string
 	for _, r := range slices.Concat(before, after) {
@@ -200,7 +210,7 @@ func scoreDifferences(before, after []CaseResult) (list []ScoreDifference) {
 	}
 	for _, name := range names {
 		d := ScoreDifference{Name: name, Was: average(before, name), Is: average(after, name)}
-		if d.Was != d.Is {
+		if !reflect.DeepEqual(d.Was, d.Is) {
 			list = append(list, d)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -74,7 +75,7 @@ type turnRun struct {
 	usage   usage
 
 	mu    sync.Mutex
-	given int // of Answers
+	given map[int]bool // of Answers
 }
 
 // Trace notes what plugins do. It is a Runner's trace.
@@ -96,8 +97,8 @@ func (e *Evaluator) runOf(key session.Key) *caseRun {
 	return e.runs[key.ID]
 }
 
-// Run runs all cases, and returns what came of them, in their order. An error says that nothing more can be run; a case
-// that goes wrong is none.
+// Run runs all cases, and returns what came of them, in their order. An error says that no other case could be run; then
+// the result has those that were. A case that goes wrong is no error.
 func (e *Evaluator) Run(ctx context.Context, cases []*Case) (*Result, error) {
 	result := &Result{Began: time.Now().UTC()}
 	repeat := max(1, e.Repeat)
@@ -111,6 +112,10 @@ func (e *Evaluator) Run(ctx context.Context, cases []*Case) (*Result, error) {
 					return err
 				}
 				one, err := e.runCase(ctx, c, n+1)
+				if err != nil {
+					one.Passed = false
+					one.Error = "it was cut off: " + err.Error()
+				}
 				result.Cases[i*repeat+n] = one
 				if e.Progress != nil {
 					e.Progress()
@@ -119,11 +124,10 @@ func (e *Evaluator) Run(ctx context.Context, cases []*Case) (*Result, error) {
 			})
 		}
 	}
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
+	err := group.Wait()
+	result.Cases = slices.DeleteFunc(result.Cases, func(c CaseResult) bool { return c.Repeat == 0 }) // it was not begun
 	result.Seconds = time.Since(result.Began).Seconds()
-	return result, nil
+	return result, err
 }
 
 var notInID = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
@@ -136,7 +140,7 @@ func sessionID(c *Case, repeat int) string {
 
 // runCase runs a case once.
 func (e *Evaluator) runCase(ctx context.Context, c *Case, repeat int) (CaseResult, error) {
-	out := CaseResult{File: c.File, Case: c.ID, Repeat: repeat}
+	out := CaseResult{File: c.File, Set: c.Set, Case: c.ID, Repeat: repeat, Scores: []Score{}, Events: []string{}}
 	if c.Unfit != "" {
 		out.Error = c.Unfit
 		return out, nil
@@ -160,7 +164,12 @@ func (e *Evaluator) runCase(ctx context.Context, c *Case, repeat int) (CaseResul
 
 	// The user says all there is to say.
 	began := time.Now()
-	if _, err := e.Sessions.Create(ctx, r.key, c.State); err != nil {
+	_, err := e.Sessions.Create(ctx, r.key, c.State)
+	if errors.Is(err, session.ErrInvalid) {
+		out.Error = "state: " + err.Error()
+		return out, nil
+	}
+	if err != nil {
 		return out, err
 	}
 	out.Session = r.key.ID
@@ -186,8 +195,11 @@ func (e *Evaluator) runCase(ctx context.Context, c *Case, repeat int) (CaseResul
 	}
 	if out.Error == "" {
 		averages, err := e.averages(ctx, c, turns)
-		if err != nil {
-			return out, err
+		switch {
+		case context.Cause(ctx) != nil:
+			return out, context.Cause(ctx)
+		case err != nil:
+			out.Error = err.Error()
 		}
 		out.Scores = append(out.Scores, averages...)
 	}
@@ -278,10 +290,10 @@ func (t *Turn) input(waiting []session.Call) (*session.Event, error) {
 			if isHeld := c.Held != nil && c.Decision == nil; isHeld != held {
 				continue
 			}
-			if c.Name == name || c.ID == name {
+			if slices.Contains(callNames(c), name) {
 				return c, nil
 			}
-			others = append(others, c.Name)
+			others = append(others, callNames(c)[0])
 		}
 		if len(others) == 0 {
 			return nil, fmt.Errorf("no call waits that %q could name", name)
@@ -313,6 +325,18 @@ func (t *Turn) input(waiting []session.Call) (*session.Event, error) {
 	return e, nil
 }
 
+// callNames are what a case may call a call that waits: its tool, or of a workflow's question the node that asks; its id;
+// and the tool of questions.
+func callNames(c *session.Call) []string {
+	names := []string{c.Name, c.ID}
+	if c.Name == session.AskTool && c.Event.NodeInfo != nil {
+		path := c.Event.NodeInfo.Path
+		node, _, _ := strings.Cut(path[strings.LastIndex(path, "/")+1:], "@")
+		names = slices.Insert(names, 0, node)
+	}
+	return names
+}
+
 // take notes a turn in the result.
 func (r *CaseResult) take(t *turnRun) {
 	const width = 200 // of an event in a result
@@ -328,7 +352,6 @@ func (r *CaseResult) take(t *turnRun) {
 			r.Events = append(r.Events, eventtext.OneLine(e.Author+": "+line, width))
 		}
 	}
-	r.turns = append(r.turns, t)
 }
 
 // usage is what models have taken.
