@@ -9,6 +9,7 @@ import (
 
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/eval"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/internal/input"
@@ -20,7 +21,7 @@ func (e *evaluation) diffCommand() *cobra.Command {
 		Short: "Compare two results of eval",
 		Long: `Compare two files that eval has written with --result: which cases pass now and did not before, or the other way
 round, which scores have changed, and at which event the first runs of a case part. With --jsonl there is an object for each
-case that differs. The exit code is 1 if a case passes less often than before.`,
+case that differs. The exit code is 1 if a case passes less often than before, or is gone though it has passed.`,
 		Example: `  runner eval diff before.json after.json`,
 		Args:    cli.Args(2, 2, "which results? Name the one before and the one after"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -59,17 +60,17 @@ func (e *evaluation) writeDifferences(before, after *eval.Result) error {
 		}
 	} else {
 		for _, d := range list {
-			line := func(format string, args ...any) {
-				fmt.Fprintln(e.Out, eventtext.Printable(fmt.Sprintf(format, args...)))
+			line := func(indent, format string, args ...any) {
+				fmt.Fprintln(e.Out, indent+eventtext.OneLine(fmt.Sprintf(format, args...), 500))
 			}
-			line("%s: %s: passed %s before, %s now", d.File, d.Case, d.Was, d.Is)
+			line("", "%s: %s: passed %s before, %s now", named(d.File), named(d.Case), d.Was, d.Is)
 			for _, s := range d.Scores {
-				line("  %s: %s before, %s now", s.Name, scoreText(s.Was), scoreText(s.Is))
+				line("  ", "%s: %s before, %s now", s.Name, scoreText(s.Was), scoreText(s.Is))
 			}
 			if d.Event > 0 {
-				line("  the first runs part at event %d", d.Event)
-				line("    before: %s", d.Before)
-				line("    now:    %s", d.After)
+				line("  ", "the first runs part at event %d", d.Event)
+				line("    ", "before: %s", d.Before)
+				line("    ", "now:    %s", d.After)
 			}
 		}
 		if len(list) == 0 {
@@ -83,14 +84,14 @@ func (e *evaluation) writeDifferences(before, after *eval.Result) error {
 		}
 	}
 	if worse > 0 {
-		return exit.Other.Errorf("%d of %d cases pass less often than before", worse, len(after.Rates()))
+		return exit.Other.Errorf("%s", phrase.Of(worse, len(before.Rates()), "case", "passes less often than before", "pass less often than before"))
 	}
 	return nil
 }
 
-func scoreText(score float64) string {
-	if score < 0 {
+func scoreText(score *float64) string {
+	if score == nil {
 		return "none"
 	}
-	return fmt.Sprintf("%.2f", score)
+	return fmt.Sprintf("%.2f", *score)
 }

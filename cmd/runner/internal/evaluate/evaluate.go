@@ -4,11 +4,13 @@
 package evaluate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -19,11 +21,12 @@ import (
 	"github.com/plughook/plughook/config"
 	"github.com/plughook/plughook/eval"
 	"github.com/plughook/plughook/internal/input"
+	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/runner"
 )
 
 // maxFile is how many bytes a file of cases, or of results, may have.
-const maxFile = 256 << 20
+const maxFile = 64 << 20
 
 // evaluation is what eval is asked for.
 type evaluation struct {
@@ -49,10 +52,11 @@ what the agent does with what the case expects. A file is
                 judged by the criteria of the file test_config.json beside it, or by the kit's own:
                 tool_trajectory_avg_score 1.0 and response_match_score 0.8
   *.csv         a table with the columns input, and id, calls, contains, pattern, reference, denied, state
-  *.yaml        cases with all that can be expected: see docs/eval.md
+  *.yaml        cases with all that can be expected: see docs/eval.md. --criteria FILE counts for them, too
 
 The exit code is 0 if all cases pass, and 1 if one fails. Sessions of cases that fail are kept, if the
-configuration or --store names a store, and their ids are told: "runner session show ID" shows them.
+configuration or --store names a store, and their ids are told: "runner session show ID" shows them. What has ended is
+told, and written, also if the program is interrupted; the session of a case that was cut off stays.
 
 With --tools recorded no tool is executed: a call gets the result that the case has for it. A call that the case has
 not recorded fails, and so does the case. Tool servers are started all the same, since they declare the tools. With
@@ -90,8 +94,11 @@ func (e *evaluation) run(ctx context.Context, files []string) (err error) {
 	if err := errors.Join(cli.CheckChoice("tools", e.tools, "live", "recorded"), cli.CheckChoice("model", e.model, "live", "recorded")); err != nil {
 		return err
 	}
-	if e.repeat < 1 || e.workers < 1 || e.passRate < 0 || e.passRate > 1 {
-		return exit.Usage.Errorf("--repeat and --workers are 1 or more, --pass-rate is from 0 to 1")
+	if e.repeat < 1 || e.workers < 1 || !(e.passRate > 0 && e.passRate <= 1) {
+		return exit.Usage.Errorf("--repeat and --workers are 1 or more, --pass-rate is above 0 and at most 1")
+	}
+	if err := e.checkOutputs(files); err != nil {
+		return err
 	}
 	cases, err := e.read(ctx, files)
 	if err != nil {
@@ -150,7 +157,7 @@ func (e *evaluation) run(ctx context.Context, files []string) (err error) {
 	defer func() { err = errors.Join(err, kept.Close()) }()
 	ev.Judge = &eval.Judge{
 		Model:  e.judgeModel,
-		Models: judgeModels(ctx, c),
+		Models: func(name string) (model.Model, error) { return c.Model(ctx, name) },
 		Price:  c.Price,
 		Tokens: e.judgeTokens,
 		Kept:   kept.Of,
@@ -161,20 +168,54 @@ func (e *evaluation) run(ctx context.Context, files []string) (err error) {
 	// Run the cases, and say what came of them.
 	bar := e.Progress("eval", len(cases)*e.repeat)
 	ev.Progress = bar.Add
-	result, err := ev.Run(ctx, cases)
+	result, broken := ev.Run(ctx, cases)
 	bar.End()
-	if err != nil {
-		return exit.OfRun(err)
-	}
 	result.JudgeTokens = ev.Judge.Used()
-	inMemory := strings.HasPrefix(e.StoreName+c.Store(), "memory") || e.StoreName == "" && c.Store() == ""
-	return e.report(result, inMemory)
+	where := cmp.Or(e.StoreName, c.Store(), "memory")
+	if where == "memory" || where == "memory:" { // nobody can look at the sessions
+		for i := range result.Cases {
+			result.Cases[i].Session = ""
+		}
+	}
+	err = e.report(result)
+	if broken != nil { // what has ended was told
+		return exit.OfRun(broken)
+	}
+	return err
+}
+
+// checkOutputs refuses files that cannot be written, before anything is run, and those that are read.
+func (e *evaluation) checkOutputs(inputs []string) error {
+	for _, name := range []string{e.junit, e.result, e.kitResult} {
+		if name == "" {
+			continue
+		}
+		if _, err := os.Stat(filepath.Dir(name)); err != nil {
+			return exit.Usage.Errorf("%s cannot be written: %w", name, err)
+		}
+		out, err := os.Stat(name)
+		if err != nil {
+			continue // it is not there yet
+		}
+		if out.IsDir() {
+			return exit.Usage.Errorf("%s cannot be written: it is a directory", name)
+		}
+		for _, read := range inputs {
+			if in, err := os.Stat(read); err == nil && os.SameFile(in, out) {
+				return exit.Usage.Errorf("%s has cases: write the result to another file", name)
+			}
+		}
+	}
+	return nil
 }
 
 // read reads the cases of files, each with the criteria beside it.
 func (e *evaluation) read(ctx context.Context, files []string) ([]*eval.Case, error) {
 	var all []*eval.Case
-	for _, name := range files {
+	for i, name := range files {
+		if slices.Contains(files[:i], name) {
+			return nil, exit.Usage.Errorf("%s is named twice", name)
+		}
 		data, err := input.ReadFile(ctx, name, maxFile)
 		if err != nil {
 			return nil, exit.Usage.As(err)
@@ -224,16 +265,11 @@ func (e *evaluation) criteriaOf(ctx context.Context, set string) (eval.Criteria,
 
 // enough reports whether so many runs of a case have passed that the case has.
 func (e *evaluation) enough(r eval.Rate) bool {
-	return float64(r.Passed) >= e.passRate*float64(r.Runs) && r.Passed > 0
+	return float64(r.Passed) >= e.passRate*float64(r.Runs)
 }
 
-// report writes what came of the cases, and returns an error if one has failed.
-func (e *evaluation) report(result *eval.Result, inMemory bool) error {
-	for _, write := range []func(*eval.Result) error{e.writeJUnit, e.writeResult, e.writeKitResult} {
-		if err := write(result); err != nil {
-			return err
-		}
-	}
+// report writes what came of the cases, and returns an error if one has failed, or a file could not be written.
+func (e *evaluation) report(result *eval.Result) error {
 	rates := result.Rates()
 	failed := 0
 	for _, r := range rates {
@@ -247,7 +283,14 @@ func (e *evaluation) report(result *eval.Result, inMemory bool) error {
 				return err
 			}
 		}
-	} else if err := e.writeTable(result, rates, inMemory); err != nil {
+	} else if err := e.writeTable(result, rates); err != nil {
+		return err
+	}
+	kept := func(c eval.CaseResult) bool { return c.Session != "" }
+	if failed > 0 && !slices.ContainsFunc(result.Cases, kept) {
+		e.Note("no session is kept; with --store sqlite:FILE those of failing cases are")
+	}
+	if err := errors.Join(e.writeJUnit(result), writeJSON(e.result, result), e.writeKitResult(result)); err != nil {
 		return err
 	}
 	if failed == 0 {

@@ -2,10 +2,8 @@ package evaluate
 
 import (
 	"context"
-	"os"
-	"strings"
-
 	"encoding/json"
+	"os"
 
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
@@ -25,7 +23,7 @@ func (e *evaluation) recordCommand() *cobra.Command {
 		Short: "Make a case of a stored session",
 		Long: `Write the session that --session names as a case, in YAML: what the user said and how calls were answered, and, as
 what is expected, the calls that were made and the answer. What tools have answered is in it, too, so that eval --tools recorded
-runs it without them. Edit it then: leave out what may be otherwise.`,
+runs it without them, and what models have answered, for --model recorded. Edit it then: leave out what may be otherwise.`,
 		Example: `  runner eval record --store sqlite:sessions.db --session ada --file ada.yaml`,
 		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -54,9 +52,13 @@ func (e *evaluation) record(ctx context.Context, svc session.Service, key sessio
 		}
 		log = append(log, event)
 	}
-	c := eval.Record(s, log)
+	c, withheld := eval.Record(s, log)
+	if withheld > 0 {
+		e.Note("%s that a plugin has withheld: the log does not have what was said, so write it into the case by hand",
+			phrase.Count(withheld, "input"))
+	}
 	if len(c.Turns) == 0 {
-		return exit.Usage.Errorf("session %s: the user has said nothing, so there is no case", key)
+		return exit.Usage.Errorf("session %s: its log has nothing that the user has said, so there is no case", key)
 	}
 
 	// The case has tags for JSON, which leave out what is not set. YAML keeps the order.
@@ -76,7 +78,7 @@ func (e *evaluation) record(ctx context.Context, svc session.Service, key sessio
 	if err != nil {
 		return exit.Usage.As(err)
 	}
-	_, err = strings.NewReader(string(text)).WriteTo(f)
+	_, err = f.Write(text)
 	if closed := f.Close(); err == nil {
 		err = closed
 	}

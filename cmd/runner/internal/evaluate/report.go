@@ -2,10 +2,8 @@ package evaluate
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -15,19 +13,16 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	"github.com/plughook/plughook/cmd/runner/internal/junit"
 	"github.com/plughook/plughook/cmd/runner/internal/phrase"
-	"github.com/plughook/plughook/config"
 	"github.com/plughook/plughook/eval"
 	"github.com/plughook/plughook/internal/eventtext"
-	"github.com/plughook/plughook/model"
+	"github.com/plughook/plughook/internal/wholefile"
 )
 
-// judgeModels opens the models of a configuration for judges.
-func judgeModels(ctx context.Context, c *config.Config) func(string) (model.Model, error) {
-	return func(name string) (model.Model, error) { return c.Model(ctx, name) }
-}
+// named returns a name of a file or a case on one line, short enough for a table.
+func named(name string) string { return eventtext.OneLine(name, 100) }
 
 // writeTable writes a line for each case, and below those that failed why.
-func (e *evaluation) writeTable(result *eval.Result, rates []eval.Rate, inMemory bool) error {
+func (e *evaluation) writeTable(result *eval.Result, rates []eval.Rate) error {
 	w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
 	passed := 0
 	for _, r := range rates {
@@ -40,7 +35,7 @@ func (e *evaluation) writeTable(result *eval.Result, rates []eval.Rate, inMemory
 		if r.Runs > 1 {
 			times = fmt.Sprintf("%d of %d", r.Passed, r.Runs)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", verdict, eventtext.Printable(r.File), eventtext.Printable(r.Case), times)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", verdict, named(r.File), named(r.Case), times)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -53,16 +48,13 @@ func (e *evaluation) writeTable(result *eval.Result, rates []eval.Rate, inMemory
 		if c.Passed {
 			continue
 		}
-		fmt.Fprintf(e.Out, "\n%s\n", eventtext.Printable(fmt.Sprintf("%s, run %d of %s", c.File, c.Repeat, c.Case)))
+		fmt.Fprintf(e.Out, "\n%s\n", fmt.Sprintf("%s, run %d of %s", named(c.File), c.Repeat, named(c.Case)))
 		for _, why := range c.Why() {
-			fmt.Fprintf(e.Out, "  %s\n", eventtext.Printable(why))
+			fmt.Fprintf(e.Out, "  %s\n", eventtext.OneLine(why, 2000))
 		}
-		if c.Session != "" && !inMemory {
+		if c.Session != "" {
 			fmt.Fprintf(e.Out, "  see: runner session show %s\n", c.Session)
 		}
-	}
-	if passed < len(rates) && inMemory {
-		e.Note("no store is set, so no session is kept; with --store sqlite:FILE those of failing cases are")
 	}
 	_, err := fmt.Fprintf(e.Out, "\n%d of %s passed, %.1f s, %s, cost %.4f, judges: %s\n", passed, phrase.Count(len(rates), "case"),
 		result.Seconds, phrase.Count(int(tokens), "token"), cost, phrase.Count(result.JudgeTokens, "token"))
@@ -116,15 +108,13 @@ func printable(lines string) string {
 	return strings.Join(list, "\n")
 }
 
-func (e *evaluation) writeResult(result *eval.Result) error { return writeJSON(e.result, result) }
-
 func writeJSON(file string, v any) error {
 	if file == "" {
 		return nil
 	}
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err == nil {
-		err = os.WriteFile(file, append(data, '\n'), 0o666)
+		err = wholefile.Write(file, append(data, '\n'))
 	}
 	return exit.Other.As(err)
 }
@@ -171,15 +161,16 @@ func (e *evaluation) writeKitResult(result *eval.Result) error {
 		return 2
 	}
 	created := float64(result.Began.UnixMicro()) / 1e6
-	set := func(file string) string {
-		return notInKitID.ReplaceAllString(strings.TrimSuffix(filepath.Base(file), ".evalset.json"), "_")
+	set := func(c *eval.CaseResult) string { // a file of another form is a set of its name
+		name := cmp.Or(c.Set, strings.TrimSuffix(filepath.Base(c.File), filepath.Ext(c.File)))
+		return notInKitID.ReplaceAllString(name, "_")
 	}
 	out := kitResult{Created: kitTimestamp(created), Cases: []kitCase{}}
 	for i := range result.Cases {
 		c := &result.Cases[i]
-		out.Set = cmp.Or(out.Set, set(c.File))
+		out.Set = cmp.Or(out.Set, set(c))
 		k := kitCase{
-			Set:     set(c.File),
+			Set:     set(c),
 			ID:      c.Case,
 			Status:  status(c.Passed),
 			Overall: []kitMetric{},
