@@ -281,7 +281,7 @@ func TestVerdictsOnNothing(t *testing.T) {
 	pay := func(id string) *session.Event {
 		return session.Respond(&genai.FunctionCall{ID: id, Name: "pay"}, map[string]any{"paid": true})
 	}
-	_, _ = s.give(ctx, pay("c"))
+	_, _ = s.give(ctx, pay("c")) // refused, too, if the runs before have told the call that it was interrupted
 	_, err = s.give(ctx, pay("c"))
 	require.ErrorIs(t, err, runner.ErrNotWaiting)
 	require.ErrorContains(t, err, "has the answer to it")
