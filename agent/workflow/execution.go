@@ -189,14 +189,14 @@ func (x *execution) progressOf(name string) *progress {
 func errGone(path string, known bool) error {
 	name, _ := element(path)
 	what := "is not in the graph"
-	todo := fmt.Sprintf("if the node has another name now, list %s in its Was (was: in a configuration); if it is gone, "+
+	advice := fmt.Sprintf("if the node has another name now, list %s in its Was (was: in a configuration); if it is gone, "+
 		"list %[1]s in Graph.Gone (gone:), and its runs count for nothing", name)
 	if known {
 		what = "is in the graph, but no edge leads to this run of it"
-		todo = fmt.Sprintf("to have it run again, give the node another name and list %s in Graph.Gone (gone: in a configuration)", name)
+		advice = fmt.Sprintf("to have it run again, give the node another name and list %s in Graph.Gone (gone: in a configuration)", name)
 	}
 	return fmt.Errorf("the log has the run %s, and the node %s %s: the graph was changed while this run was under way; "+
-		"%s; or go on with the graph as it was, or abandon the run", path, name, what, todo)
+		"%s; or go on with the graph as it was, or abandon the run", path, name, what, advice)
 }
 
 // unknown returns an error that names a run in the log that the graph does not lead to.
