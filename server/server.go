@@ -18,8 +18,9 @@ import (
 // another one (http.StripPrefix). The http.Server around it should have no WriteTimeout, which would end
 // streams: the Server bounds each write by itself.
 type Server struct {
-	core    *web.Core
-	handler http.Handler
+	core        *web.Core
+	handler     http.Handler
+	stopMetrics func() error // ends that OpenTelemetry reads the limits
 }
 
 // New returns a Server, or an error for each thing that is wrong with the options.
@@ -61,13 +62,17 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	stopMetrics, err := core.Budget.Observe()
+	if err != nil {
+		return nil, err
+	}
 	if len(o.Notify) > 0 {
 		core.NotifyRuns(o.Notify, o.ResumeAfter)
 	}
 	if o.ResumeAfter > 0 {
 		core.ResumeRuns(o.ResumeAfter)
 	}
-	return &Server{core: core, handler: g}, nil
+	return &Server{core: core, handler: g, stopMetrics: stopMetrics}, nil
 }
 
 // ServeHTTP implements http.Handler.
@@ -80,4 +85,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.S
 func (s *Server) Shutdown(ctx context.Context) {
 	s.core.EndStreams()
 	s.core.Runs.Close(ctx)
+	if err := s.stopMetrics(); err != nil {
+		s.core.Log.Warn("the metrics of the limits are still read", "error", err)
+	}
 }

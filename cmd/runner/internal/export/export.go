@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
@@ -79,10 +80,13 @@ func Start(
 		return nothing, nil
 	}
 
-	// OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES come last and count.
-	about, err := resource.New(ctx, resource.WithTelemetrySDK(),
-		resource.WithAttributes(attribute.String("service.name", "runner"),
-			attribute.String("service.version", version)), resource.WithFromEnv())
+	// Two servers are told apart by service.instance.id. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES come last and
+	// count.
+	about, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(
+		attribute.String("service.name", "runner"),
+		attribute.String("service.version", version),
+		attribute.String("service.instance.id", uuid.NewString()),
+	), resource.WithFromEnv())
 	if err != nil {
 		return nothing, err
 	}
