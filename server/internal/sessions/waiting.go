@@ -14,7 +14,7 @@ import (
 type WaitingCall struct {
 	ID   string         `json:"id"`
 	Name string         `json:"name"`
-	Args map[string]any `json:"args,omitzero"`
+	Args map[string]any `json:"args,omitempty"`
 	// Interim is the latest response that leaves the call waiting.
 	Interim map[string]any `json:"interim,omitzero"`
 	// Confirm says that it waits for a yes or no, rather than for its response.
