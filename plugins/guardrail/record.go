@@ -24,6 +24,8 @@ type Record struct {
 	Action policy.Action `json:"action"`
 	// Would is what the action would be out of shadow; empty if it is that.
 	Would policy.Action `json:"would_action,omitempty"`
+	// Exception is why it passes though the rule finds it: values, domains or patterns of the key allow.
+	Exception string `json:"exception,omitempty"`
 	// Count is how often it was found, Length how many bytes that is together.
 	Count  int `json:"count"`
 	Length int `json:"length"`

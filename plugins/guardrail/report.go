@@ -36,7 +36,7 @@ func (ev *evaluation) record(stage policy.Stage, f *policy.Finding, text string)
 	// Find the record of findings like this one.
 	i := slices.IndexFunc(ev.records, func(r Record) bool {
 		return r.Rule == f.Rule && r.Stage == stage && r.Type == f.Type && r.Action == f.Action &&
-			r.Would == would
+			r.Would == would && r.Exception == f.Exception
 	})
 	if i < 0 {
 		i = len(ev.records)
@@ -46,6 +46,8 @@ func (ev *evaluation) record(stage policy.Stage, f *policy.Finding, text string)
 			Type:   f.Type,
 			Action: f.Action,
 			Would:  would,
+
+			Exception: f.Exception,
 		})
 	}
 
@@ -83,6 +85,9 @@ func (ev *evaluation) reason() string {
 		if r.Would != "" {
 			what = fmt.Sprintf("%s: would %s %s", r.Rule, r.Would, r.Type)
 		}
+		if r.Exception != "" {
+			what += " (exception: " + r.Exception + ")"
+		}
 		if r.Count > 1 {
 			what += fmt.Sprintf(" (%d)", r.Count)
 		}
@@ -115,6 +120,9 @@ func (g *guard) report(ctx context.Context, ev *evaluation, event string) {
 		)
 		if r.Would != "" {
 			attrs = append(attrs, slog.String("would_action", string(r.Would)))
+		}
+		if r.Exception != "" {
+			attrs = append(attrs, slog.String("exception", r.Exception))
 		}
 		attrs = append(attrs,
 			slog.Int("count", r.Count),

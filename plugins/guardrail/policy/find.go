@@ -103,6 +103,7 @@ type hit struct {
 	view     string
 	number   int // of the view
 	detector int
+	value    string // as it reads in the view
 }
 
 // search adds what the detectors of the rules with a window find in a text and its views.
@@ -131,15 +132,16 @@ func (a *Active) search(s *search, window, text string) {
 		s.found, s.long = s.find(s.found[:0], number, detector, text)
 		for _, f := range s.found {
 			h := hit{Finding: f, view: view.RawView, detector: number}
-			s.hits = append(s.hits, h.afterEscape(text))
+			s.hits = append(s.hits, h.reading(text, text, f.Start, f.End))
 		}
 		for i, shown := range views {
 			s.found = s.findInView(s.found[:0], number, i, detector, &shown)
 			for _, f := range s.found {
-				f.Start, f.End = shown.Original(f.Start, f.End)
+				start, end := f.Start, f.End
+				f.Start, f.End = shown.Original(start, end)
 				if f.Start < f.End {
 					h := hit{Finding: f, view: shown.Name, number: i + 1, detector: number}
-					s.hits = append(s.hits, h.afterEscape(text))
+					s.hits = append(s.hits, h.reading(text, shown.Text, start, end))
 				}
 			}
 		}
@@ -216,8 +218,12 @@ func (a *Active) apply(v *Verdict, h hit, window, text string) {
 			continue
 		}
 		action := r.actionOn(h.Type)
-		if action == Allow || !a.holds(v, r, text) {
+		if action == Allow || h.Score < r.score || !a.holds(v, r, text) {
 			continue
+		}
+		exception := cmp.Or(r.allow.of(&h), a.policy.allow.of(&h))
+		if exception != "" {
+			action = Allow
 		}
 		f := Finding{
 			Rule:    r.id,
@@ -230,9 +236,23 @@ func (a *Active) apply(v *Verdict, h hit, window, text string) {
 			message: r.message,
 			ask:     r.ask,
 			with:    r.with,
+
+			Exception: exception,
 		}
 		v.add(a.finding(f, action, r.shadow))
 	}
+}
+
+// reading returns the hit in a text after the escape with which it begins, and with what it says in a view: the
+// bytes from start to end of what that shows.
+func (h hit) reading(text, shown string, start, end int) hit {
+	was := h.Start
+	h = h.afterEscape(text)
+	if h.view == view.RawView {
+		start += h.Start - was
+	}
+	h.value = shown[start:end]
+	return h
 }
 
 // afterEscape returns the hit without the escape with which it begins, as the n of \nann@b.example:

@@ -39,6 +39,7 @@ type Policy struct {
 	trusted   glob.List
 	pins      *pin.Lock                // nil if it pins no tool
 	commands  []permission.CommandTool // the tools that run command lines
+	allow     *exceptions              // what passes whatever a rule says; nil for nothing
 	rules     []*rule
 	detectors []detect.Detector // each once, however many rules share it
 	literals  *literals         // of regular expressions; nil if they have none
@@ -138,13 +139,14 @@ func Parse(name string, data []byte) (*Policy, error) {
 	}
 
 	// Make rules of them, and collect what is wrong. Which tools run commands is known before the rules.
-	r := &reader{policy: p, shared: map[string]int{}, lists: map[string][]string{}}
-	r.readLists(all)
+	r := &reader{policy: p, shared: map[string]int{}, lists: map[string][]listed{}}
+	contents = append(contents, r.readLists(all)...)
 	r.File = all[0].File
 	r.top(f)
 	for _, part := range all {
 		r.File = part.File
 		r.tools(&part.form)
+		p.allow = r.exceptions("allow", &part.form.Allow, p.allow)
 	}
 	if !r.pinned.Empty() {
 		contents = append(contents, r.readPins())
@@ -199,8 +201,8 @@ func (p *Policy) Revision() string { return p.revision }
 // Release is the name that the policy's author gives to this version of it, "" for none.
 func (p *Policy) Release() string { return p.release }
 
-// Files are the names of the files that the policy was read from, its own first, and of the lockfile with
-// its pins, also if that is not there yet.
+// Files are the names of the files that the policy was read from, its own first, then those of its lists, and the
+// lockfile with its pins, also if that is not there yet.
 func (p *Policy) Files() []string { return slices.Clone(p.files) }
 
 // Name is the name of the policy's file.

@@ -210,10 +210,11 @@ func (r *reading) follow(p *Policy, number int) *followed {
 		var open int
 		f.found, open = reader.Read(f.found[:0], v.Text)
 		for _, found := range f.found {
-			found.Start, found.End = v.Original(found.Start, found.End)
+			start, end := found.Start, found.End
+			found.Start, found.End = v.Original(start, end)
 			if found.Start < found.End {
 				h := hit{Finding: found, view: v.Name, number: n, detector: number}
-				f.hits = append(f.hits, h.afterEscape(r.text))
+				f.hits = append(f.hits, h.reading(r.text, v.Text, start, end))
 			}
 		}
 		settled, _ := v.Original(open, open)

@@ -26,7 +26,7 @@ type reader struct {
 	*yamlfile.File
 	policy *Policy
 	errs   []error
-	lists  map[string][]string // by name
+	lists  map[string][]listed // by name
 	shared map[string]int      // the numbers of detectors that rules share, by name
 	pii    []piiUse
 
@@ -215,7 +215,7 @@ func (r *reader) globs(at string, value any) glob.List {
 }
 
 // mustSaySomething are keys whose objects have to have a key.
-var mustSaySomething = []string{"detect", "scope"}
+var mustSaySomething = []string{"allow", "detect", "scope"}
 
 // refuseBlanks refuses keys without a value: "pii:" over a list that somebody has commented out
 // would find nothing, and "user:" would be about everybody. Lists that may be empty, such as

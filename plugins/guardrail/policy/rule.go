@@ -29,7 +29,9 @@ type rule struct {
 	tools     *permission.Lists
 	judge     *judging.Judge // without the fields that depend on the policy
 	when      *condition
-	action    Action // on types that byType has not; "" if that has "*" or every type
+	allow     *exceptions // which findings pass; nil for none
+	score     float64     // the least of a finding
+	action    Action      // on types that byType has not; "" if that has "*" or every type
 	byType    map[string]Action
 	ask       session.Approver // who is asked
 	shadow    bool
@@ -180,6 +182,18 @@ func (r *reader) rule(path string, f *form.Rule) {
 
 	if made.aboutFiles() && slices.Equal(made.stages, []Stage{ToolArgs}) {
 		r.bad(path+".when", "calls have no files, so the rule would never have an effect: what a caller says, an agent says or a tool answers has some")
+	}
+
+	// What of it passes.
+	made.allow = r.exceptions(path+".allow", &f.Allow, nil)
+	made.score = f.Score
+	for _, key := range []string{"allow", "min_score"} {
+		if r.Has(path+"."+key) && made.whole() && !r.unread {
+			r.bad(path+"."+key, "%s: is about what detectors find, and the rule has no detector that finds parts of a text", key)
+		}
+	}
+	if r.Has(path+".min_score") && !(f.Score > 0 && f.Score <= 1) {
+		r.bad(path+".min_score", "min_score is %v; it must be above 0 and at most 1", f.Score)
 	}
 
 	// What it does.

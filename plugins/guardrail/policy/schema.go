@@ -76,6 +76,16 @@ func Schema() (*jsonschema.Schema, error) {
 	judge.Properties["timeout"].AllOf = []*jsonschema.Schema{{Pattern: "[1-9]"}}
 	scope := rule.Properties["scope"]
 	scope.MinProperties = jsonschema.Ptr(1)
+	for _, allow := range []*jsonschema.Schema{s.Properties["allow"], rule.Properties["allow"]} {
+		allow.MinProperties = jsonschema.Ptr(1)
+	}
+	rule.Properties["min_score"].ExclusiveMinimum = jsonschema.Ptr(0.0)
+	rule.Properties["min_score"].Maximum = jsonschema.Ptr(1.0)
+	s.Properties["lists"].AdditionalProperties = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{textsSchema(), {
+		Type: "object", Required: []string{"file"},
+		Properties:           map[string]*jsonschema.Schema{"file": textSchema()},
+		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
+	}}}
 	for name := range scope.Properties {
 		either(scope, name, textSchema(), textsSchema())
 	}

@@ -67,6 +67,9 @@ type Finding struct {
 	// Action is what becomes of it. Would is what would become of it if neither the rule nor the
 	// policy were in shadow.
 	Action, Would Action
+	// Exception says why the finding passes though the rule acts on its type: values, domains or patterns of
+	// the key allow, of the rule or of the policy; "" for one that no exception is about.
+	Exception string
 
 	message string           // what the rule says
 	ask     session.Approver // whom the rule asks

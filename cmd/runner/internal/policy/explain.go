@@ -49,6 +49,7 @@ type explainedFinding struct {
 	View   string        `json:"view"`
 	Text   string        `json:"text"`
 	Reads  string        `json:"reads,omitzero"` // as it is in the view
+	Passes string        `json:"exception,omitzero"`
 }
 
 // explainedRule is a rule that found nothing, and why.
@@ -215,6 +216,7 @@ func explained(pol *policy.Policy, vault *guardrail.Vault, stage policy.Stage, s
 			View:   f.View,
 			Text:   text[f.Start:f.End],
 			Reads:  f.Reads(text),
+			Passes: f.Exception,
 		}
 		if e.Would == e.Action {
 			e.Would = ""
@@ -275,6 +277,9 @@ func (p *commands) writeExplanation(x policyExplanation) error {
 			quote := quoted(f.Text)
 			if f.Would != "" {
 				action = fmt.Sprintf("%s (out of shadow: %s)", f.Action, f.Would)
+			}
+			if f.Passes != "" {
+				action = fmt.Sprintf("%s (exception: %s)", f.Action, f.Passes)
 			}
 			if f.Reads != "" {
 				quote += " reads " + quoted(f.Reads)

@@ -207,6 +207,9 @@ func scanAnswer(id jsontext.Value, v policy.Verdict) scanLine {
 		Text:     v.Text,
 	}
 	for _, f := range v.Findings {
+		if f.Exception != "" {
+			continue
+		}
 		answer.Findings = append(answer.Findings, scanFinding{
 			Type:  f.Type,
 			Start: f.Start,

@@ -13,8 +13,9 @@ import (
 type File struct {
 	Version      int                    `yaml:"version" json:"version,omitempty" jsonschema:"The version of this form: 1."`
 	Release      string                 `yaml:"release" json:"release,omitempty" jsonschema:"Your name of this version of the policy, such as 2026-11-22.1. It is in each record, beside the revision."`
-	Include      []string               `yaml:"include" json:"include,omitempty" jsonschema:"Files with rules, tests, lists, trusted_tools, pin_tools and command_tools that are a part of this policy, from the directory of this file."`
-	Lists        map[string][]string    `yaml:"lists" json:"lists,omitempty" jsonschema:"Lists of texts by name. A reference such as @partners stands for all texts of a list, in words, urls, scope, trusted_tools, pin_tools and tools."`
+	Include      []string               `yaml:"include" json:"include,omitempty" jsonschema:"Files with rules, tests, lists, allow, trusted_tools, pin_tools and command_tools that are a part of this policy, from the directory of this file."`
+	Lists        map[string]any         `yaml:"lists" json:"lists,omitempty" jsonschema:"Lists of texts by name: the texts, or {file: PATH} with one in each line. A reference such as @partners stands for all texts of a list, in words, urls, allow, scope, trusted_tools, pin_tools and tools."`
+	Allow        Allow                  `yaml:"allow" json:"allow,omitzero" jsonschema:"What passes though a detector of a rule finds it, for all rules."`
 	Mode         string                 `yaml:"mode" json:"mode,omitempty" jsonschema:"enforce (the default), or shadow: nothing is changed, and the records say what would be."`
 	OnError      string                 `yaml:"on_error" json:"on_error,omitempty" jsonschema:"What becomes of a text that could not be judged: block (the default), or allow, which marks the event as not checked."`
 	Limits       Limits                 `yaml:"limits" json:"limits,omitzero" jsonschema:"How much of a text is judged."`
@@ -41,6 +42,8 @@ type Rule struct {
 	When    string           `yaml:"when" json:"when,omitempty" jsonschema:"A condition in the language of expr-lang.org, about stage, app, user, tenant, agent, branch, tool.name, tool.args, text, state, taint, tainted, files. Its result is true or false. It sees what tokens of the vault stand for. It has a second and 64 MiB of memory; repeat and uniq are not there."`
 	Tools   Tools            `yaml:"tools" json:"tools,omitzero" jsonschema:"Which tools may be called. It replaces detect and action."`
 	Judge   Judge            `yaml:"judge" json:"judge,omitzero" jsonschema:"A service or a model that is asked about the text. It replaces detect."`
+	Allow   Allow            `yaml:"allow" json:"allow,omitzero" jsonschema:"What of the detectors' findings passes."`
+	Score   float64          `yaml:"min_score" json:"min_score,omitempty" jsonschema:"The least score with which the rule acts on a finding of its detectors, above 0 and at most 1. The default is any."`
 	Action  any              `yaml:"action" json:"action,omitempty" jsonschema:"allow, flag, mask, vault, hash, replace, redact, ask or block; or an object with one for each type that the rule finds, and * for the other types."`
 	Ask     session.Approver `yaml:"ask" json:"ask,omitzero" jsonschema:"Who is asked by the action ask. The default is the policy's, or else the session's own user."`
 	With    string           `yaml:"with" json:"with,omitempty" jsonschema:"What the action replace puts in the place of what was found."`
@@ -67,6 +70,13 @@ type Detect struct {
 	Regexp    any    `yaml:"regexp" json:"regexp,omitempty" jsonschema:"A regular expression of Go, of type REGEXP; or an object with one for each type. It is matched with one line at a time."`
 	URLs      URLs   `yaml:"urls" json:"urls,omitzero" jsonschema:"Finds links that are not allowed, of type URL."`
 	Length    Length `yaml:"length" json:"length,omitzero" jsonschema:"Finds texts that are longer, of type LENGTH."`
+}
+
+// Allow says which findings pass.
+type Allow struct {
+	Values   []string `yaml:"values" json:"values,omitempty" jsonschema:"Values, such as a telephone number of yours: they are compared without the blanks and signs that numbers are written with, and without case; secrets with case."`
+	Domains  []string `yaml:"domains" json:"domains,omitempty" jsonschema:"Domains of e-mail addresses and links: corp.example, or *.corp.example for what is below it."`
+	Patterns []string `yaml:"patterns" json:"patterns,omitempty" jsonschema:"Regular expressions of Go for all of a value, as it stands or as values are compared."`
 }
 
 type URLs struct {

@@ -18,6 +18,8 @@ import (
 type List struct {
 	schemes []string
 	entries []entry
+	byHost  map[string][]entry // those with a host
+	any     []entry            // those about every host
 }
 
 // An entry is a host of a list, and what is said about it.
@@ -43,7 +45,7 @@ type entry struct {
 // Schemes are those that entries without one allow; none means https and http. Hosts may be written
 // in any script. The error says what is wrong with an entry.
 func New(allow, schemes []string) (*List, error) {
-	l := &List{schemes: []string{"https", "http"}}
+	l := &List{schemes: []string{"https", "http"}, byHost: map[string][]entry{}}
 	if len(schemes) > 0 {
 		l.schemes = nil
 	}
@@ -57,6 +59,11 @@ func New(allow, schemes []string) (*List, error) {
 			return nil, fmt.Errorf("%q is no entry of an allow-list: %w", source, err)
 		}
 		l.entries = append(l.entries, e)
+		if e.any {
+			l.any = append(l.any, e)
+		} else {
+			l.byHost[e.host] = append(l.byHost[e.host], e)
+		}
 	}
 	return l, nil
 }
@@ -280,9 +287,14 @@ func (l *List) checkSlashless(scheme, rest string) error {
 // entry of its host.
 func (l *List) allows(scheme, host, port, where string) error {
 	miss := errHost
-	for _, e := range l.entries {
+	candidates := append(slices.Clip(l.any), l.byHost[host]...)
+	for rest := host; rest != ""; {
+		_, rest, _ = strings.Cut(rest, ".")
+		candidates = append(candidates, l.byHost[rest]...)
+	}
+	for _, e := range candidates {
 		switch {
-		case !e.any && !e.below && e.host != host, e.below && !strings.HasSuffix(host, "."+e.host):
+		case !e.any && e.below == (e.host == host):
 		case !l.schemed(e, scheme):
 			miss = errScheme
 		case !e.any && !samePort(scheme, e.port, port):
