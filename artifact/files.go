@@ -9,12 +9,12 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/session"
 )
 
@@ -277,7 +277,7 @@ func (f *Files) prune(folder string) {
 }
 
 // reserved are names that files cannot have on Windows, also with an extension.
-var reserved = regexp.MustCompile(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
+var reserved = lazyregexp.New(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
 
 // element returns the name of the file or directory for s. Different strings have different names, on all
 // file systems: the name is lower case, ASCII and short, and begins neither with "." nor with "~". Other

@@ -2,9 +2,9 @@ package config
 
 import (
 	"errors"
-	"regexp"
 	"strings"
 
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/plugin/remote"
 )
 
@@ -46,7 +46,7 @@ func (e *wordedError) Error() string { return e.text }
 func (e *wordedError) Unwrap() error { return e.err }
 
 // complaintAt is the beginning of a complaint about a value of the settings: its JSON pointer.
-var complaintAt = regexp.MustCompile(`(?:^|; )(/[^ ]*): `)
+var complaintAt = lazyregexp.New(`(?:^|; )(/[^ ]*): `)
 
 // badSettings returns an error for each complaint about settings, at the place of the value that it
 // is about.

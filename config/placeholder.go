@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/session"
 )
 
@@ -22,7 +22,7 @@ type values struct {
 	state  map[string]any
 }
 
-var placeholder = regexp.MustCompile(`\{([a-zA-Z_][a-zA-Z0-9_:]*(?:\.[a-zA-Z0-9_-]+)*)(\?)?\}`)
+var placeholder = lazyregexp.New(`\{([a-zA-Z_][a-zA-Z0-9_:]*(?:\.[a-zA-Z0-9_-]+)*)(\?)?\}`)
 
 // text returns a text with the values in it.
 func (v values) text(text string) (string, error) {

@@ -3,12 +3,12 @@ package eval
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/session"
 )
 
@@ -93,7 +93,7 @@ func snakeCase(v any) any {
 	return v
 }
 
-var capitals = regexp.MustCompile(`[A-Z]`)
+var capitals = lazyregexp.New(`[A-Z]`)
 
 // readKit reads an eval set of the kit.
 func readKit(data []byte) ([]*Case, error) {

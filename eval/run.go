@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/internal/eventtext"
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/prices"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/session"
@@ -130,7 +130,7 @@ func (e *Evaluator) Run(ctx context.Context, cases []*Case) (*Result, error) {
 	return result, err
 }
 
-var notInID = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
+var notInID = lazyregexp.New(`[^A-Za-z0-9_.-]+`)
 
 // sessionID returns the id of a session for a case.
 func sessionID(c *Case, repeat int) string {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -304,11 +303,11 @@ func chain(text string) int { return strings.Count(text, "validating ") }
 
 // plainer has what the library says, and plainer words for it.
 var plainer = []struct {
-	library *regexp.Regexp
+	library lazyregexp.Regexp
 	words   string
 }{
-	{library: regexp.MustCompile(`^type: .* has type "(\w+)", want (?:one of )?"(.*)"$`), words: "is of type $1, must be $2"},
-	{library: regexp.MustCompile(`^enum: .* does not equal any of: \[(.*)\]$`), words: "must be one of $1"},
-	{library: regexp.MustCompile(`^oneOf: .*$`), words: "fits none of the alternatives, or more than one"},
-	{library: regexp.MustCompile(`([0-9])(?:/1( is )|\.0+$)`), words: "$1$2"}, // behind whole numbers
+	{library: lazyregexp.New(`^type: .* has type "(\w+)", want (?:one of )?"(.*)"$`), words: "is of type $1, must be $2"},
+	{library: lazyregexp.New(`^enum: .* does not equal any of: \[(.*)\]$`), words: "must be one of $1"},
+	{library: lazyregexp.New(`^oneOf: .*$`), words: "fits none of the alternatives, or more than one"},
+	{library: lazyregexp.New(`([0-9])(?:/1( is )|\.0+$)`), words: "$1$2"}, // behind whole numbers
 }

@@ -2,13 +2,13 @@ package trajectory
 
 import (
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/session"
 )
 
@@ -53,7 +53,7 @@ func secondsOf(t time.Time) seconds {
 	return seconds(float64(t.UnixMicro()) / 1e6)
 }
 
-var notInID = regexp.MustCompile(`[^a-zA-Z0-9_]`)
+var notInID = lazyregexp.New(`[^a-zA-Z0-9_]`)
 
 // NewEvalSet begins an eval set on w. What the kit does not allow in an id becomes "_". Close ends the set.
 func NewEvalSet(w io.Writer, id string) *EvalSet {

@@ -1,8 +1,9 @@
 package trajectory
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/plughook/plughook/internal/lazyregexp"
 )
 
 // deepest is how many texts of JSON, each in the one before, are read as JSON. Deeper ones are searched as text.
@@ -53,10 +54,10 @@ func (c cleaner) redactedJSON(s string) (isJSON bool, redacted string) {
 
 // Forms of secrets that have no name beside them.
 var (
-	privateKey = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`)
-	userInfo   = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)([^\s/"'<>?#\\]+)(@)`)
-	bearer     = regexp.MustCompile(`(?i)(\bbearer\s+)([a-z0-9._~+/=-]{8,})()`)
-	userFlag   = regexp.MustCompile(`((?:^|\s)(?:-u|--user|--proxy-user)[ =]?\\*["']?)([^\s"'\\:]+:[^\s"'\\]+)()`)
+	privateKey = lazyregexp.New(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`)
+	userInfo   = lazyregexp.New(`([A-Za-z][A-Za-z0-9+.-]*://)([^\s/"'<>?#\\]+)(@)`)
+	bearer     = lazyregexp.New(`(?i)(\bbearer\s+)([a-z0-9._~+/=-]{8,})()`)
+	userFlag   = lazyregexp.New(`((?:^|\s)(?:-u|--user|--proxy-user)[ =]?\\*["']?)([^\s"'\\:]+:[^\s"'\\]+)()`)
 )
 
 // shortestToken is the length, in bytes, from which a word is taken for a token.
@@ -84,7 +85,7 @@ func (c cleaner) withoutSecrets(s string) string {
 }
 
 // replaced returns a text in which what isSecret takes for a secret is redacted: the second of a pattern's three groups.
-func replaced(pattern *regexp.Regexp, s string, isSecret func(string) bool) string {
+func replaced(pattern lazyregexp.Regexp, s string, isSecret func(string) bool) string {
 	return pattern.ReplaceAllStringFunc(s, func(match string) string {
 		groups := pattern.FindStringSubmatch(match)
 		if groups[2] == Redacted || !isSecret(groups[2]) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"unsafe"
@@ -12,6 +11,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/internal/told"
 	"github.com/plughook/plughook/session"
 )
@@ -255,7 +255,7 @@ func (b *builder) summary(c *session.Compaction) {
 }
 
 // summaryEnd matches what a model may take for the mark of a summary's end.
-var summaryEnd = regexp.MustCompile(`(?i)<(\s*/\s*summary)`)
+var summaryEnd = lazyregexp.New(`(?i)<(\s*/\s*summary)`)
 
 // withoutEnd returns a part of a summary in which nothing looks like the mark of its end, also not together with the
 // part after it.

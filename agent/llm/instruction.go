@@ -4,16 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/plughook/plughook/artifact"
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/internal/told"
 	"github.com/plughook/plughook/session"
 )
 
 // placeholder matches {key}, {app:key} and {artifact.name}, also with a ? before the closing brace.
-var placeholder = regexp.MustCompile(`\{((?:artifact\.[^{}?]+)|(?:(?:app:|user:|temp:)?[A-Za-z_][A-Za-z0-9_]*))(\?)?\}`)
+var placeholder = lazyregexp.New(`\{((?:artifact\.[^{}?]+)|(?:(?:app:|user:|temp:)?[A-Za-z_][A-Za-z0-9_]*))(\?)?\}`)
 
 // instruction returns the agent's instruction with state and artifacts filled in.
 func (a *llmAgent) instruction(ctx context.Context, inv *session.Invocation) (string, error) {

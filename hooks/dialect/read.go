@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/plughook/plughook/hooks/forward"
+	"github.com/plughook/plughook/internal/lazyregexp"
 )
 
 // MaxInput is how many bytes of standard input an event may have: 10 MiB.
@@ -212,8 +212,8 @@ func (m mcpNames) split(name string) (server, tool string, ok bool) {
 }
 
 var (
-	inPrompt = regexp.MustCompile(`https?://[^\s"'<>)\]}]+`)
-	failed   = regexp.MustCompile(`^Exit code:? [1-9]`)
+	inPrompt = lazyregexp.New(`https?://[^\s"'<>)\]}]+`)
+	failed   = lazyregexp.New(`^Exit code:? [1-9]`)
 )
 
 // readArguments fills what a call is about: a command, paths, addresses, new content.

@@ -19,11 +19,26 @@ func New(pattern string) Regexp {
 
 // These are the methods of regexp.Regexp.
 
+func (r Regexp) Match(b []byte) bool                  { return r.compiled().Match(b) }
 func (r Regexp) MatchString(s string) bool            { return r.compiled().MatchString(s) }
 func (r Regexp) FindStringSubmatch(s string) []string { return r.compiled().FindStringSubmatch(s) }
 func (r Regexp) FindStringIndex(s string) []int       { return r.compiled().FindStringIndex(s) }
+func (r Regexp) FindAllString(s string, n int) []string {
+	return r.compiled().FindAllString(s, n)
+}
+func (r Regexp) FindAllStringSubmatch(s string, n int) [][]string {
+	return r.compiled().FindAllStringSubmatch(s, n)
+}
+func (r Regexp) FindAllStringSubmatchIndex(s string, n int) [][]int {
+	return r.compiled().FindAllStringSubmatchIndex(s, n)
+}
 func (r Regexp) ReplaceAllString(s, with string) string {
 	return r.compiled().ReplaceAllString(s, with)
 }
-
+func (r Regexp) ReplaceAllLiteralString(s, with string) string {
+	return r.compiled().ReplaceAllLiteralString(s, with)
+}
+func (r Regexp) ReplaceAllStringFunc(s string, with func(string) string) string {
+	return r.compiled().ReplaceAllStringFunc(s, with)
+}
 func (r Regexp) String() string { return r.compiled().String() }

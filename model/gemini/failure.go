@@ -10,12 +10,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"time"
 
 	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/internal/inbound"
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/model"
 )
 
@@ -88,7 +88,7 @@ func reason(err error) string {
 	return "it cannot be read"
 }
 
-var name = regexp.MustCompile(`^[A-Z][A-Z_]+$`)
+var name = lazyregexp.New(`^[A-Z][A-Z_]+$`)
 
 // codes are the names of errors by HTTP status.
 var codes = map[int]string{

@@ -7,6 +7,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/plughook/plughook/internal/lazyregexp"
 )
 
 // words returns a node's text.
@@ -110,7 +112,7 @@ func (u *usage) UnmarshalYAML(n ast.Node) error {
 // code is a name such as MAX_TOKENS.
 type code string
 
-var codes = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+var codes = lazyregexp.New(`^[A-Z][A-Z0-9_]*$`)
 
 func (c *code) UnmarshalYAML(n ast.Node) error {
 	text, err := words(n)

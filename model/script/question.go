@@ -3,22 +3,22 @@ package script
 import (
 	"encoding/json"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/model"
 )
 
 // told begins a content by which agent/llm tells a model what others did and said, or what a
 // summary stands for. It is nobody's message.
-var told = regexp.MustCompile(`^(For context:$|For context, a summary |\[[^\]\s]+\] (said: |called |\S+ answered: ))`)
+var told = lazyregexp.New(`^(For context:$|For context, a summary |\[[^\]\s]+\] (said: |called |\S+ answered: ))`)
 
 // late is a part of it that says that a call which is not of the model's last turn has its answer
 // now.
-var late = regexp.MustCompile(`^Your earlier call of \S+ \(id (.+)\) has been answered: `)
+var late = lazyregexp.New(`^Your earlier call of \S+ \(id (.+)\) has been answered: `)
 
 // question is what rules look at in a request.
 type question struct {

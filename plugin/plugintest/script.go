@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/agent/llm"
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/model/script"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
@@ -46,8 +46,8 @@ type conversation struct {
 }
 
 var (
-	said = regexp.MustCompile(`^(\S+): ?(.*)$`)
-	does = regexp.MustCompile(`^(\S+) (calls|commands) (\S+) *(\{.*\})?$`)
+	said = lazyregexp.New(`^(\S+): ?(.*)$`)
+	does = lazyregexp.New(`^(\S+) (calls|commands) (\S+) *(\{.*\})?$`)
 )
 
 // parse reads a script.

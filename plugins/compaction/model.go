@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"strings"
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/model"
 	"github.com/plughook/plughook/prices"
 	"github.com/plughook/plughook/session"
@@ -242,7 +242,7 @@ func withoutQuotes(ctx context.Context, err error) error {
 }
 
 // codePattern matches error codes, which quote nothing.
-var codePattern = regexp.MustCompile(`^[0-9A-Za-z_]{1,64}$`)
+var codePattern = lazyregexp.New(`^[0-9A-Za-z_]{1,64}$`)
 
 // codeOnly returns a code if it looks like one.
 func codeOnly(code string) string {

@@ -2,7 +2,6 @@ package compaction
 
 import (
 	"fmt"
-	"regexp"
 	"sort"
 	"strconv"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/plugins/compaction/internal/extract"
 	"github.com/plughook/plughook/session"
 )
@@ -95,7 +95,7 @@ func transcript(lines []line) string {
 // plainName matches names of authors that cannot be mistaken for another part of a line. Whoever uses it
 // bounds their length, since a regular expression that counts letters of all scripts takes milliseconds to
 // compile.
-var plainName = regexp.MustCompile(`^[\pL\pN_./@-]+$`)
+var plainName = lazyregexp.New(`^[\pL\pN_./@-]+$`)
 
 const maxName = 64 // characters
 

@@ -1,10 +1,10 @@
 package compaction
 
 import (
-	"regexp"
 	"strings"
 	"time"
 
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/session"
 )
 
@@ -24,7 +24,7 @@ func (k *compactor) idle(inv *session.Invocation) bool {
 
 // overflowing matches what providers say when a prompt is too long: Gemini, OpenAI and those with its
 // protocol, Anthropic, llama.cpp, vLLM, Bedrock.
-var overflowing = regexp.MustCompile(`(?i)` + strings.Join([]string{
+var overflowing = lazyregexp.New(`(?i)` + strings.Join([]string{
 	`context_length_exceeded`,
 	`exceed_context_size`,
 	`maximum context length`,

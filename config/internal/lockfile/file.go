@@ -11,13 +11,13 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/plughook/plughook/internal/input"
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/internal/wholefile"
 )
 
@@ -46,7 +46,7 @@ const (
 	DefaultConfig = "runner.yaml"
 )
 
-var digest = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
+var digest = lazyregexp.New(`^[0-9a-fA-F]{64}$`)
 
 // Read reads the lockfile of a configuration's file. It need not be there. A configuration without a file has none.
 func Read(ctx context.Context, config string) (*File, error) {

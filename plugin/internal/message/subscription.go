@@ -1,7 +1,6 @@
 package message
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/plughook/plughook/plugin"
@@ -16,15 +15,13 @@ var (
 )
 
 func init() {
-	words := regexp.MustCompile("([a-z])([A-Z])")
-	for _, kind := range plugin.Hooks {
-		name := strings.ToUpper(words.ReplaceAllString(string(kind.Name), "${1}_$2"))
-		number, ok := wire.Hook_value[name]
-		if !ok {
-			panic("plugin/remote/wire/plugin.proto has no hook " + name)
+	for name, number := range wire.Hook_value {
+		for _, kind := range plugin.Hooks {
+			if strings.EqualFold(strings.ReplaceAll(name, "_", ""), string(kind.Name)) {
+				WireHook[kind.Name] = wire.Hook(number)
+				HookOf[wire.Hook(number)] = kind.Name
+			}
 		}
-		WireHook[kind.Name] = wire.Hook(number)
-		HookOf[wire.Hook(number)] = kind.Name
 	}
 }
 

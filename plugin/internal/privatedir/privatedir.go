@@ -9,12 +9,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/plughook/plughook/internal/lazyregexp"
 )
 
 const (
@@ -166,7 +167,7 @@ func sweep(base string) {
 	}
 }
 
-var privateName = regexp.MustCompile(`^` + Prefix + `\d+-\d+$`)
+var privateName = lazyregexp.New(`^` + Prefix + `\d+-\d+$`)
 
 var sweepOnce sync.Once
 

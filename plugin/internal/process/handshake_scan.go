@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/plugin/internal/transport"
 )
 
@@ -36,7 +36,7 @@ func eachLine(r io.Reader, f func(line []byte)) {
 }
 
 // handshakeLine is how the line begins in which a plugin says where it listens: the handshake.
-var handshakeLine = regexp.MustCompile(`^\d+\|\d+\|`)
+var handshakeLine = lazyregexp.New(`^\d+\|\d+\|`)
 
 // checkHandshake returns an error if a plugin with this handshake cannot be talked to. The line
 // is go-plugin's version, the version of our protocol, a network, an address, and "grpc".

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/plugin/internal/message"
 	"github.com/plughook/plughook/plugin/remote/wire"
 )
@@ -231,7 +231,7 @@ func sorted(attrs map[string]any) []slog.Attr {
 	return list
 }
 
-var levelWord = regexp.MustCompile(`(?i)^(?:\d{4}[-/]\S+ (?:\S+ )?)?\[?(trace|debug|info|warn|warning|error|fatal|panic|fatal error)\b[\]:]?`)
+var levelWord = lazyregexp.New(`(?i)^(?:\d{4}[-/]\S+ (?:\S+ )?)?\[?(trace|debug|info|warn|warning|error|fatal|panic|fatal error)\b[\]:]?`)
 
 // levels has the words for slog's four levels.
 var levels = map[string]slog.Level{

@@ -3,9 +3,9 @@ package process
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/plugin/internal/sandbox"
 )
 
@@ -36,7 +36,7 @@ type Calls interface {
 	Close(err error)
 }
 
-var hexDigest = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
+var hexDigest = lazyregexp.New(`^[0-9a-fA-F]{64}$`)
 
 // Check returns an error if the spec cannot be right.
 func (s Spec) Check() error {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/expr-lang/expr/vm"
 
 	"github.com/plughook/plughook/internal/expression"
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/plugins/guardrail/policy/file"
 	"github.com/plughook/plughook/yamlfile"
 )
@@ -93,8 +93,8 @@ func (r *reader) condition(path, source string) *condition {
 }
 
 var (
-	unknownName = regexp.MustCompile(`^unknown name (\S+)$`)
-	unknownKey  = regexp.MustCompile(`^type policy\.askedTool has no (?:field|method) (\S+)$`)
+	unknownName = lazyregexp.New(`^unknown name (\S+)$`)
+	unknownKey  = lazyregexp.New(`^type policy\.askedTool has no (?:field|method) (\S+)$`)
 	// goTypes are types as the program writes them, for which a policy has other words.
 	goTypes = strings.NewReplacer("policy.askedTool", "tool", "[]file.File", "list of files", "file.File", "file", "policy.asked", "$env",
 		"map[string]interface {}", "object",

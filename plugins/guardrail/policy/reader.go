@@ -8,11 +8,11 @@ import (
 	"maps"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/plugins/guardrail/internal/provider"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/form"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/glob"
@@ -42,7 +42,7 @@ func (r *reader) bad(path, format string, args ...any) {
 }
 
 // placed is how every error begins: FILE:LINE:COLUMN.
-var placed = regexp.MustCompile(`^(.*?):(\d+):(\d+): `)
+var placed = lazyregexp.New(`^(.*?):(\d+):(\d+): `)
 
 // sortErrors sorts the errors by file, in the policy's order, and by where they stand in it.
 func (r *reader) sortErrors() {

@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/plughook/plughook/prices"
@@ -42,7 +43,10 @@ type Options struct {
 //go:embed html static
 var files embed.FS
 
-var templates = template.Must(template.New("").Funcs(functions).ParseFS(files, "html/*.html"))
+// templates parses the templates when the first page is asked for: most runs of the program show none.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(functions).ParseFS(files, "html/*.html"))
+})
 
 // page is what the handlers are methods of.
 type page struct {
@@ -218,7 +222,7 @@ func (x *page) render(q *request, v *view) {
 		v.Waiting = x.waitingCount(q)
 	}
 	var b bytes.Buffer
-	if err := templates.ExecuteTemplate(&b, v.Template, v); err != nil {
+	if err := templates().ExecuteTemplate(&b, v.Template, v); err != nil {
 		x.Log.ErrorContext(q.Context(), "a page was not rendered", "page", v.Template, "error", err)
 		http.Error(q.w, "The page could not be made; the server's log says why.", http.StatusInternalServerError)
 		return

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/eval"
 	"github.com/plughook/plughook/internal/eventtext"
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/internal/wholefile"
 )
 
@@ -147,7 +147,7 @@ type kitMetric struct {
 	Status    int     `json:"eval_status"`
 }
 
-var notInKitID = regexp.MustCompile(`[^a-zA-Z0-9_]`)
+var notInKitID = lazyregexp.New(`[^a-zA-Z0-9_]`)
 
 // writeKitResult writes the result as the kit does. The scores of turns are not in it; those of cases are.
 func (e *evaluation) writeKitResult(result *eval.Result) error {

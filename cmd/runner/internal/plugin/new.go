@@ -10,7 +10,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"text/template"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/plugin/remote/node"
 	"github.com/plughook/plughook/plugin/remote/python"
 	"github.com/plughook/plughook/yamlfile"
@@ -58,7 +58,7 @@ Node.js (18 or later) it has no dependencies, in Python (3.11 or later) grpcio a
 }
 
 // newName is a plugin's name that is a directory's, a Go module's and an npm package's as well.
-var newName = regexp.MustCompile(`^[a-z]([a-z0-9_.-]{0,62}[a-z0-9])?$`)
+var newName = lazyregexp.New(`^[a-z]([a-z0-9_.-]{0,62}[a-z0-9])?$`)
 
 // A newPlugin is what templates are filled with.
 type newPlugin struct {

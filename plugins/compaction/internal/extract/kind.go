@@ -1,10 +1,11 @@
 package extract
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/plughook/plughook/internal/lazyregexp"
 )
 
 // A kind is what a value looks like. It tells how exact a later call needs the value, and whether the value
@@ -110,7 +111,7 @@ func kindOf(v string) kind {
 
 // loose matches numbers that say nothing without the words beside them: 4th, 1990s, 5pm, 10k, 2019-2020,
 // 30-60, 24/7.
-var loose = regexp.MustCompile(
+var loose = lazyregexp.New(
 	`^\d{1,4}(?:\.\d+)?(?:ms|µs|ns|st|nd|rd|th|s|am|pm|k|m|x|h|d|km|kg|mg|ml|cm|mm|GB|MB)$|^(?:19|20)\d\d[-/](?:19|20)?\d\d$|^\d{1,3}-\d{1,3}$|^\d{1,2}/\d{1,2}$`,
 )
 

@@ -38,8 +38,8 @@ func (s *State) weight(sen sentence, words []word) float64 {
 	isWanted := false
 	names := 0
 	for _, w := range words {
-		self = self || speakers[w.plain] && !sen.byTool()
-		time = time || times[w.plain]
+		self = self || speakers()[w.plain] && !sen.byTool()
+		time = time || times()[w.plain]
 		isWanted = isWanted || s.stressed[w.stem]
 		if w.name {
 			names++
@@ -162,7 +162,7 @@ func (s *State) newRanking() *ranking {
 				counts[n]++
 			}
 			t := term{number: n, weight: 1}
-			if w.name || times[w.plain] {
+			if w.name || times()[w.plain] {
 				t.weight = exact
 			}
 			terms = append(terms, t)

@@ -1,12 +1,12 @@
 package extract
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/internal/told"
 	"github.com/plughook/plughook/session"
 )
@@ -51,7 +51,7 @@ func Rendered(e *session.Event) bool {
 }
 
 // breaks matches everything that a reader could take for the end of a line.
-var breaks = regexp.MustCompile("\r\n|[\n\r\v\f\x1c-\x1e\u0085\u2028\u2029]")
+var breaks = lazyregexp.New("\r\n|[\n\r\v\f\x1c-\x1e\u0085\u2028\u2029]")
 
 // OneLine returns a text as one line of valid UTF-8.
 func OneLine(text string) string { return breaks.ReplaceAllLiteralString(valid(text), "⏎") }

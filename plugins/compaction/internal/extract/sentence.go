@@ -111,11 +111,11 @@ func goesOn(text string, mark rune, next string) bool {
 		return last != "i"
 	case len(last) <= 2 && strings.Trim(last, "0123456789") == "":
 		month, _, _ := strings.Cut(next, " ")
-		return germanMonths[strings.TrimRight(strings.ToLower(month), closing)]
-	case isInitial && len(final) < len(last), abbreviations[last]:
+		return germanMonths()[strings.TrimRight(strings.ToLower(month), closing)]
+	case isInitial && len(final) < len(last), abbreviations()[last]:
 		return goesOnSmall
 	}
-	return titles[last]
+	return titles()[last]
 }
 
 // withoutRepeats returns sentences without those that the same author says again later, in the same words.

@@ -1,6 +1,9 @@
 package extract
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // stops are English words without information: articles, pronouns, prepositions, auxiliaries, and phrases of
 // politeness. The frequent words of other languages are found by counting; see sketch.common.
@@ -67,20 +70,24 @@ var abbreviations = set(
 sep sept oct nov dec etc usw jr sr inc ltd co corp dept ave blvd str min max avg hrs vols`,
 )
 
-// set returns the words of a list.
-func set(words string) map[string]bool {
-	m := map[string]bool{}
-	for w := range strings.FieldsSeq(words) {
-		m[w] = true
-	}
-	return m
+// set returns the words of a list, which is read when it is first needed.
+func set(words string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		m := map[string]bool{}
+		for w := range strings.FieldsSeq(words) {
+			m[w] = true
+		}
+		return m
+	})
 }
 
-// stems returns the stems of the words of a list.
-func stems(words string) map[string]bool {
-	m := map[string]bool{}
-	for w := range set(words) {
-		m[stem(w)] = true
-	}
-	return m
+// stems returns the stems of the words of a list, which is read when it is first needed.
+func stems(words string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		m := map[string]bool{}
+		for w := range strings.FieldsSeq(words) {
+			m[stem(w)] = true
+		}
+		return m
+	})
 }

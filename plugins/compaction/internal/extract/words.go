@@ -68,9 +68,9 @@ func wordsOf(words []word, text string) []word {
 		}
 		w := word{plain: plain(text[start:i])}
 		w.name = digit || len(words) > 0 && unicode.IsUpper(first)
-		if (utf8.RuneCountInString(w.plain) > 1 || digit || wide) && !stops[w.plain] {
+		if (utf8.RuneCountInString(w.plain) > 1 || digit || wide) && !stops()[w.plain] {
 			w.stem = stem(w.plain)
-			if pale[w.stem] {
+			if pale()[w.stem] {
 				w.stem = ""
 			}
 		}
@@ -130,7 +130,7 @@ func Terms(query string) (terms []string) {
 		if !strings.HasPrefix(w, begin) { // it has another last letter
 			begin = begin[:len(begin)-1]
 		}
-		if !stops[plain(w)] {
+		if !stops()[plain(w)] {
 			terms = append(terms, begin)
 		}
 	}

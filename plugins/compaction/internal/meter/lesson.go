@@ -2,10 +2,11 @@ package meter
 
 import (
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/plughook/plughook/internal/lazyregexp"
 )
 
 // Bounds of what is learned from refused prompts.
@@ -17,8 +18,8 @@ const (
 // figure matches a number of tokens in a provider's message, such as 1048576 or 128,000; address matches a
 // URL. The port of a URL is no number of tokens.
 var (
-	figure  = regexp.MustCompile(`\d{1,3}(?:,\d{3})+|\d{3,}`)
-	address = regexp.MustCompile(`\w+://\S+`)
+	figure  = lazyregexp.New(`\d{1,3}(?:,\d{3})+|\d{3,}`)
+	address = lazyregexp.New(`\w+://\S+`)
 )
 
 // leastFigure is larger than any HTTP status. A message may have an HTTP status, which is no number of

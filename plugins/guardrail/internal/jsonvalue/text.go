@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/plughook/plughook/internal/lazyregexp"
 )
 
 // Is reports whether a text is a JSON object or array, or several, as in JSON Lines.
@@ -177,7 +178,7 @@ func scalars(text string) func(yield func(start, end int) bool) {
 }
 
 // surrogates matches a character beyond U+FFFF, which JSON writes as two escapes.
-var surrogates = regexp.MustCompile(`^\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F]`)
+var surrogates = lazyregexp.New(`^\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F]`)
 
 // wholeEscapes widens the part of a string from low to high so that it divides no escape and no
 // character. The string is read from a byte at which none is divided.

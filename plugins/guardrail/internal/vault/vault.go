@@ -13,11 +13,11 @@ import (
 	"crypto/subtle"
 	"encoding/base32"
 	"encoding/hex"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/plugins/guardrail/internal/jsonvalue"
 )
 
@@ -88,7 +88,7 @@ func (k Keys) crypted(nonce, data []byte) []byte {
 	return out
 }
 
-var tokenForm = regexp.MustCompile(`\[([A-Z][A-Z0-9_]*)#([A-Za-z]{16,})\]`)
+var tokenForm = lazyregexp.New(`\[([A-Z][A-Z0-9_]*)#([A-Za-z]{16,})\]`)
 
 // Open returns the text with its tokens turned back into values. What is no token of these keys
 // stays as it is.
@@ -175,7 +175,7 @@ func mayHoldToken(value any, depth int) bool {
 }
 
 // likeToken matches tokens, and what was one before somebody changed it.
-var likeToken = regexp.MustCompile(`\[([A-Z][A-Z0-9_]*)#[^\[\]\s]{16,}\]`)
+var likeToken = lazyregexp.New(`\[([A-Z][A-Z0-9_]*)#[^\[\]\s]{16,}\]`)
 
 // shownSize is how many characters a value has at least of which a person sees the last four.
 const shownSize = 8

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/internal/lazyregexp"
 	"github.com/plughook/plughook/plugins/guardrail/internal/jsonvalue"
 	"github.com/plughook/plughook/plugins/guardrail/policy/internal/glob"
 )
@@ -239,7 +239,7 @@ func eachText(texts map[string]string, path string, value any) {
 	}
 }
 
-var plainKey = regexp.MustCompile(`^[\w$-]+$`)
+var plainKey = lazyregexp.New(`^[\w$-]+$`)
 
 // Advice says what is wrong with the pins of the policy's tools, beginning with file, line and column
 // where it stands in the policy.

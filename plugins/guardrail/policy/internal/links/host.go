@@ -1,10 +1,13 @@
 package links
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // domains are top-level domains that hosts have more often than anything else with a dot in it
 // (true), and endings that files have rather than hosts (false).
-var domains = func() map[string]bool {
+var domains = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{}
 	for word := range strings.FieldsSeq(`
 		com net org io dev ai co info biz xyz site online store shop tech cloud page link live click top club vip icu tv
@@ -17,7 +20,7 @@ var domains = func() map[string]bool {
 		m[word] = false
 	}
 	return m
-}()
+})
 
 // bare says whether the word from i to end is a host that stands without a scheme. A word that ends
 // as files do is one if it begins with "www.", or if a path or a port follows: main.rs is rather a
@@ -55,7 +58,7 @@ func domain(word string) (often, listed bool) {
 	for n := range len(word) {
 		small[n] = word[n] | 0x20
 	}
-	often, listed = domains[string(small[:len(word)])]
+	often, listed = domains()[string(small[:len(word)])]
 	return often, listed
 }
 

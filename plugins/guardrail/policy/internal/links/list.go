@@ -6,12 +6,14 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	whatwg "github.com/nlnwa/whatwg-url/url"
 	"golang.org/x/net/idna"
+
+	"github.com/plughook/plughook/internal/lazyregexp"
 )
 
 // A List says which addresses are allowed.
@@ -195,7 +197,7 @@ func (l *List) check(address string, cut bool) error {
 	return l.allows(scheme, name, port, where)
 }
 
-var schemeForm = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*$`)
+var schemeForm = lazyregexp.New(`^[a-zA-Z][a-zA-Z0-9+.-]*$`)
 
 // isScheme says whether what stands before a colon is a scheme, and not a host before a port.
 func isScheme(before, after string) bool {
@@ -210,7 +212,9 @@ var dropping = strings.NewReplacer("\t", "", "\n", "", "\r", "")
 
 // parser takes every address for one of a scheme of the web that has no port of its own: there is a
 // host, and a backslash is a slash.
-var parser = whatwg.NewParser(whatwg.WithSpecialSchemes(map[string]string{"x": ""}))
+var parser = sync.OnceValue(func() whatwg.Parser {
+	return whatwg.NewParser(whatwg.WithSpecialSchemes(map[string]string{"x": ""}))
+})
 
 // readHost reads a host, with a port or without. It returns the host in its one form, without a
 // final dot, and as an IPv4 address if it is one in IPv6.
@@ -218,7 +222,7 @@ func readHost(authority string) (host, port string, err error) {
 	if isPlain(authority) {
 		return strings.ToLower(authority), "", nil
 	}
-	u, err := parser.Parse("x://" + authority + "/")
+	u, err := parser().Parse("x://" + authority + "/")
 	if err != nil {
 		return "", "", errAddress
 	}
@@ -259,7 +263,7 @@ func isPlain(host string) bool {
 var (
 	// numbers are addresses of machines. The parser takes others for such, too: +127.0.0.1,
 	// 127.0.1.-255.
-	numbers = regexp.MustCompile(`^([0-9a-fA-FxX.]+|\[[0-9a-fA-F:.]+\])(:[0-9]*)?$`)
+	numbers = lazyregexp.New(`^([0-9a-fA-FxX.]+|\[[0-9a-fA-F:.]+\])(:[0-9]*)?$`)
 	// registered accepts hosts that have a name which can be registered. Browsers accept others,
 	// too: a_b, ≠.
 	registered = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.CheckHyphens(false))
@@ -334,7 +338,7 @@ func samePort(scheme, want, port string) bool {
 // holds says whether a path is below that of the entry, both as browsers read it, and as servers do
 // to which a//.. is no more than a/..
 func (e entry) holds(where string) bool {
-	u, err := parser.Parse("x://x" + where)
+	u, err := parser().Parse("x://x" + where)
 	return err == nil && under(u.Pathname(), e.path) && under(where, e.path)
 }
 
