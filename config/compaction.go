@@ -79,7 +79,7 @@ func (k *compactionConfig) settings(d dependencies) (compaction.Config, error) {
 		Model:    m,
 		MaxInput: k.MaxInput,
 		Price:    k.Price,
-		Prices:   d.prices,
+		Prices:   d.prices(),
 		Prompt:   k.Prompt,
 	}
 	return c, nil

@@ -32,7 +32,7 @@ type dependencies struct {
 	artifacts artifact.Service                  // nil if there is none
 	sessions  session.Service                   // that runs are in; nil where nothing is run
 	path      func(string) string               // turns a path of the configuration into one of this process
-	prices    *prices.Table                     // what models cost
+	prices    func() *prices.Table              // what models cost
 	model     func(string) (model.Model, error) // opens a model by its name in the configuration
 	price     func(string) (prices.Price, bool) // what a model costs in USD, by its name
 	agent     string                            // the name of the configuration's agent

@@ -147,7 +147,7 @@ func (c *file) openPlugins(ctx context.Context, d dependencies) ([]Plugin, error
 func (c *file) complete(ctx context.Context, d *dependencies) {
 	dry := d.dry
 	d.path = c.path
-	d.prices = c.prices()
+	d.prices = c.prices
 	d.price = c.price
 	d.agent = "agents"
 	if c.Agent != nil {

@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -124,6 +125,7 @@ func (p *program) decide(ctx context.Context, in coding.Input) (dialect.Reply, e
 
 // host opens the plugins and the store of the configuration.
 func (p *program) host(ctx context.Context) (h coding.Host, stop func() error, err error) {
+	debug.SetGCPercent(400) // the process is over before a collection pays
 	file, err := p.configFile()
 	if err != nil {
 		return h, nil, err
