@@ -36,6 +36,7 @@ func (ev *evaluation) conclude(t *evaluatedText) {
 		t.item.keyEdited = t.item.keyEdited || t.key
 	}
 
+	ev.sawFindings(t)
 	t.item.verdict.Join(v)
 	if ev.err == nil {
 		ev.err = v.Err

@@ -31,19 +31,19 @@ func (g *guard) evaluate(
 			Branch:  e.Branch,
 			State:   inv.State,
 			Taint:   g.taintOf(inv.State),
+			Turn:    inv.ID,
 		},
+	}
+	if p.flows {
+		ev.scope.Seen = g.seenIn(inv.State)
 	}
 	if e.Author != session.User {
 		ev.scope.Agent = e.Author
 	}
-	ev.taint(ev.toolsThatRan(e))
-	w := &walk.Walker{
-		Edit:     ev.text,
-		Begin:    ev.begin,
-		End:      ev.end,
-		Answered: ev.argsOf,
-		Unasked:  ev.unasked,
-	}
+	ran := ev.toolsThatRan(e)
+	ev.taint(ran)
+	ev.sawAnswers(ran)
+	w := ev.walker()
 
 	// If the walk panics, nobody waits for the judges that were asked.
 	walked := false
@@ -56,6 +56,11 @@ func (g *guard) evaluate(
 	visit(w, ev)
 	walked = true
 	return ev, w
+}
+
+// walker returns what walks through the texts that are judged.
+func (ev *evaluation) walker() *walk.Walker {
+	return &walk.Walker{Edit: ev.text, Begin: ev.begin, End: ev.end, Answered: ev.argsOf, Unasked: ev.unasked}
 }
 
 // begin selects the rules that judge an item, before the item's texts are judged.

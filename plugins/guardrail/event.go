@@ -25,6 +25,12 @@ func (g *guard) event(
 	// Judge all texts of the event, and ask the judges about them.
 	ev, w := g.evaluate(r.policy, inv, e, func(w *walk.Walker, ev *evaluation) {
 		ev.taint(tools)
+		ev.sawAnswers(tools)
+		ev.sawInAnswers(func(before *evaluation) {
+			w := before.walker()
+			w.MadeUp = before.madeUp(r)
+			w.Event(e, before.stage())
+		})
 		g.askJudges(ctx, ev)
 		w.MadeUp = ev.madeUp(r)
 		ev.unpinned = func(name string) (*pin.Tool, error) { return r.unpinnedTool(inv, ownerOf(e), name) }
@@ -49,7 +55,7 @@ func (g *guard) event(
 	// An input may approve calls that were held: judge these calls once more.
 	var again reconsidered
 	if e.Author == session.User {
-		again, err = g.reconsider(ctx, inv, r, e, ev.scope.Taint)
+		again, err = g.reconsider(ctx, inv, r, e, &ev.scope)
 		if err != nil {
 			return out, err
 		}
@@ -65,7 +71,7 @@ func (g *guard) event(
 	textsChange := len(ev.edits) > 0 || w.Dirty
 	noted := len(ev.records) > 0
 	asked := g.confirmations(inv, e)
-	if !textsChange && !noted && !ev.tainted && !noteForged && len(again.revoked)+len(asked) == 0 {
+	if !textsChange && !noted && !ev.tainted && len(ev.seen) == 0 && !noteForged && len(again.revoked)+len(asked) == 0 {
 		return out, nil
 	}
 
@@ -92,6 +98,7 @@ func (g *guard) event(
 	if ev.tainted {
 		c.Actions.Set(g.taintKey(), ev.taintAfter(e, c))
 	}
+	ev.writeSeen(e, c)
 	delete(c.CustomMetadata, Key)
 	if noted {
 		if c.CustomMetadata == nil {
@@ -114,6 +121,9 @@ func (g *guard) event(
 	}
 	if out.Reason == "" && ev.tainted {
 		out.Reason = "the session now has an answer of a tool that the policy does not trust"
+	}
+	if out.Reason == "" && len(ev.seen) > 0 {
+		out.Reason = "the session now has what a rule of the policy about flows asks for"
 	}
 	out.Replace = c
 	return out, nil
@@ -191,8 +201,8 @@ func (ev *evaluation) change(ctx context.Context, r *runState,
 			})
 		case it.Response != nil && blocked:
 			afterWalk = append(afterWalk, func() {
-				why := cmp.Or(judged.verdict.Message,
-					fmt.Sprintf("withheld: the policy's rule %s does not let the answer of %s pass; go on without it", judged.verdict.Rule, it.Response.Name))
+				why := withOrigin(&judged.verdict, cmp.Or(judged.verdict.Message,
+					fmt.Sprintf("withheld: the policy's rule %s does not let the answer of %s pass; go on without it", judged.verdict.Rule, it.Response.Name)))
 				it.Response.Response = map[string]any{"error": why}
 				it.Response.Parts = nil
 			})

@@ -28,7 +28,7 @@ type reconsidered struct {
 // they would take out of the arguments a human has seen. A declaration that is not the pinned one has to
 // be the one that the human was shown: otherwise the human is asked again, and the call waits.
 func (g *guard) reconsider(
-	ctx context.Context, inv *session.Invocation, r *runState, e *session.Event, taint []string,
+	ctx context.Context, inv *session.Invocation, r *runState, e *session.Event, now *policy.Scope,
 ) (again reconsidered, err error) {
 	log := append(slices.Clip(inv.Live), e)
 	var reasons []string
@@ -47,7 +47,8 @@ func (g *guard) reconsider(
 		then.Live = inv.Live[:slices.Index(inv.Live, c.Event)]
 		ev, _ := g.evaluate(r.policy, &then, c.Event, func(w *walk.Walker, ev *evaluation) {
 			ev.approval = e
-			ev.scope.Taint = taint
+			ev.scope.Taint = now.Taint
+			ev.scope.Seen = now.Seen
 			ev.unpinned = tool
 			g.askJudges(ctx, ev)
 			w.Call(c.FunctionCall)

@@ -26,6 +26,8 @@ type Record struct {
 	Would policy.Action `json:"would_action,omitempty"`
 	// Exception is why it passes though the rule finds it: values, domains or patterns of the key allow.
 	Exception string `json:"exception,omitempty"`
+	// From is the event from which the data came, if the rule is about a flow.
+	From string `json:"from,omitempty"`
 	// Count is how often it was found, Length how many bytes that is together.
 	Count  int `json:"count"`
 	Length int `json:"length"`

@@ -25,7 +25,7 @@ func (it *evaluatedItem) mayEndRun() bool {
 
 // refusal is what is said in the place of a blocked text.
 func (ev *evaluation) refusal(it *evaluatedItem) plugin.Outcome {
-	text := cmp.Or(it.verdict.Message, "I cannot go on with this: a policy does not allow it.")
+	text := withOrigin(&it.verdict, cmp.Or(it.verdict.Message, "I cannot go on with this: a policy does not allow it."))
 	out := plugin.Deny(text, ev.reason())
 	out.Emit[0].CustomMetadata = map[string]any{Key: ev.note().value()}
 	return out
@@ -90,7 +90,7 @@ func (ev *evaluation) whyDenied(ctx context.Context, r *runState, it *evaluatedI
 	v := &it.verdict
 	switch {
 	case v.Action == policy.Block:
-		return cmp.Or(v.Message, fmt.Sprintf("not executed: the policy's rule %s does not allow this call of %s; go on without it, or call it in a way that the rule allows", v.Rule, call.Name))
+		return withOrigin(v, cmp.Or(v.Message, fmt.Sprintf("not executed: the policy's rule %s does not allow this call of %s; go on without it, or call it in a way that the rule allows", v.Rule, call.Name)))
 	case it.keyEdited:
 		return fmt.Sprintf("not executed: the policy's rule %s takes out the name of the function or of an argument; use other names", v.Rule)
 	case it.edited:
@@ -101,6 +101,14 @@ func (ev *evaluation) whyDenied(ctx context.Context, r *runState, it *evaluatedI
 		}
 	}
 	return ""
+}
+
+// withOrigin returns what is said about a verdict, with where the data came from if its rule is about a flow.
+func withOrigin(v *policy.Verdict, said string) string {
+	if v.Origin == "" {
+		return said
+	}
+	return said + " " + v.Origin
 }
 
 // denial is the answer to a call that is not to be made.

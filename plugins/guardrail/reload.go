@@ -109,6 +109,7 @@ func (g *guard) use(p *policy.Policy) error {
 		Policy:       p.WithKey(g.secret),
 		judges:       map[string]*judge.Judge{},
 		taints:       p.Taints(),
+		flows:        p.Flows(),
 		promptsAlone: true,
 	}
 	if err := p.CheckPrices(g.Price); err != nil {
@@ -129,8 +130,9 @@ func (g *guard) use(p *policy.Policy) error {
 	}
 	// A policy that is read later may ask what was read meanwhile.
 	before := g.policy.Load()
-	if before != nil && before.taints {
-		e.taints = true
+	if before != nil {
+		e.taints = e.taints || before.taints
+		e.flows = e.flows || before.flows
 	}
 	g.policy.Store(e)
 	return nil

@@ -36,7 +36,7 @@ func (ev *evaluation) record(stage policy.Stage, f *policy.Finding, text string)
 	// Find the record of findings like this one.
 	i := slices.IndexFunc(ev.records, func(r Record) bool {
 		return r.Rule == f.Rule && r.Stage == stage && r.Type == f.Type && r.Action == f.Action &&
-			r.Would == would && r.Exception == f.Exception
+			r.Would == would && r.Exception == f.Exception && r.From == f.From
 	})
 	if i < 0 {
 		i = len(ev.records)
@@ -48,6 +48,7 @@ func (ev *evaluation) record(stage policy.Stage, f *policy.Finding, text string)
 			Would:  would,
 
 			Exception: f.Exception,
+			From:      f.From,
 		})
 	}
 
@@ -88,6 +89,9 @@ func (ev *evaluation) reason() string {
 		if r.Exception != "" {
 			what += " (exception: " + r.Exception + ")"
 		}
+		if r.From != "" {
+			what += " (from event " + r.From + ")"
+		}
 		if r.Count > 1 {
 			what += fmt.Sprintf(" (%d)", r.Count)
 		}
@@ -123,6 +127,9 @@ func (g *guard) report(ctx context.Context, ev *evaluation, event string) {
 		}
 		if r.Exception != "" {
 			attrs = append(attrs, slog.String("exception", r.Exception))
+		}
+		if r.From != "" {
+			attrs = append(attrs, slog.String("from", r.From))
 		}
 		attrs = append(attrs,
 			slog.Int("count", r.Count),

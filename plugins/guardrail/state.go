@@ -135,6 +135,7 @@ type enforced struct {
 	*policy.Policy
 	judges map[string]*judge.Judge // of rules that ask somebody, by their ids
 	taints bool                    // it is noted which tools' answers a session has
+	flows  bool                    // it is noted what tools have answered, and what was found
 	prompt bool                    // a rule is about what models are asked
 	// promptsAlone says that rules about what models are asked depend on a text alone, so that it
 	// can be remembered which texts are clean.
@@ -190,8 +191,9 @@ type evaluation struct {
 	items   []*evaluatedItem
 	edits   map[int][]string // of texts, by their number: the new text, in the text's parts
 	records []Record
-	err     error // why a text could not be judged
-	tainted bool  // the event has answers of tools that the session did not have
+	err     error         // why a text could not be judged
+	tainted bool          // the event has answers of tools that the session did not have
+	seen    []policy.Seen // what the event brings, for rules about flows
 	// unpinned returns how a tool differs from its pin, nil if it does not. It is nil where nobody can be
 	// asked about calls.
 	unpinned func(name string) (*pin.Tool, error)

@@ -96,6 +96,7 @@ func (g *guard) partial(ctx context.Context, inv *session.Invocation, r *runStat
 	piece := &streamPiece{stream: s}
 	piece.evaluation, _ = g.evaluate(r.policy, inv, e, func(*walk.Walker, *evaluation) {})
 	piece.taint(s.tools)
+	piece.sawAnswers(s.tools)
 	for _, p := range parts {
 		piece.addMedia(p)
 	}

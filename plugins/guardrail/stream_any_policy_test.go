@@ -76,6 +76,9 @@ func drawPolicy(r *rapid.T) (p *policy.Policy, looksBack bool) {
 			", window: session",
 			`, when: 'text contains "b"'`,
 			", trust: untrusted",
+			", from: {tool: code_execution}",
+			", from: {tool: mail, found: [r0]}",
+			`, when: 'session.flagged("r0")'`,
 		}).
 			Draw(r, "more")
 		looksBack = looksBack || strings.HasPrefix(more, ", window")
@@ -103,7 +106,10 @@ func TestStreamedEqualsWholeOfAnyPolicy(t *testing.T) {
 		before.Author, before.InvocationID = "bot", "i"
 		inv := &session.Invocation{ID: "i", Key: key, Live: []*session.Event{before}}
 		if rapid.Bool().Draw(r, "tainted") {
-			inv.State = map[string]any{"guardrail:taint": []any{"web"}}
+			inv.State = map[string]any{
+				"guardrail:taint":            []any{"web"},
+				"guardrail:seen:mail:r0:URL": map[string]any{"tool": "mail", "rule": "r0", "type": "URL", "event": "b"},
+			}
 		}
 		chunks := rapid.SliceOfN(pieces, 1, 30).Draw(r, "chunks")
 		offer := func(text string, partial bool) plugin.Outcome {

@@ -60,7 +60,7 @@ func toolsIn(e *session.Event) (names []string) {
 func (ev *evaluation) toolsThatRan(e *session.Event) []string {
 	names := toolsIn(e)
 	declined := func(r *genai.FunctionResponse) bool { return r.Response["declined"] == true }
-	if !ev.policy.taints || !slices.ContainsFunc(e.FunctionResponses(), declined) {
+	if !ev.policy.taints && !ev.policy.flows || !slices.ContainsFunc(e.FunctionResponses(), declined) {
 		return names
 	}
 	for _, c := range session.Calls(append(slices.Clip(ev.inv.Live), e)) {
@@ -110,5 +110,6 @@ func (ev *evaluation) scopeOfLater() (policy.Scope, bool) {
 	later.scope.Taint = slices.Clone(ev.scope.Taint)
 	later.tainted = false
 	later.taint(provider.Tools())
-	return later.scope, later.tainted
+	more := ev.seenLater(&later.scope)
+	return later.scope, later.tainted || more
 }

@@ -61,7 +61,7 @@ func hintOf(v *policy.Verdict, tool string) string {
 	if tool != "" {
 		of = " of " + tool
 	}
-	return cmp.Or(v.Message, fmt.Sprintf("The policy's rule %s asks about this call%s.", v.Rule, of))
+	return withOrigin(v, cmp.Or(v.Message, fmt.Sprintf("The policy's rule %s asks about this call%s.", v.Rule, of)))
 }
 
 // hiddenValues says to a human what the vault's tokens in a call, or in what a human is asked about it,

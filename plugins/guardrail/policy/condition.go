@@ -35,6 +35,8 @@ type asked struct {
 	Taint   []string       `expr:"taint"`
 	Tainted bool           `expr:"tainted"`
 	Files   []file.File    `expr:"files"`
+	Session history        `expr:"session"`
+	Turn    history        `expr:"turn"`
 }
 
 type askedTool struct {
@@ -49,6 +51,7 @@ type condition struct {
 	scope   bool // it asks about tool, state or files
 	taint   bool // it asks about taint or tainted
 	files   bool // it asks about files
+	history bool // it asks about session or turn
 }
 
 // condition reads and compiles a condition; nil if there is none.
@@ -85,9 +88,16 @@ func (r *reader) condition(path, source string) *condition {
 		r.bad(path, "when: ranges (a..b) are not supported, since they can take very long")
 	}
 	if !uses.names {
-		r.bad(path, "when: it has the same result for every text, since it uses none of stage, app, user, tenant, agent, branch, tool, text, state, taint, tainted and files; use one of them, or leave out when:, or the rule")
+		r.bad(path, "when: it has the same result for every text, since it uses none of stage, app, user, tenant, agent, branch, tool, text, state, taint, tainted, files, session and turn; use one of them, or leave out when:, or the rule")
 	}
 	r.policy.taints = r.policy.taints || c.taint
+	r.policy.flows = r.policy.flows || c.history
+	for _, name := range uses.flagged {
+		r.source(path, name)
+	}
+	if uses.calls != len(uses.flagged) {
+		r.bad(path, `when: write the name of a rule, or a type, in quotes, as in session.flagged("hints")`)
+	}
 	r.policy.readsKeys = append(r.policy.readsKeys, expression.Keys(node, "state")...)
 	return c
 }
@@ -96,7 +106,7 @@ var (
 	unknownName = lazyregexp.New(`^unknown name (\S+)$`)
 	unknownKey  = lazyregexp.New(`^type policy\.askedTool has no (?:field|method) (\S+)$`)
 	// goTypes are types as the program writes them, for which a policy has other words.
-	goTypes = strings.NewReplacer("policy.askedTool", "tool", "[]file.File", "list of files", "file.File", "file", "policy.asked", "$env",
+	goTypes = strings.NewReplacer("policy.askedTool", "tool", "policy.history", "session", "[]file.File", "list of files", "file.File", "file", "policy.asked", "$env",
 		"map[string]interface {}", "object",
 		"[]interface {}", "list", "[]string", "list", "interface {}", "any value", "time.Time", "time")
 )
@@ -129,7 +139,9 @@ func namesOf(t reflect.Type) (names []string) {
 type uses struct {
 	condition *condition
 	ranges    bool
-	names     bool // of what can be asked about, or the time
+	names     bool     // of what can be asked about, or the time
+	calls     int      // that begin with session or turn
+	flagged   []string // what these ask for
 }
 
 // Visit implements ast.Visitor.
@@ -149,6 +161,19 @@ func (u *uses) Visit(node *ast.Node) {
 		}
 		if all || n.Value == "taint" || n.Value == "tainted" {
 			u.condition.taint = true
+		}
+		if n.Value == "session" || n.Value == "turn" {
+			u.calls++
+		}
+		if all || n.Value == "session" || n.Value == "turn" {
+			u.condition.history = true
+		}
+	case *ast.CallNode:
+		_, ofHistory := n.Callee.(*ast.MemberNode)
+		if ofHistory && len(n.Arguments) == 1 {
+			if name, ok := n.Arguments[0].(*ast.StringNode); ok {
+				u.flagged = append(u.flagged, name.Value)
+			}
 		}
 	case *ast.BuiltinNode:
 		if n.Name == "now" {
@@ -206,6 +231,11 @@ func (a *Active) satisfies(c *condition, text string) (bool, error) {
 	if c.text {
 		text = a.openedText(text)
 	}
+	var session, turn history
+	if c.history {
+		a.asked = nil
+		session, turn = a.histories()
+	}
 	out, err := expr.Run(c.program, asked{
 		Meter:   expression.NewMeter(),
 		Stage:   string(a.stage),
@@ -220,6 +250,8 @@ func (a *Active) satisfies(c *condition, text string) (bool, error) {
 		Taint:   s.Taint,
 		Tainted: len(s.Taint) > 0,
 		Files:   s.Files,
+		Session: session,
+		Turn:    turn,
 	})
 	if err != nil {
 		// The message may quote a value, so that only the place is told.

@@ -42,15 +42,7 @@ func (r *reader) detect(path string, f *form.Detect, made *rule) (types []string
 		r.pii = append(r.pii, piiUse{rule: made, types: kinds})
 		types = append(types, kinds...)
 	}
-	if r.Has(path + ".urls") {
-		list, err := links.New(r.expand(path+".urls.allow", f.URLs.Allow), f.URLs.Schemes)
-		if err != nil {
-			r.bad(path+".urls", "%w", err)
-		} else {
-			r.use(made, r.own(disallowed{list: list}))
-		}
-		types = append(types, "URL")
-	}
+	types = append(types, r.urls(path+".urls", &f.URLs, made)...)
 	for _, typed := range r.byType(path+".words", "WORD", f.Words, true) {
 		words, err := detect.Words(typed.kind, typed.texts)
 		if err != nil {
@@ -75,6 +67,20 @@ func (r *reader) detect(path string, f *form.Detect, made *rule) (types []string
 		types = append(types, typed.kind)
 	}
 	return types
+}
+
+// urls reads which links are allowed, and returns the type of others.
+func (r *reader) urls(path string, f *form.URLs, made *rule) (types []string) {
+	if !r.Has(path) {
+		return nil
+	}
+	list, err := links.New(r.expand(path+".allow", f.Allow), f.Schemes)
+	if err != nil {
+		r.bad(path, "%w", err)
+	} else {
+		r.use(made, r.own(disallowed{list: list}))
+	}
+	return []string{"URL"}
 }
 
 func (r *reader) use(made *rule, detector int) {

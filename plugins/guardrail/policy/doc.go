@@ -67,7 +67,8 @@
 // A new kind of rule: its keys stand in internal/form, rule.go reads them, and evaluate.go decides by them
 // ([Active.Whole]). A rule that looks for something else in texts needs a detector instead: its key
 // stands in internal/form, schema.go has its values for editors, and detectors.go makes the detector. A new
-// action: action.go names it, and edit.go carries it out. Another answer of judges: judging reads it.
+// action: action.go names it, and edit.go carries it out. A place that data come from, or go to: flow.go. What
+// lets a finding pass: allow.go. Another answer of judges: judging reads it.
 package policy
 
 //go:generate go run ../internal/reference -o ../../../docs/guardrail-reference.md

@@ -54,6 +54,7 @@ type Active struct {
 	rules  []*rule
 
 	opened opened
+	asked  *Seen // what the condition at hand has asked for, and the session has had
 }
 
 // At returns the rules that are about any of these stages in a scope. Their conditions see the
@@ -109,9 +110,9 @@ func (a *Active) cuts(r *rule) bool {
 }
 
 // DecidesLike reports whether these rules decide about any text as those that are about it in a scope
-// with other taint.
+// with other taint, or of a session that has had other things.
 func (a *Active) DecidesLike(other *Active) bool {
-	asksTaint := func(r *rule) bool { return r.when != nil && r.when.taint }
+	asksTaint := func(r *rule) bool { return r.when != nil && (r.when.taint || r.when.history) }
 	return slices.Equal(a.rules, other.rules) && !slices.ContainsFunc(a.rules, asksTaint)
 }
 
@@ -152,7 +153,7 @@ func (a *Active) Whole(v *Verdict, text string) {
 				f.message = fmt.Sprintf("The policy's rule %s: %s.", r.id, a.redacted(why))
 			}
 		}
-		v.add(a.finding(f, action, r.shadow))
+		v.add(a.finding(a.from(f, r), action, r.shadow))
 	}
 }
 

@@ -239,7 +239,7 @@ func (a *Active) apply(v *Verdict, h hit, window, text string) {
 
 			Exception: exception,
 		}
-		v.add(a.finding(f, action, r.shadow))
+		v.add(a.finding(a.from(f, r), action, r.shadow))
 	}
 }
 

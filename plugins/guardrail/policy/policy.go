@@ -47,7 +47,9 @@ type Policy struct {
 	budget    judging.Budget
 	budgetAt  string // where it stands: file, line and column
 	named     []namedTool
-	taints    bool     // see Taints
+	taints    bool // see Taints
+	flows     bool // see Flows
+	sources   []sourceName
 	readsKeys []string // see ReadsState
 	signature signature
 	keys      vault.Keys
@@ -170,6 +172,7 @@ func Parse(name string, data []byte) (*Policy, error) {
 		r.piiDetectors()
 		r.policy.makeLiterals()
 		r.reachable()
+		r.checkSources()
 	}
 	for _, part := range all {
 		r.File = part.File

@@ -40,7 +40,7 @@ func (r *reader) applies(made *rule) {
 // Of two rules that do the same, the first covers the second.
 func (r *rule) covers(weak *rule, first bool) bool {
 	// It has to see all that the other sees.
-	if !r.scope.empty() || r.when != nil || r.allow != nil || r.score > weak.score || r.untrusted || r.shadow != weak.shadow ||
+	if !r.scope.empty() || r.when != nil || r.from != nil || r.allow != nil || r.score > weak.score || r.untrusted || r.shadow != weak.shadow ||
 		r.window != weak.window {
 		return false
 	}

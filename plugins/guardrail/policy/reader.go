@@ -215,7 +215,7 @@ func (r *reader) globs(at string, value any) glob.List {
 }
 
 // mustSaySomething are keys whose objects have to have a key.
-var mustSaySomething = []string{"allow", "detect", "scope"}
+var mustSaySomething = []string{"allow", "detect", "from", "scope", "to"}
 
 // refuseBlanks refuses keys without a value: "pii:" over a list that somebody has commented out
 // would find nothing, and "user:" would be about everybody. Lists that may be empty, such as

@@ -29,6 +29,7 @@ type rule struct {
 	tools     *permission.Lists
 	judge     *judging.Judge // without the fields that depend on the policy
 	when      *condition
+	from      *source     // what data have to come from; nil for any
 	allow     *exceptions // which findings pass; nil for none
 	score     float64     // the least of a finding
 	action    Action      // on types that byType has not; "" if that has "*" or every type
@@ -168,7 +169,7 @@ func (r *reader) rule(path string, f *form.Rule) {
 	// What it looks for in them.
 	made.length = r.length(path+".detect.length", &f.Detect.Length)
 	errs := len(r.errs)
-	types := r.detect(path+".detect", &f.Detect, made)
+	types := append(r.detect(path+".detect", &f.Detect, made), r.flow(path, f, made)...)
 	r.unread = len(r.errs) > errs
 	if made.length > 0 && !made.whole() {
 		r.bad(path+".detect.length", "length: is about the whole text, and other detectors are about parts of it; move it to a rule of its own")

@@ -55,7 +55,7 @@ func (r Rule) Strictest() Action { return r.rule.strictest() }
 // TextOnly reports whether the rule's decision depends on the text alone, and not on whose it is or
 // what was before it.
 func (r Rule) TextOnly() bool {
-	return r.rule.when == nil && !r.rule.untrusted && r.rule.scope.empty() && r.rule.window == "part"
+	return r.rule.when == nil && !r.rule.untrusted && r.rule.from == nil && r.rule.scope.empty() && r.rule.window == "part"
 }
 
 // AboutTexts reports whether the rule decides about texts, and not about calls as permissions do, or
@@ -81,6 +81,11 @@ func (r *rule) silent(p *Policy, stage Stage, s *Scope) string {
 		return "it is about texts, and these are files"
 	case r.untrusted && !p.untrusted(stage, s):
 		return "it is about what is not trusted"
+	}
+	if r.from != nil {
+		if _, ok := r.from.in(s); !ok {
+			return "the session has nothing of what it is about (from:)"
+		}
 	}
 	return ""
 }

@@ -86,6 +86,11 @@ func Schema() (*jsonschema.Schema, error) {
 		Properties:           map[string]*jsonschema.Schema{"file": textSchema()},
 		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 	}}}
+	for _, key := range []string{"from", "to"} {
+		rule.Properties[key].MinProperties = jsonschema.Ptr(1)
+		either(rule.Properties[key], "tool", textSchema(), textsSchema())
+	}
+	enum(rule.Properties["from"], "within", "session", "turn")
 	for name := range scope.Properties {
 		either(scope, name, textSchema(), textsSchema())
 	}

@@ -178,6 +178,8 @@ var written = map[string][]string{
 		"{domains: ['a b']}",
 		"{patterns: ['(']}",
 	},
+	".from":      {"{}", "null", "{tool: a}", "{found: [SECRET]}", "{tool: [a], within: turn}", "{tool: a, within: week}", "{tool: 5}"},
+	".to":        {"{}", "null", "{tool: b}", "{links: {allow: [a.b]}}", "{answer: true}", "{answer: false}", "{tool: b, answer: true}"},
 	".min_score": {"0.5", "0", "1", "1.5", "x", "null"},
 	".action": {
 		"block",
@@ -307,7 +309,7 @@ var kindsOfRules = []map[string]string{
 
 // beyondForm is why Parse may refuse what fits the schema.
 var beyondForm = regexp.MustCompile(
-	`is about what detectors find|is no domain|can never apply|never has an effect|takes out what a detector has found|a tool's call can be held|is not a glob|when: |what a tenant is|which the rule does not have|` +
+	`is about what detectors find|is no domain|to: |from: names no source|can never apply|never has an effect|takes out what a detector has found|a tool's call can be held|is not a glob|when: |what a tenant is|which the rule does not have|` +
 		`replace needs with|denies nothing|parsing regexp|matches the empty text|no entry of an allow-list|not the address of a service|never finds the type|the message is never shown|has the id|is not known here; there are limits|` +
 		`about the whole text|sees one text at a time|the whole conversation again|only tool_args|belong to a tool|is not a tool|question: is for|header_env: is for|examples: is for|grounding: is |no rule asks a model|` +
 		`after: is the text|there are no rules|a model answers only yes or no`,

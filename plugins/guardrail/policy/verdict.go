@@ -23,6 +23,9 @@ type Scope struct {
 	Files []file.File
 	// Taint names the tools that the policy does not trust and whose answers the session has.
 	Taint []string
+	// Seen is what the session has had before, for rules about flows, and Turn the run.
+	Seen []Seen
+	Turn string
 }
 
 // A Verdict is what a policy makes of a text.
@@ -31,6 +34,8 @@ type Verdict struct {
 	// asks for it, and Message what that rule says.
 	Action        Action
 	Rule, Message string
+	// Origin says, in a sentence, from which event the data came that the rule is about; "" if it is about no flow.
+	Origin string
 	// Ask says whose yes is needed: all of those whom the findings with the action Ask name.
 	Ask []session.Approver
 	// Findings are ordered by Start, the longer first, and then by Action, the stricter first, Type
@@ -70,8 +75,11 @@ type Finding struct {
 	// Exception says why the finding passes though the rule acts on its type: values, domains or patterns of
 	// the key allow, of the rule or of the policy; "" for one that no exception is about.
 	Exception string
+	// From is the event from which the data came, for a rule about a flow; "" for others.
+	From string
 
 	message string           // what the rule says
+	origin  string           // from where the data came, as a sentence
 	ask     session.Approver // whom the rule asks
 	with    string           // what the rule replaces the part with
 	entire  bool             // the finding is the whole text, as if its type were TEXT
@@ -162,5 +170,6 @@ func (v *Verdict) decide(f *Finding) {
 		v.Action = f.Action
 		v.Rule = f.Rule
 		v.Message = f.message
+		v.Origin = f.origin
 	}
 }

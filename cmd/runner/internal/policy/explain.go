@@ -28,6 +28,7 @@ type policyExplanation struct {
 	Action   policy.Action      `json:"action"`
 	Rule     string             `json:"rule,omitzero"`
 	Message  string             `json:"message,omitzero"`
+	Origin   string             `json:"origin,omitzero"` // of the data, for a rule about a flow
 	Findings []explainedFinding `json:"findings"`
 	Others   []explainedRule    `json:"others"`
 	Files    []file.File        `json:"files,omitempty"` // that are judged, in place of a text
@@ -186,6 +187,7 @@ func explained(pol *policy.Policy, vault *guardrail.Vault, stage policy.Stage, s
 		Action:   v.Action,
 		Rule:     v.Rule,
 		Message:  v.Message,
+		Origin:   v.Origin,
 		Findings: []explainedFinding{},
 		Others:   []explainedRule{},
 		Files:    scope.Files,
@@ -264,6 +266,9 @@ func (p *commands) writeExplanation(x policyExplanation) error {
 	}
 	if x.Asks != "" {
 		fmt.Fprintf(p.Out, "asks    %s\n", aligned(x.Asks))
+	}
+	if x.Origin != "" && x.Asks == "" {
+		fmt.Fprintf(p.Out, "from    %s\n", visible(x.Origin))
 	}
 	if x.Error != "" {
 		fmt.Fprintf(p.Out, "error   %s\n", visible(x.Error))

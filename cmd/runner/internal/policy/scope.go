@@ -16,7 +16,7 @@ import (
 type textScope struct {
 	stage, tool, agent, branch string
 	args, state                string // JSON objects
-	taint                      []string
+	taint, before              []string
 }
 
 func (t *textScope) flags(f *pflag.FlagSet) {
@@ -29,6 +29,8 @@ func (t *textScope) flags(f *pflag.FlagSet) {
 	f.StringVar(&t.state, "state", "", "the session's state, a JSON `object`")
 	f.StringSliceVar(&t.taint, "taint", nil,
 		"`tools` that the policy does not trust, and whose answers are in the session")
+	f.StringSliceVar(&t.before, "before", nil,
+		"what the session has had, for rules with from: `TOOL`, TOOL=FOUND or =FOUND, where FOUND is a rule or a type")
 }
 
 func stageNames() (names []string) {
@@ -47,6 +49,15 @@ func (t *textScope) of(p *commands) (policy.Stage, policy.Scope, error) {
 		Branch: t.branch,
 		Tool:   t.tool,
 		Taint:  t.taint,
+	}
+	for _, b := range t.before {
+		tool, found, _ := strings.Cut(b, "=")
+		if tool != "" {
+			s.Seen = append(s.Seen, policy.Seen{Tool: tool, Event: "before"})
+		}
+		if found != "" {
+			s.Seen = append(s.Seen, policy.Seen{Tool: tool, Rule: found, Type: found, Event: "before"})
+		}
 	}
 	if names := stageNames(); !slices.Contains(names, t.stage) {
 		return "", s, exit.Usage.Errorf("--stage %q: it is one of %s%s", t.stage,

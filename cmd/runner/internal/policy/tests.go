@@ -60,7 +60,7 @@ text:
 
 want: error is for a text that cannot be judged, such as one for which a condition cannot be
 computed, or about which a judge gives no valid answer; in a run on_error decides about it. The other keys are app, user, agent,
-branch, tool, args, state, taint, judge and files. files: [{name: a.zip, type: application/zip, size: 10}] are judged in place of a
+branch, tool, args, state, before, taint, judge and files. files: [{name: a.zip, type: application/zip, size: 10}] are judged in place of a
 text. No judge is asked: judge: {topic: true} says that the judge of the rule topic flags the text, and
 judge: {topic: '{"flagged": true, "score": 0.8}'} what it answers, which is read as in a run.
 A test fails if a judge would be asked about its text and the test does not have that judge's answer. At tool_args

@@ -81,6 +81,20 @@ func (r *run) verdict() policy.Verdict {
 		Files:  t.Files,
 		Taint:  t.Taint,
 	}
+	for _, b := range t.Before {
+		turn := ""
+		if b.Earlier {
+			turn = "earlier"
+		}
+		seen := policy.Seen{Tool: b.Tool, Event: "before", Turn: turn}
+		if b.Tool != "" {
+			r.scope.Seen = append(r.scope.Seen, seen)
+		}
+		if b.Found != "" {
+			seen.Rule, seen.Type = b.Found, b.Found
+			r.scope.Seen = append(r.scope.Seen, seen)
+		}
+	}
 	active := r.policy.At(&r.scope, policy.Stage(t.Stage))
 	isCall := policy.Stage(t.Stage) == policy.ToolArgs && len(t.Args) > 0
 	var call policy.Verdict

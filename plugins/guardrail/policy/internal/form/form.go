@@ -39,7 +39,7 @@ type Rule struct {
 	Stages  []string         `yaml:"stages" json:"stages,omitempty" jsonschema:"Where the rule judges: input, prompt, output, tool_args, tool_result, summary. The default is all but prompt; for a rule with tools it is tool_args."`
 	Scope   Scope            `yaml:"scope" json:"scope,omitzero" jsonschema:"Whose texts the rule judges. The default is everybody's."`
 	Detect  Detect           `yaml:"detect" json:"detect,omitzero" jsonschema:"What the rule looks for. Without detect, tools and judge it acts on every text."`
-	When    string           `yaml:"when" json:"when,omitempty" jsonschema:"A condition in the language of expr-lang.org, about stage, app, user, tenant, agent, branch, tool.name, tool.args, text, state, taint, tainted, files. Its result is true or false. It sees what tokens of the vault stand for. It has a second and 64 MiB of memory; repeat and uniq are not there."`
+	When    string           `yaml:"when" json:"when,omitempty" jsonschema:"A condition in the language of expr-lang.org, about stage, app, user, tenant, agent, branch, tool.name, tool.args, text, state, taint, tainted, files, and session.flagged(NAME) and turn.flagged(NAME): whether a rule has found something before, or something of a type was found. Its result is true or false. It sees what tokens of the vault stand for. It has a second and 64 MiB of memory; repeat and uniq are not there."`
 	Tools   Tools            `yaml:"tools" json:"tools,omitzero" jsonschema:"Which tools may be called. It replaces detect and action."`
 	Judge   Judge            `yaml:"judge" json:"judge,omitzero" jsonschema:"A service or a model that is asked about the text. It replaces detect."`
 	Allow   Allow            `yaml:"allow" json:"allow,omitzero" jsonschema:"What of the detectors' findings passes."`
@@ -50,7 +50,30 @@ type Rule struct {
 	Message string           `yaml:"message" json:"message,omitempty" jsonschema:"What the caller, the model, or the human who is asked, is told."`
 	Mode    string           `yaml:"mode" json:"mode,omitempty" jsonschema:"shadow or enforce. The default is the policy's mode."`
 	Window  string           `yaml:"window" json:"window,omitempty" jsonschema:"part (the default) judges each text alone. turn and session judge it together with what was said before it at the same stage, in this run or in the session."`
+	From    From             `yaml:"from" json:"from,omitzero" jsonschema:"Where data come from: the rule judges only once the session has them, until a rewind takes them out."`
+	To      To               `yaml:"to" json:"to,omitzero" jsonschema:"Where they must not go just so: it stands for stages, and for scope.tool or detect.urls."`
 	Trust   string           `yaml:"trust" json:"trust,omitempty" jsonschema:"any (the default), or untrusted: only answers of tools that are not trusted, and what agents say and call once the session has such an answer."`
+}
+
+// From says where data come from.
+type From struct {
+	Tool   any      `yaml:"tool" json:"tool,omitempty" jsonschema:"Globs of tools: what they have answered."`
+	Found  []string `yaml:"found" json:"found,omitempty" jsonschema:"Rules, or types of findings: what was found, in an answer of these tools if there are some."`
+	Within string   `yaml:"within" json:"within,omitempty" jsonschema:"session (the default), or turn: only what came in this run."`
+}
+
+// To says where data go.
+type To struct {
+	Tool   any  `yaml:"tool" json:"tool,omitempty" jsonschema:"Globs of tools that are called."`
+	Links  URLs `yaml:"links" json:"links,omitzero" jsonschema:"Links in answers that are not allowed."`
+	Answer bool `yaml:"answer" json:"answer,omitempty" jsonschema:"true: what agents say."`
+}
+
+// Before is what the session of a test has had before.
+type Before struct {
+	Tool    string `yaml:"tool" json:"tool,omitempty" jsonschema:"The tool that has answered."`
+	Found   string `yaml:"found" json:"found,omitempty" jsonschema:"The rule, or the type, of what was found in the answer; without a tool, in some text."`
+	Earlier bool   `yaml:"earlier" json:"earlier,omitempty" jsonschema:"It was in an earlier turn."`
 }
 
 type Scope struct {
@@ -147,11 +170,12 @@ type Test struct {
 	Branch string `yaml:"branch" json:"branch,omitempty" jsonschema:"The agent's branch."`
 	Tool   string `yaml:"tool" json:"tool,omitempty" jsonschema:"The tool that is called, or answers."`
 
-	Args  map[string]any `yaml:"args" json:"args,omitempty" jsonschema:"What the tool is called with. At tool_args each text in it is judged, as in a run."`
-	State map[string]any `yaml:"state" json:"state,omitempty" jsonschema:"The session's state."`
-	Judge map[string]any `yaml:"judge" json:"judge,omitempty" jsonschema:"What the judges of rules answer, by the rules' ids: true for one that flags the text, or the answer itself as a text, which is read as in a run. No judge is asked in a test, so a test needs the answer of each judge that would be asked about its text."`
-	Files []file.File    `yaml:"files" json:"files,omitempty" jsonschema:"The files that are judged, in place of a text."`
-	Taint []string       `yaml:"taint" json:"taint,omitempty" jsonschema:"The tools that are not trusted and whose answers the session has."`
+	Args   map[string]any `yaml:"args" json:"args,omitempty" jsonschema:"What the tool is called with. At tool_args each text in it is judged, as in a run."`
+	State  map[string]any `yaml:"state" json:"state,omitempty" jsonschema:"The session's state."`
+	Judge  map[string]any `yaml:"judge" json:"judge,omitempty" jsonschema:"What the judges of rules answer, by the rules' ids: true for one that flags the text, or the answer itself as a text, which is read as in a run. No judge is asked in a test, so a test needs the answer of each judge that would be asked about its text."`
+	Files  []file.File    `yaml:"files" json:"files,omitempty" jsonschema:"The files that are judged, in place of a text."`
+	Before []Before       `yaml:"before" json:"before,omitempty" jsonschema:"What the session has had before, for rules with from and conditions about session and turn."`
+	Taint  []string       `yaml:"taint" json:"taint,omitempty" jsonschema:"The tools that are not trusted and whose answers the session has."`
 
 	Want  string `yaml:"want" json:"want" jsonschema:"The action; or error, if the text cannot be judged, so that on_error decides in a run."`
 	Rule  string `yaml:"rule" json:"rule,omitempty" jsonschema:"The rule that asks for it."`
