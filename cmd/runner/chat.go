@@ -74,7 +74,7 @@ var errQuit = errors.New("quit")
 
 // talk talks until the person ends it, or something does that no turn outlives.
 func (c *chat) talk(ctx context.Context) (err error) {
-	if c.lines, err = c.openLines(ctx); err != nil {
+	if c.lines, err = c.openLines(ctx, func(line string) []string { return c.complete(ctx, line) }); err != nil {
 		return err
 	}
 	defer func() {

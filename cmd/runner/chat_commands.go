@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
 	sessioncmd "github.com/plughook/plughook/cmd/runner/internal/session"
@@ -95,9 +96,11 @@ func chatCommands() []chatCommand {
 			do:      (*chat).show,
 		},
 		{
-			name: "session",
-			help: "shows the session's id",
-			do:   (*chat).id,
+			name:    "session",
+			outside: "--session ID",
+			args:    "[ID]",
+			help:    "shows the session's id, or goes to another session",
+			do:      (*chat).session,
 		},
 		{
 			name:    "new",
@@ -122,6 +125,31 @@ func chatHelp() string {
 	}
 	_ = w.Flush() // into memory
 	return b.String()
+}
+
+// complete returns what a line that is being typed can go on to: commands, and the ids of sessions.
+func (c *chat) complete(ctx context.Context, line string) (list []string) {
+	const most = 200 // ids that somebody looks through
+	typed, wantsID := strings.CutPrefix(line, "/session ")
+	if !wantsID {
+		for _, cmd := range chatCommands() {
+			if strings.HasPrefix("/"+cmd.name, line) && line != "" {
+				list = append(list, "/"+cmd.name)
+			}
+		}
+		return list
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	for s, err := range c.set.sessions.List(ctx, c.set.key.App, c.set.key.User) {
+		if err != nil || len(list) == most {
+			break // what is there helps
+		}
+		if strings.HasPrefix(s.ID, typed) && eventtext.Printable(s.ID) == s.ID {
+			list = append(list, "/session "+s.ID)
+		}
+	}
+	return list
 }
 
 // command carries out a line that begins with a slash.
@@ -200,7 +228,22 @@ func (c *chat) show(ctx context.Context, _ string) error {
 	return err
 }
 
-func (c *chat) id(context.Context, string) error {
+// session shows the session's id, or goes to the session of another one.
+func (c *chat) session(ctx context.Context, id string) error {
+	if id != "" {
+		key := c.set.key
+		key.ID = id
+		if err := key.Check(false); err != nil {
+			return err
+		}
+		if _, err := c.set.sessions.Get(ctx, key); errors.Is(err, session.ErrNotFound) {
+			return fmt.Errorf("there is no session %s of this app and user; /new begins one", id)
+		} else if err != nil {
+			return err
+		}
+		c.set.key = key
+		clear(c.later)
+	}
 	_, err := fmt.Fprintf(c.Out, "%s (app %s, user %s)\n", eventtext.Printable(c.set.key.ID),
 		eventtext.Printable(c.set.key.App), eventtext.Printable(c.set.key.User))
 	return err

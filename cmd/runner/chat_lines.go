@@ -25,10 +25,10 @@ type lineSource interface {
 
 var errAborted = errors.New("aborted")
 
-// openLines returns the lines of standard input.
-func (p *program) openLines(ctx context.Context) (lineSource, error) {
+// openLines returns the lines of standard input. On a terminal, complete returns what a line can go on to.
+func (p *program) openLines(ctx context.Context, complete func(line string) []string) (lineSource, error) {
 	if p.Stdin == os.Stdin && terminal.Is(os.Stdin) && terminal.Is(p.Stdout) {
-		return p.openTerminal()
+		return p.openTerminal(complete)
 	}
 	in := p.StandardInput(ctx)
 	in.MaxLine = cli.MaxMessage

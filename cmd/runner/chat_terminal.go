@@ -28,7 +28,7 @@ type editedLines struct {
 	come    chan typed // a line that is being read, nil if none is
 }
 
-func (p *program) openTerminal() (lineSource, error) {
+func (p *program) openTerminal(complete func(line string) []string) (lineSource, error) {
 	file, err := historyFile()
 	if err != nil {
 		return nil, exit.Usage.As(err)
@@ -36,14 +36,7 @@ func (p *program) openTerminal() (lineSource, error) {
 	t := &editedLines{State: liner.NewLiner(), history: file, signals: &p.Signals}
 	t.SetCtrlCAborts(true)
 	t.SetMultiLineMode(true)
-	t.SetCompleter(func(line string) (list []string) {
-		for _, cmd := range chatCommands() {
-			if strings.HasPrefix("/"+cmd.name, line) && line != "" {
-				list = append(list, "/"+cmd.name)
-			}
-		}
-		return list
-	})
+	t.SetCompleter(complete)
 	f, err := os.Open(file)
 	if err == nil {
 		_, _ = t.ReadHistory(f) // up to where it can be read: it is a convenience

@@ -29,7 +29,10 @@ type setup struct {
 	runner interface {
 		Run(ctx context.Context, key session.Key, input *session.Event, cfg session.RunConfig) iter.Seq2[*session.Event, error]
 	}
-	sessions session.Reader
+	sessions interface {
+		session.Reader
+		List(ctx context.Context, app, user string) iter.Seq2[*session.Session, error]
+	}
 	key      session.Key
 	inMemory bool // the session ends with the program
 

@@ -3,9 +3,11 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -145,7 +147,8 @@ func TestChatOnATerminal(t *testing.T) {
 	y.waitFor("> ")
 	y.press("slow" + enter)
 	y.waitFor("response of begin")
-	y.waitFor("waiting for model script:script.yaml, 1 s")
+	y.waitFor("waiting for model script:script.yaml")
+	y.waitFor("script.yaml, 1 s")
 	y.press(ctrlC)
 	y.waitFor("(stopped)")
 
@@ -187,6 +190,68 @@ func TestChatOnATerminal(t *testing.T) {
 	y.waitFor("> ")
 	y.press(ctrlD)
 	require.NoError(t, cmd.Wait())
+}
+
+// A narrow terminal has whole words on its lines, in answers and in the help. Tab completes commands and ids of
+// sessions.
+func TestANarrowTerminal(t *testing.T) {
+	const columns = 60
+	state, config := t.TempDir(), chatConfig(t)
+	store := "sqlite:" + filepath.Join(state, "s.db")
+	message := strings.TrimSpace(strings.Repeat("seventeen geese ", 8))
+	for _, session := range []string{"monday-talk", "tuesday-talk"} {
+		y, cmd := onTerminal(t, "xterm", columns, state, "run", "--config", config, "--store", store,
+			"--session", session, message)
+		text := y.rest()
+		require.NoError(t, cmd.Wait())
+		requireLines(t, columns, text)
+		require.Contains(t, strings.Join(strings.Fields(text), " "), "You said <"+message+">.")
+	}
+
+	y, cmd := onTerminal(t, "xterm", columns, state, "chat", "--config", config, "--store", store)
+	y.waitFor("> ")
+	y.press("/sess\t mon\t" + enter)
+	y.waitFor("monday-talk (app runner, user user)")
+	y.waitFor("> ")
+	y.press("/session none" + enter)
+	y.waitFor("there is no session none of this app and user; /new begins one")
+	y.waitFor("> ")
+	y.press(ctrlD)
+	require.NoError(t, cmd.Wait())
+
+	for _, args := range [][]string{
+		{"chat", "--help"}, {"session", "stats", "--help"}, {"policy", "replay", "--help"}, {"--help"},
+		{"session", "stats", "--store", store, "--by", "user"},
+	} {
+		y, cmd := onTerminal(t, "xterm", columns, state, args...)
+		text := y.rest()
+		require.NoError(t, cmd.Wait(), text)
+		requireLines(t, columns, text)
+	}
+}
+
+// rest reads what is shown until the program has ended.
+func (y *tty) rest() string {
+	text, _ := io.ReadAll(y.seen) // a terminal without a program is an error
+	return string(text)
+}
+
+var controls = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]")
+
+// requireLines fails if a line is longer than the terminal is wide, but for examples and words that are longer.
+func requireLines(t *testing.T, columns int, text string) {
+	t.Helper()
+	require.Contains(t, text, "\n")
+	for line := range strings.Lines(controls.ReplaceAllString(text, "")) {
+		line = strings.TrimRight(line, "\r\n")
+		line = line[strings.LastIndex(line, "\r")+1:] // a bar was there
+		if strings.HasPrefix(line, "  runner ") {     // an example
+			continue
+		}
+		if strings.Contains(strings.TrimSpace(line), " ") {
+			require.LessOrEqual(t, len([]rune(line)), columns, line)
+		}
+	}
 }
 
 // The example of a workflow: it asks, is revised, asks, and is approved; a question can be left, and a command typed.
@@ -238,20 +303,20 @@ func TestChatWithoutLineEditing(t *testing.T) {
 		// A turn is stopped.
 		y.waitFor("> ")
 		y.press("slow" + enter)
-		y.waitFor("response of begin")
+		y.waitFor("response of")
 		y.press(ctrlC)
 		y.waitFor("(stopped)")
 
 		// Where a message is typed, it takes two.
 		y.waitFor("> ")
 		y.press("unfinished" + ctrlC)
-		y.waitFor("Ctrl-C again, or Ctrl-D, ends the chat")
+		y.waitFor("Ctrl-C again")
 		y.waitFor("> ")
 		y.press("hello" + enter)
-		y.waitFor("You said <hello>.")
+		y.waitFor("<hello>.")
 		y.waitFor("> ")
 		y.press(ctrlC)
-		y.waitFor("Ctrl-C again, or Ctrl-D, ends the chat")
+		y.waitFor("Ctrl-C again")
 		y.waitFor("> ")
 		y.press(ctrlC)
 		require.NoError(t, cmd.Wait(), kind)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -41,21 +42,37 @@ func manCommand() *cobra.Command {
 				return exit.Usage.As(err)
 			}
 			b := version.Get()
-			// that of the source: pages do not depend on the day
-			date, err := time.Parse(time.RFC3339, b.Time)
-			if err != nil {
-				date = time.Unix(0, 0).UTC()
-			}
 			root := cmd.Root()
 			root.DisableAutoGenTag = true
+			listsAsBlocks(root)
 			header := &doc.GenManHeader{
 				Title:   "RUNNER",
 				Section: "1",
 				Source:  "runner " + b.Version,
 				Manual:  "Plughook",
-				Date:    &date,
+			}
+			// The date is that of the source, so that pages do not depend on the day. A build that does not know it has
+			// today's, or that of the variable SOURCE_DATE_EPOCH.
+			if date, err := time.Parse(time.RFC3339, b.Time); err == nil {
+				header.Date = &date
 			}
 			return exit.Usage.As(doc.GenManTree(root, header, args[0]))
 		},
+	}
+}
+
+// listsAsBlocks indents the lists in the texts of a command, and of those below it, so far that a man page has them as
+// they are.
+func listsAsBlocks(cmd *cobra.Command) {
+	var text strings.Builder
+	for line := range strings.Lines(cmd.Long) {
+		if strings.HasPrefix(line, " ") {
+			text.WriteString("    ")
+		}
+		text.WriteString(line)
+	}
+	cmd.Long = text.String()
+	for _, c := range cmd.Commands() {
+		listsAsBlocks(c)
 	}
 }

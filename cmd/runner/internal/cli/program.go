@@ -157,7 +157,8 @@ func (p *Program) setLog() error {
 // Note tells the person something on standard error, unless --quiet is given.
 func (p *Program) Note(format string, args ...any) {
 	if !p.Quiet {
-		fmt.Fprintln(p.Err, eventtext.Printable(fmt.Sprintf(format, args...)))
+		text := eventtext.Printable(fmt.Sprintf(format, args...))
+		fmt.Fprintln(p.Err, terminal.Wrap(text, terminal.Columns(p.Stderr)))
 	}
 }
 

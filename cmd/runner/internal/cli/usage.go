@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
+	"github.com/plughook/plughook/cmd/runner/internal/terminal"
 	"github.com/plughook/plughook/yamlfile"
 )
 
@@ -112,9 +113,29 @@ func Group(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 				c = deeper
 			}
 		}
-		help(c, args)
+		wrapped(c, func() { help(c, args) })
 	})
 	return cmd
+}
+
+// wrapped has a command write to a terminal with lines that are no longer than it is wide. Examples stay as they are.
+func wrapped(cmd *cobra.Command, write func()) {
+	out, ok := cmd.OutOrStdout().(*terminal.Output)
+	if !ok || out.Columns() <= 0 {
+		write()
+		return
+	}
+	var text strings.Builder
+	root := cmd.Root()
+	root.SetOut(&text)
+	write()
+	root.SetOut(out)
+	rest, examples := text.String(), cmd.Example
+	if before, after, ok := strings.Cut(rest, examples); ok && examples != "" {
+		fmt.Fprint(out, terminal.Wrap(before, out.Columns()), examples)
+		rest = after
+	}
+	fmt.Fprint(out, terminal.Wrap(rest, out.Columns()))
 }
 
 // find returns the command of a name that stands in a group, nil if there is none, or more than one.

@@ -41,6 +41,7 @@ type Printer struct {
 	// something out.
 	Input string
 
+	lines   terminal.Wrapper  // breaks lines where the terminal ends
 	current string            // the ID of the event whose text is being written, "" if none is
 	printed map[string]string // what was printed of partial events, by ID
 	breaks  string            // line breaks at the end of the text so far, written when more text follows
@@ -166,7 +167,9 @@ func (p *Printer) whole(e *session.Event, says bool) {
 // begin names the author.
 func (p *Printer) begin(e *session.Event) {
 	if p.Chat {
-		fmt.Fprintf(p.Out, "%s ", p.Style.Bold(eventtext.Printable(e.Author)+":"))
+		name := eventtext.Printable(e.Author) + ":"
+		p.lines.Skip(name + " ")
+		fmt.Fprintf(p.Out, "%s ", p.Style.Bold(name))
 	}
 }
 
@@ -174,7 +177,8 @@ func (p *Printer) begin(e *session.Event) {
 func (p *Printer) text(text string) {
 	rest := strings.TrimRight(text, "\n")
 	if rest != "" {
-		fmt.Fprint(p.Out, p.breaks+eventtext.Printable(rest))
+		p.lines.Columns = p.Out.Columns()
+		fmt.Fprint(p.Out, p.lines.Add(p.breaks+eventtext.Printable(rest)))
 		p.breaks = ""
 	}
 	p.breaks += text[len(rest):]
@@ -186,7 +190,7 @@ func (p *Printer) text(text string) {
 // End ends the line that is being written, if one is.
 func (p *Printer) End() {
 	if p.current != "" {
-		fmt.Fprintln(p.Out)
+		fmt.Fprintln(p.Out, p.lines.End())
 	}
 	p.current = ""
 	p.breaks = ""
@@ -211,7 +215,8 @@ func (p *Printer) actions(e *session.Event) {
 		paint = p.Style.Red
 	}
 	for _, line := range append(p.story(e), actionLines(e)...) {
-		fmt.Fprintln(p.Out, paint("  · "+eventtext.OneLine(line, lineWidth(e))))
+		text := "  · " + eventtext.OneLine(line, lineWidth(e))
+		fmt.Fprintln(p.Out, paint(terminal.Wrap(text, p.Out.Columns())))
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/plughook/plughook/cmd/runner/internal/phrase"
-	"github.com/plughook/plughook/cmd/runner/internal/terminal"
 	"github.com/plughook/plughook/internal/eventtext"
 	"github.com/plughook/plughook/prices"
 	"github.com/plughook/plughook/stats"
@@ -152,18 +151,41 @@ func (x *statistics) writeTable(r *stats.Report, by stats.By) error {
 		}
 	}
 	names := 1 // columns
-	if terminal.Is(x.Stdout) {
-		names += addBars(table, r.Groups)
+	if columns := x.Out.Columns(); columns > 0 {
+		left := fit(table, columns)
+		if left >= barWidth/3 {
+			names += addBars(table, r.Groups, min(left, barWidth))
+		}
+		if left < 0 {
+			x.Note("the terminal is too narrow for all columns; --jsonl and --csv have them")
+		}
 	}
 	return x.writeAligned(table, names)
+}
+
+// fit takes columns away on the right of a table until it is so wide at most. It returns how many characters are left, and
+// less than 0 if it has taken a column away.
+func fit(table [][]string, columns int) (left int) {
+	left = columns
+	for i, width := range columnWidths(table) {
+		left -= width + len(gap)
+		if i == 0 || left+len(gap) >= 0 {
+			continue
+		}
+		for row := range table {
+			table[row] = table[row][:i]
+		}
+		return -1
+	}
+	return left - len(gap)
 }
 
 // barWidth is the length of the longest bar.
 const barWidth = 12
 
-// addBars adds, behind the names, a bar to each row but the total's: of its cost, or of its tokens, calls or runs where
-// nothing has a cost. It returns how many columns it has added.
-func addBars(table [][]string, groups []stats.Group) int {
+// addBars adds, behind the names, a bar of so many characters at most to each row but the total's: of its cost, or of
+// its tokens, calls or runs where nothing has a cost. It returns how many columns it has added.
+func addBars(table [][]string, groups []stats.Group, longest int) int {
 	for _, bar := range []struct {
 		header string
 		of     func(s *stats.Sums) float64
@@ -182,7 +204,7 @@ func addBars(table [][]string, groups []stats.Group) int {
 		}
 		cells := []string{bar.header}
 		for _, g := range groups {
-			length := int(math.Ceil(bar.of(&g.Sums) / most * barWidth)) // what is not 0 is seen
+			length := int(math.Ceil(bar.of(&g.Sums) / most * float64(longest))) // what is not 0 is seen
 			cells = append(cells, strings.Repeat("█", length))
 		}
 		cells = append(cells, "")
@@ -196,20 +218,15 @@ func addBars(table [][]string, groups []stats.Group) int {
 
 // writeAligned writes a table: so many columns of names to the left, and the numbers behind them to the right.
 func (x *statistics) writeAligned(table [][]string, names int) error {
-	widths := make([]int, len(table[0]))
-	for _, row := range table {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
+	widths := columnWidths(table)
 	for n, row := range table {
 		var line strings.Builder
 		for i, cell := range row {
 			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
 			if i < names {
-				line.WriteString(cell + pad + "  ")
+				line.WriteString(cell + pad + gap)
 			} else {
-				line.WriteString(pad + cell + "  ")
+				line.WriteString(pad + cell + gap)
 			}
 		}
 		text := strings.TrimRight(line.String(), " ")
@@ -221,6 +238,20 @@ func (x *statistics) writeAligned(table [][]string, names int) error {
 		}
 	}
 	return nil
+}
+
+// gap stands between two columns.
+const gap = "  "
+
+// columnWidths returns how many characters the widest cell of each column has.
+func columnWidths(table [][]string) []int {
+	widths := make([]int, len(table[0]))
+	for _, row := range table {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	return widths
 }
 
 // writeSummary writes what all sessions took, a line for each kind of thing.

@@ -23,14 +23,18 @@ import (
 // on.
 type Output struct {
 	mu     sync.Mutex
+	to     io.Writer
 	buf    *bufio.Writer
 	cancel context.CancelCauseFunc
 }
 
 // NewOutput returns an Output that writes to w. It cancels with an OutputError.
 func NewOutput(w io.Writer, cancel context.CancelCauseFunc) *Output {
-	return &Output{buf: bufio.NewWriter(w), cancel: cancel}
+	return &Output{to: w, buf: bufio.NewWriter(w), cancel: cancel}
 }
+
+// Columns returns how wide the terminal is, and 0 if the output goes to none.
+func (o *Output) Columns() int { return Columns(o.to) }
 
 // Write implements io.Writer.
 func (o *Output) Write(data []byte) (int, error) {

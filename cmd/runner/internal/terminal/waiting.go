@@ -12,7 +12,7 @@ import (
 )
 
 // waitNotice is how long a program waits without a word.
-const waitNotice = time.Second
+const waitNotice = 300 * time.Millisecond
 
 // A Waiting says on a terminal what a program waits for: in a line that goes away when something else is written.
 type Waiting struct {
@@ -20,7 +20,7 @@ type Waiting struct {
 
 	mu      sync.Mutex
 	calls   []*waitedFor // oldest first
-	shown   bool         // the line is there
+	shown   string       // the line that is there, "" if none is
 	midLine bool         // what was written last has not ended its line, so there is no room
 }
 
@@ -59,7 +59,7 @@ func (w *Waiting) Show() (hide func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		tick := time.NewTicker(waitNotice)
+		tick := time.NewTicker(waitNotice / 3)
 		defer tick.Stop()
 		for {
 			select {
@@ -83,27 +83,36 @@ func (w *Waiting) Show() (hide func()) {
 func (w *Waiting) draw() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.erase()
 	if len(w.calls) == 0 || w.midLine {
+		w.erase()
 		return
 	}
 	newest := w.calls[len(w.calls)-1]
 	waited := time.Since(newest.since)
 	if waited < waitNotice {
+		w.erase()
 		return
 	}
-	line := []rune(fmt.Sprintf("waiting for %s, %d s", newest.what, int(waited.Seconds())))
+	text := "waiting for " + newest.what
+	if waited >= time.Second {
+		text += fmt.Sprintf(", %d s", int(waited.Seconds()))
+	}
+	line := []rune(text)
 	if columns, _, err := term.GetSize(int(w.out.Fd())); err == nil && columns > 0 {
 		line = line[:min(len(line), columns-1)] // a line that is broken in two cannot be taken back
 	}
+	if string(line) == w.shown {
+		return
+	}
+	w.erase()
 	fmt.Fprint(w.out, StyleOf(w.out).Dim(string(line)))
-	w.shown = true
+	w.shown = string(line)
 }
 
 func (w *Waiting) erase() {
-	if w.shown {
+	if w.shown != "" {
 		fmt.Fprint(w.out, "\r\x1b[K")
-		w.shown = false
+		w.shown = ""
 	}
 }
 
