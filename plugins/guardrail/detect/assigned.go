@@ -160,9 +160,12 @@ func (s *scan) ruleOf(a assignment, means meaning, value string) string {
 	if a.spoken && isMeasure(value) {
 		return ""
 	}
+	if s.strict && (means == passwordMeaning || means == passMeaning) && s.isAnyPassword(a, value) {
+		return "password"
+	}
 	switch means {
 	case passwordMeaning:
-		if s.isPassword(value) {
+		if s.isPassword(value) || s.isUnreadable(a, value) {
 			return "password"
 		}
 	case passMeaning:

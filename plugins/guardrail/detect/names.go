@@ -35,6 +35,8 @@ type lexicon struct {
 	foreignVerbs    verbs
 	placeholders    *automaton.Automaton
 	manual          map[string]bool // the passwords of manuals
+	types           map[string]bool // words of forms and schemas in the place of a password
+	states          map[string]bool // words of prose in the place of a password
 }
 
 // wordClasses has a bit for each class of names.txt that a word is in.
@@ -88,11 +90,13 @@ func (l *lexicon) readLexicon() {
 		}
 	}
 
-	passwords := listsOf("passwords.txt", "name", "verb", "verb-foreign", "placeholder", "manual")
+	passwords := listsOf("passwords.txt", "name", "verb", "verb-foreign", "placeholder", "manual", "type", "state")
 	l.passwordNames = passwords["name"]
 	l.verbs = verbsOf(passwords["verb"])
 	l.foreignVerbs = verbsOf(passwords["verb-foreign"])
 	l.manual = setOf(passwords["manual"])
+	l.types = setOf(passwords["type"])
+	l.states = setOf(passwords["state"])
 	l.placeholders = must(automaton.New(passwords["placeholder"]))
 }
 

@@ -33,6 +33,61 @@ func (l *lexicon) isPassword(value string) bool {
 	return letters && digits || letters && marks || digits && marks
 }
 
+// isUnreadable tells whether a value of letters that is called a password is none of the words of a language and no
+// name in code: fewer of its pairs of letters are frequent than of those, or capitals stand everywhere in it.
+func (s *scan) isUnreadable(a assignment, value string) bool {
+	if len(value) < 8 || len(value) > 64 || s.mayBeCode(a, value) || isOrdered(value) || isRepeated(value) || isTyped(value) {
+		return false
+	}
+	all := 0      // pairs of letters in runs; a run ends where camelCase begins a new word
+	frequent := 0 // of these, how many are frequent
+	runs := 1
+	for i := range len(value) {
+		c := value[i]
+		switch {
+		case c == '-' || c == '_':
+			runs++
+		case !isLetter(c):
+			return false
+		case i == 0 || !isLetter(value[i-1]):
+		case isUpper(c) && isLower(value[i-1]):
+			runs++
+		default:
+			all++
+			frequent += int(pairs[value[i-1]&31] >> (c & 31) & 1)
+		}
+	}
+	if a.spoken {
+		return 2*frequent < all
+	}
+	return 10*frequent < 7*all || 2*runs > len(value)
+}
+
+// isAnyPassword tells whether a value that is called a password is one, if words may be.
+func (s *scan) isAnyPassword(a assignment, value string) bool {
+	var room [maxNameWord]byte
+	if a.spoken && (len(value) < 6 || len(value) <= len(room) && s.states[string(lowered(room[:0], value))]) {
+		return false
+	}
+	return len(value) >= 4 && !s.mayBeCode(a, value) && !isFilled(value)
+}
+
+// mayBeCode tells whether a value has the form of what stands in the place of a password: a placeholder, a
+// reference, a type, a path, a call, a variable.
+func (s *scan) mayBeCode(a assignment, value string) bool {
+	var room [maxNameWord]byte
+	if len(value) <= len(room) && s.types[string(lowered(room[:0], value))] ||
+		s.isPlaceholder(value) || s.isVariable(value) || s.isManual(value) ||
+		strings.IndexByte("/.+,)];(&*=-", value[0]) >= 0 || strings.ContainsAny(value, "()/ ") {
+		return true
+	}
+	if a.quoted || a.spoken || a.end >= len(s.text) {
+		return false
+	}
+	next := s.text[a.end]
+	return next >= 0x80 || s.text[a.start-1] == ' ' && strings.IndexByte(";,).[", next) >= 0
+}
+
 // isNamedAsSecret tells whether a value has a word for a secret in it, as the passwords of manuals
 // and names of passwords do.
 func isNamedAsSecret(value string) bool {

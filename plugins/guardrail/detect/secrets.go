@@ -19,8 +19,16 @@ import (
 //
 // A form tells a token from other text, not a live token from a revoked one. Placeholders (xxxx,
 // EXAMPLE, ${VAR}) and the public part of a pair of keys are not secrets. A secret that looks like
-// an ordinary word is not seen unless it is called a password.
+// an ordinary word is not seen.
 func Secrets() Detector { return defaultSecrets() }
+
+// StrictSecrets is Secrets, and takes words for passwords, too, where a name says that they are some:
+// password: swordfish. Placeholders, references and types are none for it, either.
+func StrictSecrets() Detector {
+	strict := *defaultSecrets()
+	strict.strict = true
+	return &strict
+}
 
 var defaultSecrets = sync.OnceValue(newSecrets)
 
@@ -31,6 +39,7 @@ type secrets struct {
 	middleTokens []middleToken
 	keywords     *automaton.Automaton
 	probes       [][]probe // by the number of a keyword: how to look at what is around it
+	strict       bool      // words are passwords, too
 	leads        []bool    // by the index of a state: whether a secret may begin with what was read so far
 }
 

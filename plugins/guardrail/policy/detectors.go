@@ -25,9 +25,8 @@ type piiUse struct {
 
 // detect reads a rule's detectors, and returns the types that they find.
 func (r *reader) detect(path string, f *form.Detect, made *rule) (types []string) {
-	if f.Secrets != "" {
-		r.oneOf(path+".secrets", f.Secrets, "default")
-		r.use(made, r.share("secrets", func() detect.Detector { return detect.Secrets() }))
+	if f.Secrets != nil {
+		r.use(made, r.secrets(path+".secrets", f.Secrets))
 		types = append(types, "SECRET")
 	}
 	if f.Injection != "" {
@@ -67,6 +66,23 @@ func (r *reader) detect(path string, f *form.Detect, made *rule) (types []string
 		types = append(types, typed.kind)
 	}
 	return types
+}
+
+// secrets returns the number of the detector of secrets: default, or {level: strict}.
+func (r *reader) secrets(path string, value any) int {
+	level, _ := value.(string)
+	if v, ok := value.(map[string]any); ok && len(v) == 1 {
+		path += ".level"
+		level, _ = v["level"].(string)
+	}
+	switch level {
+	case "strict":
+		return r.share("strict secrets", detect.StrictSecrets)
+	case "default":
+	default:
+		r.bad(path, "secrets must be default, or {level: strict}, which takes words for passwords, too")
+	}
+	return r.share("secrets", detect.Secrets)
 }
 
 // urls reads which links are allowed, and returns the type of others.

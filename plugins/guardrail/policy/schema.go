@@ -96,7 +96,11 @@ func Schema() (*jsonschema.Schema, error) {
 	}
 	detects := rule.Properties["detect"]
 	detects.MinProperties = jsonschema.Ptr(1)
-	enum(detects, "secrets", "default")
+	levels := &jsonschema.Schema{Enum: []any{"default", "strict"}}
+	either(detects, "secrets", &jsonschema.Schema{Enum: []any{"default", "strict"}}, &jsonschema.Schema{
+		Type: "object", Required: []string{"level"}, Properties: map[string]*jsonschema.Schema{"level": levels},
+		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
+	})
 	enum(detects, "injection", "default")
 	either(detects, "pii", &jsonschema.Schema{Const: jsonschema.Ptr[any]("default")},
 		&jsonschema.Schema{

@@ -86,7 +86,7 @@ type Scope struct {
 }
 
 type Detect struct {
-	Secrets   string `yaml:"secrets" json:"secrets,omitempty" jsonschema:"default finds tokens, keys and passwords, of type SECRET."`
+	Secrets   any    `yaml:"secrets" json:"secrets,omitempty" jsonschema:"default finds tokens, keys and passwords, of type SECRET. {level: strict} takes words for passwords, too, where a name says that they are some."`
 	Injection string `yaml:"injection" json:"injection,omitempty" jsonschema:"default finds words that are to turn a model against its instructions, of type PROMPT_INJECTION. It is a hint: flag with it, and do not block."`
 	PII       any    `yaml:"pii" json:"pii,omitempty" jsonschema:"default, or a list of types such as EMAIL_ADDRESS: personal data."`
 	Words     any    `yaml:"words" json:"words,omitempty" jsonschema:"A list of words and phrases, of type WORD; or an object with a list for each type."`
