@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"time"
 
+	"google.golang.org/genai"
+
 	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/internal/panicked"
 	"github.com/plughook/plughook/internal/telemetry"
@@ -239,6 +241,7 @@ again:
 	}
 
 	// Each plugin may change it, answer in the model's place, or change the log.
+	shared := true // with the log
 	for i, p := range x.opt.Plugins {
 		switch {
 		case p.BeforeModel == nil:
@@ -246,6 +249,10 @@ again:
 		case p.Observer:
 			x.observers.add(&x.tasks, x.observation(ctx, i, plugin.Args{Hook: plugin.BeforeModel, Request: req.Clone()}))
 			continue
+		}
+		if shared {
+			req.Contents = ownContents(req.Contents)
+			shared = false
 		}
 		out, b, err := x.ask(ctx, i, plugin.Args{Hook: plugin.BeforeModel, Request: req}, req.Branch, req.Agent)
 		if errors.Is(err, errRefused) {
@@ -279,4 +286,35 @@ again:
 		return nil, agent.ErrEnded
 	}
 	return req, nil
+}
+
+// ownContents returns contents with parts of their own, so that what a plugin assigns to their fields is in this request
+// only. What parts point to is shared.
+func ownContents(shared []*genai.Content) []*genai.Content {
+	n := 0
+	for _, c := range shared {
+		if c != nil {
+			n += len(c.Parts)
+		}
+	}
+	list := make([]*genai.Content, len(shared))
+	contents := make([]genai.Content, len(shared))
+	parts := make([]genai.Part, n)
+	pointers := make([]*genai.Part, n)
+	for i, c := range shared {
+		if c == nil {
+			continue
+		}
+		n = len(c.Parts)
+		contents[i] = genai.Content{Role: c.Role, Parts: pointers[:n:n]}
+		list[i] = &contents[i]
+		for j, p := range c.Parts {
+			if p != nil {
+				parts[j] = *p
+				pointers[j] = &parts[j]
+			}
+		}
+		parts, pointers = parts[n:], pointers[n:]
+	}
+	return list
 }

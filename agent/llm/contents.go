@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -16,8 +15,8 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// contents returns the conversation for the agent's model. Contents and parts are copies; what
-// parts point to is shared with the log.
+// contents returns the conversation for the agent's model. Contents are shared with the log, and with the requests of
+// later runs.
 func (lp *loop) contents(inv *session.Invocation) []*genai.Content {
 	b := &builder{agent: lp.agent.Name(), branch: lp.host.Branch}
 	seen := 0
@@ -76,21 +75,16 @@ type builder struct {
 	answered []session.Call
 	turnAt   int64 // the position of the model's last turn
 
-	turns []turn
-	parts int   // how many the contents of turns have
-	bytes int64 // of the texts that were made for them
+	// turns are the contents. One that is nil has the responses to the calls of the one before it: a call may get
+	// another response until the request is made.
+	turns []*genai.Content
+	bytes int64 // of what was made for them
 }
 
 // builderKey is the key of what is kept of an agent's conversation in a branch.
 type builderKey struct {
 	agent  *llmAgent
 	branch string
-}
-
-// A turn is one content.
-type turn struct {
-	role  string        // "" if it has the responses to the calls of the turn before it
-	parts []*genai.Part // shared with the log; none is nil. Of responses, those of the turn before
 }
 
 // after returns a builder that goes on after b, which nobody may change meanwhile.
@@ -107,50 +101,34 @@ func (b *builder) after() *builder {
 
 // Bytes implements session.Fold.
 func (b *builder) Bytes() int64 {
-	const perTurn, perAnswer, perCall = 48, 64, 200
+	const perTurn, perAnswer, perCall = 8, 64, 200
 	return b.bytes + int64(cap(b.turns)*perTurn+len(b.answers)*perAnswer+len(b.answered)*perCall)
 }
 
-// contents returns what was made: copies, so that plugins may change them.
+// contents returns what was made.
 func (b *builder) contents() []*genai.Content {
-	// Make room for all of them.
-	made := []*builder{b}
-	turns, parts := len(b.turns), b.parts
+	var list []*genai.Content
 	if b.before != nil {
-		made = []*builder{b.before, b}
-		turns += len(b.before.turns)
-		parts += b.before.parts
+		list = b.before.turns
 	}
-	contents := make([]genai.Content, turns)
-	list := make([]*genai.Content, turns)
-	copies := make([]genai.Part, parts)
-	pointers := make([]*genai.Part, parts)
-
-	// Fill it.
-	turns, parts = 0, 0
-	for _, m := range made {
-		for _, t := range m.turns {
-			from := parts
-			for _, p := range t.parts {
-				switch {
-				case t.role != "":
-					copies[parts] = *p
-				case p.FunctionCall != nil:
-					copies[parts].FunctionResponse = b.answer(p.FunctionCall)
-				default:
-					continue
-				}
-				pointers[parts] = &copies[parts]
-				parts++
-			}
-			c := &contents[turns]
-			c.Role = cmp.Or(t.role, genai.RoleUser)
-			c.Parts = pointers[from:parts:parts]
-			list[turns] = c
-			turns++
+	list = slices.Concat(list, b.turns)
+	for i, c := range list {
+		if c == nil {
+			list[i] = b.responses(list[i-1])
 		}
 	}
 	return list
+}
+
+// responses returns the content with the responses to the calls of a turn of the model.
+func (b *builder) responses(calls *genai.Content) *genai.Content {
+	c := &genai.Content{Role: genai.RoleUser}
+	for _, p := range calls.Parts {
+		if p.FunctionCall != nil {
+			c.Parts = append(c.Parts, &genai.Part{FunctionResponse: b.answer(p.FunctionCall)})
+		}
+	}
+	return c
 }
 
 // answer returns the response that the model is shown with one of its calls.
@@ -165,22 +143,29 @@ func (b *builder) answer(call *genai.FunctionCall) *genai.FunctionResponse {
 		Response: map[string]any{"status": "pending: there is no answer yet"}}
 }
 
-// addTurn adds a content with parts, without those that are nil. There is none without parts.
-func (b *builder) addTurn(role string, parts []*genai.Part) {
+// addTurn adds a content, without parts that are nil, and with a role. There is none without parts.
+func (b *builder) addTurn(role string, c *genai.Content) {
+	parts := c.Parts
 	if slices.Contains(parts, nil) {
 		parts = slices.DeleteFunc(slices.Clone(parts), func(p *genai.Part) bool { return p == nil })
 	}
-	if len(parts) > 0 {
-		b.turns = append(b.turns, turn{role: role, parts: parts})
-		b.parts += len(parts)
+	if len(parts) == 0 {
+		return
 	}
+	if c.Role != role || len(parts) != len(c.Parts) {
+		b.bytes += int64(unsafe.Sizeof(*c))
+		c = &genai.Content{Role: role, Parts: parts}
+	}
+	b.turns = append(b.turns, c)
 }
 
 // lastRole returns the role of the last content, "" if there is none.
 func (b *builder) lastRole() string {
 	switch n := len(b.turns); {
+	case n > 0 && b.turns[n-1] == nil:
+		return genai.RoleUser
 	case n > 0:
-		return cmp.Or(b.turns[n-1].role, genai.RoleUser)
+		return b.turns[n-1].Role
 	case b.before != nil:
 		return b.before.lastRole()
 	}
@@ -292,25 +277,20 @@ func (b *builder) turnOfModel(at int64) {
 
 // turnOf adds a turn of the agent itself, with the responses to its calls.
 func (b *builder) turnOf(e *session.Event) {
+	said := e.Content
 	parts := e.Parts()
 	responds := func(p *genai.Part) bool { return p.FunctionResponse != nil }
 	if slices.ContainsFunc(parts, responds) {
 		parts = slices.DeleteFunc(slices.Clone(parts), responds)
+		said = &genai.Content{Role: genai.RoleModel, Parts: parts}
 	}
 	if len(parts) == 0 {
 		return
 	}
 	b.turnOfModel(e.Seq)
-	b.addTurn(genai.RoleModel, parts)
-	calls := 0
-	for _, p := range parts {
-		if p.FunctionCall != nil {
-			calls++
-		}
-	}
-	if calls > 0 {
-		b.turns = append(b.turns, turn{parts: parts})
-		b.parts += calls
+	b.addTurn(genai.RoleModel, said)
+	if slices.ContainsFunc(parts, func(p *genai.Part) bool { return p.FunctionCall != nil }) {
+		b.turns = append(b.turns, nil)
 	}
 	b.turnAt = e.Seq
 }
@@ -323,7 +303,7 @@ func (b *builder) turnOfOther(e *session.Event, used []*genai.FunctionResponse) 
 		return p == nil || p.FunctionCall == nil && p.FunctionResponse == nil && !other
 	}
 	if !slices.ContainsFunc(e.Content.Parts, func(p *genai.Part) bool { return !plain(p) }) {
-		b.addTurn(genai.RoleUser, e.Content.Parts)
+		b.addTurn(genai.RoleUser, e.Content)
 		return
 	}
 	var parts []*genai.Part
@@ -364,5 +344,5 @@ func (b *builder) addTold(parts ...*genai.Part) {
 			b.bytes += int64(unsafe.Sizeof(*p)) + int64(len(p.Text))
 		}
 	}
-	b.addTurn(genai.RoleUser, parts)
+	b.addTurn(genai.RoleUser, &genai.Content{Parts: parts})
 }
