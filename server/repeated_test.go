@@ -71,6 +71,10 @@ func TestADeniedMessageAgain(t *testing.T) {
 		"AG-UI": {func(s *service, text string) (int, string) {
 			return s.Do("POST", "/agui/desk", strings.ReplaceAll(servertest.AGUIRequest("run-1", text), "u1", "m1"))
 		}, `"code":"DENIED"`},
+		"UI stream": {func(s *service, text string) (int, string) {
+			return s.Do("POST", "/v1/apps/desk/ui", `{"id":"ada","messages":[{"id":"m1","role":"user",`+
+				`"parts":[{"type":"text","text":"`+text+`"}]}]}`)
+		}, `"finishReason":"content-filter"`},
 		"A2A": {func(s *service, text string) (int, string) {
 			answer := s.a2a("SendMessage", servertest.A2AMessage("m1", text, `,"contextId":"ada"`))
 			if strings.Contains(answer, `"error":{"code"`) {

@@ -59,6 +59,7 @@ func TestStateThatCallersMayNotWrite(t *testing.T) {
 		{"PATCH", kit + "/s", `{"stateDelta":{"KEY":1}}`},
 		{"POST", "/run", `{"appName":"desk","userId":"ann","sessionId":"s","newMessage":{"role":"user","parts":[{"text":"hi"}]},"stateDelta":{"KEY":1}}`},
 		{"POST", "/agui/desk", agui},
+		{"POST", "/v1/apps/desk/ui", `{"id":"s","messages":[{"id":"m","role":"user","parts":[{"type":"text","text":"hi"}]}],"stateDelta":{"KEY":1}}`},
 	}
 	for _, key := range []string{"tenant", "shop", "user:name", "app:name"} {
 		for _, r := range routes {

@@ -397,6 +397,30 @@ export interface RoleDecision {
   reason?: string;
 }
 
+/** a UIMessage of Vercel's AI SDK */
+export interface UIMessage {
+  id: string;
+  /** "user" or "assistant" */
+  role: string;
+  parts: Array<Record<string, any>>;
+}
+
+/** what DefaultChatTransport sends, with keys of our own; others are not used */
+export interface UIChat {
+  /** of the chat: the session's. It is made if it is not there */
+  id: string;
+  /** the last one counts, if it is the user's, and the answers in all of them to calls that wait */
+  messages: Array<UIMessage>;
+  trigger?: "submit-message" | "regenerate-message";
+  messageId?: string;
+  /** what happens on a session that is busy */
+  onBusy?: "wait" | "reject" | "interrupt" | "rollback";
+  /** what happens to the run when nobody reads it any more */
+  onDisconnect?: "continue" | "cancel";
+  /** keys of the session's state to set; null deletes one */
+  stateDelta?: Record<string, any>;
+}
+
 /** What routes take in a query, by their operationId. */
 export interface Queries {
   /** Send a message; the session is made if it is not there */
@@ -555,6 +579,21 @@ export interface Queries {
     /** the user, where the caller's token names none; "user" if it is missing */
     user?: string;
   };
+  /** Run what is new in a chat of Vercel's AI SDK, as useChat sends it */
+  uiRun: {
+    /** the user, where the caller's token names none; "user" if it is missing */
+    user?: string;
+  };
+  /** The messages of a chat, as useChat takes them to begin with */
+  uiMessages: {
+    /** the user, where the caller's token names none; "user" if it is missing */
+    user?: string;
+  };
+  /** The message of a chat that is being made, from its beginning */
+  uiResume: {
+    /** the user, where the caller's token names none; "user" if it is missing */
+    user?: string;
+  };
   /** Delete all that belongs to a user: sessions, artifacts, state. For the user, or an admin */
   deleteUser: {
     /** delete nothing, and say what would be deleted */
@@ -646,6 +685,10 @@ export interface Answers {
   putArtifact: {
     name: string;
     version: number;
+  };
+  /** The messages of a chat, as useChat takes them to begin with */
+  uiMessages: {
+    messages: Array<UIMessage>;
   };
   /** Delete all that belongs to a user: sessions, artifacts, state. For the user, or an admin */
   deleteUser: Deleted;

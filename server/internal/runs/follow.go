@@ -20,12 +20,13 @@ import (
 //
 // How a client of each surface says its position, and what it is told again:
 //
-//	v1     the ids of its frames are positions; Last-Event-ID and ?after= say the last one
-//	agui   a stream of a run that another request has begun shows the session as it is; only what is not in that
-//	       follows
-//	a2a    a subscription begins with the task as it is; only what is not in that follows
-//	kit    a run cannot be followed again, and its frames have no ids, because the kit's client for JavaScript skips a
-//	       frame with an id; the client reads the session
+//	v1        the ids of its frames are positions; Last-Event-ID and ?after= say the last one
+//	agui      a stream of a run that another request has begun shows the session as it is; only what is not in
+//	          that follows
+//	uistream  the message that is being made comes again from its beginning
+//	a2a       a subscription begins with the task as it is; only what is not in that follows
+//	kit       a run cannot be followed again, and its frames have no ids, because the kit's client for JavaScript
+//	          skips a frame with an id; the client reads the session
 //
 // So a stream that shows an event twice, or misses one, has its cause here if v1 shows it too, else in the
 // surface.

@@ -105,6 +105,16 @@ func (r *Run) Began() bool {
 	return len(r.items) > 0
 }
 
+// HasEnded reports whether Done is closed.
+func (r *Run) HasEnded() bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // Events returns the events of the log that the run has yielded so far.
 func (r *Run) Events() []*session.Event {
 	r.mu.Lock()

@@ -1,6 +1,6 @@
 // Package sessions has what a caller can do to a session: run an input and wait, answer calls, change the
-// state, rewind, compact, fork, cancel and delete. The surfaces of the server (packages v1, kit, agui and
-// a2a) read a request in the form of their protocol, call an operation of this package, and write what came
+// state, rewind, compact, fork, cancel and delete. The surfaces of the server (packages v1, kit, agui,
+// uistream and a2a) read a request in the form of their protocol, call an operation of this package, and write what came
 // of it. What is allowed, and in which order things happen, is said here, once for all of them.
 //
 // To add an operation, write a method of Service here, in the file of its noun, and call it from each surface

@@ -220,6 +220,11 @@ func TestTheDocumentSaysWhatTheRoutesDo(t *testing.T) {
 		{"DELETE", one, "", 404},
 		{"DELETE", "/v1/apps/desk/users/user?dryRun=1", "", 200},
 		{"DELETE", "/v1/apps/desk/users/user", "", 200},
+		{"POST", "/v1/apps/desk/ui", `{"id":"ui","messages":[{"id":"m-1","role":"user","parts":[{"type":"text","text":"Hello"}]}]}`, 200},
+		{"POST", "/v1/apps/desk/ui", `{"id":"ui","messages":[]}`, 409},
+		{"GET", "/v1/apps/desk/ui/ui", "", 200},
+		{"GET", "/v1/apps/desk/ui/ui/stream", "", 204},
+		{"GET", "/v1/apps/desk/ui/nobody", "", 404},
 		{"POST", "/chat", `{"message":"Hello","session":"new"}`, 200},
 		{"POST", "/chat", `{"message":"Hello"}`, 400},
 	} {

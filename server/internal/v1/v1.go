@@ -65,7 +65,7 @@ type handlers map[string]handler
 // allHandlers are those of each file.
 var allHandlers = []handlers{
 	serverHandlers, chatHandlers, sessionHandlers, eventHandlers, runHandlers, answerHandlers, commandHandlers,
-	artifactHandlers, dataHandlers, approvalHandlers,
+	artifactHandlers, dataHandlers, approvalHandlers, uiHandlers,
 }
 
 // Register adds the routes to a mux.
