@@ -78,7 +78,7 @@ func (x *run) prepare() error {
 // empty reports whether an input says nothing.
 func empty(in *session.Event) bool {
 	for _, p := range in.Parts() {
-		if !reflect.ValueOf(*p).IsZero() {
+		if p.Text != "" || !reflect.ValueOf(p).Elem().IsZero() {
 			return false
 		}
 	}

@@ -26,7 +26,7 @@ type RunFollower struct {
 // context's cause when that is done.
 func (f *RunFollower) Next(ctx context.Context, idle time.Duration) (*session.Event, error) {
 	e, err := f.ready()
-	if e != nil || err != nil {
+	if e != nil || err != nil || idle == 0 {
 		return e, err
 	}
 	quiet := time.NewTimer(idle)

@@ -11,15 +11,18 @@ import (
 	"time"
 )
 
-// A Stream is an answer of server-sent events. Each event is one write and one flush. It is used from one
-// goroutine.
+// full is the number of bytes from which events do not wait for Flush.
+const full = 4 << 10
+
+// A Stream is an answer of server-sent events. Those that are sent at once go out together, with Flush. It is used
+// from one goroutine.
 type Stream struct {
 	w   http.ResponseWriter
 	c   *http.ResponseController
 	buf bytes.Buffer
 }
 
-// Begin begins the answer. Its header goes out with the first event, or with Flush. retry is how long a client
+// Begin begins the answer. Its header goes out with the first Flush. retry is how long a client
 // waits before it comes back, if it is not 0.
 func Begin(w http.ResponseWriter, retry time.Duration) *Stream {
 	h := w.Header()
@@ -51,6 +54,9 @@ func (s *Stream) Send(name string, id int64, data []byte) error {
 	s.buf.WriteString("data: ")
 	s.buf.Write(data)
 	s.buf.WriteString("\n\n")
+	if s.buf.Len() < full {
+		return nil
+	}
 	return s.Flush()
 }
 
@@ -62,13 +68,18 @@ func (s *Stream) Heartbeat() error {
 
 // Flush sends what there is; before there is an event that is the header of the answer.
 func (s *Stream) Flush() error {
+	if err := s.Write(); err != nil {
+		return err
+	}
+	return s.c.Flush()
+}
+
+// Write is Flush for the end of an answer: what there is goes out when the handler returns.
+func (s *Stream) Write() error {
 	_, err := s.w.Write(s.buf.Bytes())
 	s.buf.Reset()
 	if s.buf.Cap() > 64<<10 {
 		s.buf = bytes.Buffer{} // one large event does not stay for the life of the stream
 	}
-	if err != nil {
-		return err
-	}
-	return s.c.Flush()
+	return err
 }

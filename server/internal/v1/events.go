@@ -88,7 +88,10 @@ func (x *routes) follow(w http.ResponseWriter, r *request) error {
 			if err != nil {
 				return err
 			}
-			return out.Send("run", 0, data)
+			if err := out.Send("run", 0, data); err != nil {
+				return err
+			}
+			return out.Flush() // the follower may wait now
 		}
 		return x.frames(r, out, from)
 	})

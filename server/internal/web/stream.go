@@ -56,6 +56,7 @@ func (c *Core) Stream(
 	if err != nil && !errors.Is(err, ErrLeft) {
 		frames.Broken(err)
 	}
+	_ = out.Write() // whoever has left is not told
 	return nil
 }
 
@@ -90,7 +91,7 @@ func (c *Core) pump(
 ) error {
 	who := ctx.Value(callerKey{}).(admitted)
 	asked := time.Now()
-	idle := time.Duration(0) // what is there already goes out together with the header
+	idle := time.Duration(0) // what is there already goes out together, at first with the header
 	for {
 		e, err := from.Next(ctx, idle)
 		if time.Since(asked) >= c.Limits.Heartbeat {
@@ -112,15 +113,17 @@ func (c *Core) pump(
 			return err
 		case e == nil && idle == 0:
 			err = s.Flush()
+			idle = max(c.Limits.Heartbeat-time.Since(asked), time.Millisecond)
 		case e == nil:
 			err = s.Heartbeat()
+			idle = max(c.Limits.Heartbeat-time.Since(asked), time.Millisecond)
 		default:
 			err = who.hold.Writing(ctx, e, func() error { return send(e) })
+			idle = 0
 		}
 		if err != nil {
 			return err
 		}
-		idle = max(c.Limits.Heartbeat-time.Since(asked), time.Millisecond)
 	}
 }
 
