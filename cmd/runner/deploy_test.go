@@ -134,3 +134,56 @@ func TestDeploySamples(t *testing.T) {
 		require.Greater(t, grace, shutdownTime)
 	})
 }
+
+// A release is built as docs/releases.md says, from files that are there, after all tests.
+func TestReleaseFiles(t *testing.T) {
+	read := func(name string, into any) {
+		text, err := os.ReadFile(filepath.Join("../..", name))
+		require.NoError(t, err)
+		require.NoError(t, yaml.Unmarshal(text, into), name)
+	}
+	var release struct {
+		Builds []struct {
+			Main    string
+			Env     []string
+			Flags   []string
+			Ldflags []string
+		}
+		Archives []struct{ Files []string }
+	}
+	read(".goreleaser.yaml", &release)
+	require.Len(t, release.Builds, 1)
+	build := release.Builds[0]
+	require.Equal(t, "./cmd/runner", build.Main)
+	require.Equal(t, []string{"CGO_ENABLED=0"}, build.Env)
+	require.Equal(t, []string{"-trimpath"}, build.Flags)
+	require.Equal(t, []string{"-s -w"}, build.Ldflags)
+	for _, file := range release.Archives[0].Files {
+		require.FileExists(t, filepath.Join("../..", file))
+	}
+
+	type workflow struct {
+		Jobs map[string]struct {
+			Needs string
+			Steps []struct{ Run string }
+		}
+	}
+	runs := func(w workflow, job, command string) {
+		t.Helper()
+		found := false
+		for _, step := range w.Jobs[job].Steps {
+			found = found || step.Run == command
+		}
+		require.True(t, found, "%s runs %s", job, command)
+		info, err := os.Stat(filepath.Join("../..", command))
+		require.NoError(t, err)
+		require.NotZero(t, info.Mode()&0o111, "%s is a program", command)
+	}
+	var ci, tagged workflow
+	read(".github/workflows/ci.yaml", &ci)
+	read(".github/workflows/release.yaml", &tagged)
+	runs(ci, "tests", ".ci/run")
+	runs(ci, "api", ".ci/api")
+	runs(tagged, "tests", ".ci/run")
+	require.Equal(t, "tests", tagged.Jobs["release"].Needs)
+}
