@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"strings"
 	"testing"
@@ -396,7 +397,12 @@ func TestCompare(t *testing.T) {
 		{File: "f", Case: "a", Events: []string{"user: hi", "bot: bye"}, Scores: []eval.Score{{Name: "x", Score: 0.5}}},
 		{File: "f", Case: "b", Passed: true, Events: []string{"user: hi"}},
 	}}
-	list := eval.Compare(before, after)
+	compare := func(before, after *eval.Result) []eval.Difference {
+		list, err := eval.Compare(t.Context(), before, after)
+		require.NoError(t, err)
+		return list
+	}
+	list := compare(before, after)
 	require.Len(t, list, 1)
 	d := list[0]
 	require.True(t, d.Worse())
@@ -404,13 +410,36 @@ func TestCompare(t *testing.T) {
 	require.Equal(t, []eval.ScoreDifference{{Name: "x", Was: &was, Is: &is}}, d.Scores)
 	require.Equal(t, 2, d.Event)
 	require.Equal(t, []string{"bot: hello", "bot: bye"}, []string{d.Before, d.After})
-	require.Empty(t, eval.Compare(before, before))
+	require.Empty(t, compare(before, before))
 
 	// A case that has passed and is gone is worse.
-	gone := eval.Compare(before, &eval.Result{Cases: after.Cases[:1]})[1]
+	gone := compare(before, &eval.Result{Cases: after.Cases[:1]})[1]
 	require.Equal(t, "b", gone.Case)
 	require.Nil(t, gone.Is)
 	require.True(t, gone.Worse())
+
+	// Whoever interrupts it is heeded.
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := eval.Compare(ctx, before, after)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// Fifty thousand cases are compared in a moment: work that grew with the square would outlast the tests.
+func TestCompareMany(t *testing.T) {
+	r := &eval.Result{}
+	for i := range 50_000 {
+		scores := []eval.Score{{Name: "x", Score: 1}}
+		r.Cases = append(r.Cases, eval.CaseResult{File: "f", Case: fmt.Sprint(i), Passed: true, Scores: scores})
+	}
+	r.Cases[0].Scores = nil
+	for i := range 50_000 {
+		r.Cases[0].Scores = append(r.Cases[0].Scores, eval.Score{Turn: i + 1, Name: "x"})
+	}
+	require.Len(t, r.Rates(), 50_000)
+	list, err := eval.Compare(t.Context(), r, r)
+	require.NoError(t, err)
+	require.Empty(t, list)
 }
 
 // A case that runs nothing does not pass, and null stands for nothing.

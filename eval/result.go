@@ -1,9 +1,9 @@
 package eval
 
 import (
+	"context"
 	"fmt"
 	"reflect"
-	"slices"
 	"time"
 )
 
@@ -83,19 +83,45 @@ type Rate struct {
 // Rates returns the pass rates of the cases, in their order.
 func (r *Result) Rates() []Rate {
 	var rates []Rate
-	for i := range r.Cases {
-		c := &r.Cases[i]
-		n := slices.IndexFunc(rates, func(one Rate) bool { return one.File == c.File && one.Case == c.Case })
-		if n < 0 {
-			n = len(rates)
-			rates = append(rates, Rate{File: c.File, Case: c.Case})
-		}
-		rates[n].Runs++
-		if c.Passed {
-			rates[n].Passed++
-		}
+	for _, runs := range r.byCase() {
+		rates = append(rates, *rateOf(runs))
 	}
 	return rates
+}
+
+// byCase returns the runs of each case, in the order of the cases.
+func (r *Result) byCase() [][]*CaseResult {
+	var list [][]*CaseResult
+	index := map[caseKey]int{}
+	for i := range r.Cases {
+		c := &r.Cases[i]
+		n, has := index[keyOf(c)]
+		if !has {
+			n = len(list)
+			index[keyOf(c)] = n
+			list = append(list, nil)
+		}
+		list[n] = append(list[n], c)
+	}
+	return list
+}
+
+type caseKey struct{ file, id string }
+
+func keyOf(c *CaseResult) caseKey { return caseKey{c.File, c.Case} }
+
+// rateOf returns the rate of a case's runs, nil if there is none.
+func rateOf(runs []*CaseResult) *Rate {
+	if len(runs) == 0 {
+		return nil
+	}
+	r := &Rate{File: runs[0].File, Case: runs[0].Case, Runs: len(runs)}
+	for _, c := range runs {
+		if c.Passed {
+			r.Passed++
+		}
+	}
+	return r
 }
 
 // A Difference is what has changed of a case between two results.
@@ -139,21 +165,34 @@ type ScoreDifference struct {
 	Is   *float64 `json:"is"`
 }
 
-// Compare returns the cases in which two results differ.
-func Compare(before, after *Result) []Difference {
-	var list []Difference
-	old := before.Rates()
-	all := slices.Clone(old)
-	for _, r := range after.Rates() {
-		if !slices.ContainsFunc(old, func(o Rate) bool { return o.File == r.File && o.Case == r.Case }) {
-			all = append(all, r)
+// Compare returns the cases in which two results differ. Its error is that of the context.
+func Compare(ctx context.Context, before, after *Result) ([]Difference, error) {
+	// The cases of before in their order, then those that are new.
+	type pair struct{ was, is []*CaseResult }
+	pairs := map[caseKey]*pair{}
+	var order []caseKey
+	of := func(runs []*CaseResult) *pair {
+		key := keyOf(runs[0])
+		if pairs[key] == nil {
+			pairs[key] = &pair{}
+			order = append(order, key)
 		}
+		return pairs[key]
 	}
-	for _, r := range all {
-		d := Difference{File: r.File, Case: r.Case, Was: before.rate(r), Is: after.rate(r)}
-		was := before.of(r)
-		is := after.of(r)
-		d.Scores = scoreDifferences(was, is)
+	for _, runs := range before.byCase() {
+		of(runs).was = runs
+	}
+	for _, runs := range after.byCase() {
+		of(runs).is = runs
+	}
+	var list []Difference
+	for _, key := range order {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		was := pairs[key].was
+		is := pairs[key].is
+		d := Difference{File: key.file, Case: key.id, Was: rateOf(was), Is: rateOf(is), Scores: scoreDifferences(was, is)}
 		if len(was) > 0 && len(is) > 0 {
 			d.firstEvent(was[0].Events, is[0].Events)
 		}
@@ -161,55 +200,37 @@ func Compare(before, after *Result) []Difference {
 			list = append(list, d)
 		}
 	}
-	return list
+	return list, nil
 }
 
-func (r *Result) of(c Rate) []CaseResult {
-	var list []CaseResult
-	for _, one := range r.Cases {
-		if one.File == c.File && one.Case == c.Case {
-			list = append(list, one)
-		}
-	}
-	return list
-}
-
-func (r *Result) rate(c Rate) *Rate {
-	for _, one := range r.Rates() {
-		if one.File == c.File && one.Case == c.Case {
-			return &one
-		}
-	}
-	return nil
-}
-
-func scoreDifferences(before, after []CaseResult) (list []ScoreDifference) {
-	average := func(runs []CaseResult, name string) *float64 {
-		sum, n := 0.0, 0
-		for _, r := range runs {
-			for i := range r.Scores {
-				if r.Scores[i].Label() == name {
-					sum += r.Scores[i].Score
-					n++
-				}
-			}
-		}
-		if n == 0 {
-			return nil
-		}
-		mean := sum / float64(n)
-		return &mean
+func scoreDifferences(before, after []*CaseResult) (list []ScoreDifference) {
+	type average struct {
+		sum float64
+		n   int
 	}
 	var names []string
-	for _, r := range slices.Concat(before, after) {
-		for i := range r.Scores {
-			if name := r.Scores[i].Label(); !slices.Contains(names, name) {
-				names = append(names, name)
+	averages := map[string]*[2]average{} // before and after
+	for side, runs := range [2][]*CaseResult{before, after} {
+		for _, r := range runs {
+			for i := range r.Scores {
+				name := r.Scores[i].Label()
+				if averages[name] == nil {
+					averages[name] = &[2]average{}
+					names = append(names, name)
+				}
+				averages[name][side].sum += r.Scores[i].Score
+				averages[name][side].n++
 			}
 		}
 	}
+	mean := func(a average) *float64 {
+		if a.n == 0 {
+			return nil
+		}
+		return new(a.sum / float64(a.n))
+	}
 	for _, name := range names {
-		d := ScoreDifference{Name: name, Was: average(before, name), Is: average(after, name)}
+		d := ScoreDifference{Name: name, Was: mean(averages[name][0]), Is: mean(averages[name][1])}
 		if !reflect.DeepEqual(d.Was, d.Is) {
 			list = append(list, d)
 		}

@@ -33,7 +33,7 @@ case that differs. The exit code is 1 if a case passes less often than before, o
 			if err != nil {
 				return err
 			}
-			return e.writeDifferences(before, after)
+			return e.writeDifferences(cmd.Context(), before, after)
 		},
 	}
 }
@@ -50,8 +50,11 @@ func readResult(ctx context.Context, name string) (*eval.Result, error) {
 	return r, nil
 }
 
-func (e *evaluation) writeDifferences(before, after *eval.Result) error {
-	list := eval.Compare(before, after)
+func (e *evaluation) writeDifferences(ctx context.Context, before, after *eval.Result) error {
+	list, err := eval.Compare(ctx, before, after)
+	if err != nil {
+		return exit.OfRun(err)
+	}
 	if e.JSONL {
 		for _, d := range list {
 			if err := e.WriteJSON(d); err != nil {
