@@ -313,15 +313,18 @@ func compareCost(most float64, u usage) string {
 	return ""
 }
 
-// same reports whether two values are the same JSON.
+// same reports whether two values are the same JSON, with all digits of whole numbers.
 func same(a, b any) bool {
-	plain := func(v any) (value any, ok bool) {
+	plain := func(v any) (value any, err error) {
 		data, err := json.Marshal(v)
-		return value, err == nil && json.Unmarshal(data, &value) == nil
+		if err != nil {
+			return nil, err
+		}
+		return session.DecodeValue(data)
 	}
-	one, ok := plain(a)
-	other, ok2 := plain(b)
-	return ok && ok2 && reflect.DeepEqual(one, other)
+	one, err := plain(a)
+	other, err2 := plain(b)
+	return err == nil && err2 == nil && reflect.DeepEqual(one, other)
 }
 
 func jsonOf(v any) string { return eventtext.OneLine(eventtext.JSON(v), 200) }

@@ -370,10 +370,12 @@ func TestRecord(t *testing.T) {
 	require.Len(t, c.Turns, 3)
 	require.Equal(t, map[string]any{"n": 1.0}, c.State)
 
-	// An input that a plugin has withheld is counted.
-	for _, err := range e.Runner.Run(t.Context(), key, &session.Event{
-		ID: "rude", Author: session.User, Content: session.Message("you fool").Content}, session.RunConfig{}) {
-		require.NoError(t, err)
+	// Inputs that a plugin has withheld are counted, with an id of the client's or without one.
+	for _, id := range []string{"rude", ""} {
+		for _, err := range e.Runner.Run(t.Context(), key, &session.Event{
+			ID: id, Author: session.User, Content: session.Message("you fool").Content}, session.RunConfig{}) {
+			require.NoError(t, err)
+		}
 	}
 	log = nil
 	for event, err := range e.Sessions.Read(t.Context(), key, session.Selection{}) {
@@ -381,10 +383,44 @@ func TestRecord(t *testing.T) {
 		log = append(log, event)
 	}
 	_, withheld = eval.Record(s, log)
-	require.Equal(t, 1, withheld)
+	require.Equal(t, 2, withheld)
 	result, err := evaluator(t, func(e *eval.Evaluator) { e.Recorded = true }).Run(t.Context(), []*eval.Case{c})
 	require.NoError(t, err)
 	require.True(t, result.Cases[0].Passed, "%v", result.Cases[0].Why())
+}
+
+// A recorded case is written as it is, whatever its texts and numbers are, or not at all.
+func TestCaseInYAML(t *testing.T) {
+	odd := []string{"a\tb", "a\r\nb", "\n", "\t x\n y", "\x1b[31mred", "? what", ".inf", "1e-7", "\u2028", "", " a "}
+	numbers := []any{1e-7, 1e21, json.Number("100000000000000000000"), json.Number("9007199254740993"), 0.5}
+	c := &eval.Case{ID: "x", State: map[string]any{"n": numbers}}
+	for _, text := range odd {
+		value := map[string]any{text: text, "n": numbers, "list": []any{text, []any{}, map[string]any{}}}
+		c.Turns = append(c.Turns, &eval.Turn{
+			User:    "x" + text,
+			Results: []eval.RecordedResult{{Name: "f", Args: value, Result: value}},
+			Answers: []eval.RecordedAnswer{{Agent: "a", Text: text, Calls: []eval.RecordedCall{{Name: "f", Args: value}}}},
+			Expect:  eval.Expect{Calls: []eval.ExpectedCall{{Name: "f", Args: value}}, Text: &eval.ExpectedText{Equals: &text}},
+		})
+	}
+	text, err := c.YAML()
+	require.NoError(t, err)
+	cases, err := eval.Read("f.yaml", text)
+	require.NoError(t, err)
+	want, err := json.Marshal(c)
+	require.NoError(t, err)
+	got, err := json.Marshal(cases[0])
+	require.NoError(t, err)
+	require.JSONEq(t, string(want), string(got))
+	require.Contains(t, string(got), "9007199254740993")
+
+	// What is too deep for the reader is told.
+	deep := any("x")
+	for range 150 {
+		deep = []any{deep}
+	}
+	_, err = (&eval.Case{ID: "x", State: map[string]any{"deep": deep}, Turns: []*eval.Turn{{User: "hi"}}}).YAML()
+	require.ErrorContains(t, err, "cannot be written in YAML: case.yaml:")
 }
 
 // Two results are compared by case, by score and by the first event at which they part.

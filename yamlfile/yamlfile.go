@@ -52,16 +52,21 @@ func Read(name string, data []byte, v any) (*File, error) {
 
 // Parse returns what is in a file, for those who read it by themselves: nil if it is empty. A mark of UTF-8 at its
 // beginning is left out, and no column counts it. Parse refuses what is not UTF-8, control characters, anchors, aliases, tags and merged keys,
-// a second document, and what is more than 100 values deep.
+// a second document, what is more than 100 values deep, and what not all take for the same: {a:1}, 012, and tabs in texts but
+// in single quotes. Whole numbers of more than 64 bits are values of type json.Number.
 func Parse(name string, data []byte) (ast.Node, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if at, what := foreign(data); at != "" {
 		return nil, fmt.Errorf("%s:%s: %s", name, at, what)
 	}
-	if t := tooDeep(lexer.Tokenize(string(data))); t != nil {
+	tokens := lexer.Tokenize(string(data))
+	if t := tooDeep(tokens); t != nil {
 		return nil, errorAt(name, t, "more than %d values inside of one another", maxDepth)
 	}
-	parsed, err := parser.ParseBytes(data, 0)
+	if t, err := misread(tokens); err != nil {
+		return nil, errorAt(name, t, "%w", err)
+	}
+	parsed, err := parser.Parse(tokens, 0)
 	if err != nil {
 		return nil, Placed(name, err)
 	}
@@ -184,6 +189,7 @@ func tooDeep(tokens token.Tokens) *token.Token {
 type refused struct{ node ast.Node }
 
 func (v *refused) Visit(n ast.Node) ast.Visitor {
+	setNumber(n)
 	if v.node == nil && n != nil && slices.Contains([]ast.NodeType{ast.AliasType, ast.AnchorType, ast.TagType, ast.MergeKeyType}, n.Type()) {
 		v.node = n
 	}

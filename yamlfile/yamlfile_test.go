@@ -1,7 +1,9 @@
 package yamlfile_test
 
 import (
+	"encoding/json"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -84,6 +86,20 @@ func TestRead(t *testing.T) {
 	require.EqualError(t, f.ErrorInf("name", 3, "here"), "f.yaml:1:10: here")
 }
 
+// Numbers are numbers in every form that YAML has for them, and texts of the same form are texts.
+func TestReadNumbers(t *testing.T) {
+	var v form
+	_, err := yamlfile.Read("f.yaml", []byte(
+		"any: [1e-7, -1E+3, 100000000000000000000, 18446744073709551615, 1.5, '1e-7', \"012\", {a:[1], http://x: 'a\tb'}]\n"+
+			"name: |\n  1e5\nwords:\n  - >- # why\n    a\tb\nshare: 1e-3\nevery: 2s\t# a comment\n"), &v)
+	require.NoError(t, err)
+	require.Equal(t, []any{1e-7, -1e3, json.Number("100000000000000000000"), uint64(math.MaxUint64), 1.5, "1e-7", "012",
+		map[string]any{"a": []any{uint64(1)}, "http://x": "a\tb"}}, v.Any)
+	require.Equal(t, "1e5\n", v.Name)
+	require.Equal(t, []string{"a\tb"}, v.Words)
+	require.Equal(t, 1e-3, v.Share)
+}
+
 // A mark of UTF-8, as some editors write it, is no part of the file.
 func TestReadMarked(t *testing.T) {
 	var v form
@@ -126,6 +142,16 @@ func TestReadRefuses(t *testing.T) {
 		"UTF-16":          {"\xff\xfen\x00", "f.yaml:1:1: from here on it is not UTF-8"},
 		"control":         {"name: x\x00y", `f.yaml:1:8: the control character U+0000, which YAML does not allow; in double quotes it is written \x00`},
 		"marked":          {"\ufeffnome: x", "f.yaml:1:1: unknown key"},
+		"joined":          {"any: {user:lang: de}", "f.yaml:1:11: a colon without a space after it"},
+		"joined, number":  {"any: {a:1}", "f.yaml:1:8: a colon without a space after it"},
+		"two colons":      {"any: {f: g: h}", "f.yaml:1:10: a second colon; put the text in quotes"},
+		"tab in a text":   {"name: x\ny: say a\tb", `f.yaml:2:4: a tab in a text; put the text in double quotes, and write the tab as \t`},
+		"tab in a number": {"by: {a: 1\t2}", "f.yaml:1:9: a tab in a text"},
+		"tab in quotes":   {"any: [\"a\tb\", c]", "f.yaml:1:7: a tab in a text"},
+		"zero first":      {"by: {a: 012}", "f.yaml:1:9: 012 begins with 0, which not all take for the same number"},
+		"zero first, 8":   {"any: 08", "f.yaml:1:6: 08 begins with 0"},
+		"too large":       {"any: 1e400", "f.yaml:1:6: the number 1e400 is too large"},
+		"number as text":  {"name: 1e-7", "f.yaml:1:7: name wants a text (put it in quotes), not 1e-7"},
 		"deep":            {"any: " + strings.Repeat("[", 200), "f.yaml:1:106: more than 100 values inside of one another"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,10 +2,8 @@ package evaluate
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
@@ -61,14 +59,9 @@ func (e *evaluation) record(ctx context.Context, svc session.Service, key sessio
 		return exit.Usage.Errorf("session %s: its log has nothing that the user has said, so there is no case", key)
 	}
 
-	// The case has tags for JSON, which leave out what is not set. YAML keeps the order.
-	data, err := json.Marshal(map[string]any{"cases": []*eval.Case{c}})
+	text, err := c.YAML()
 	if err != nil {
-		return err
-	}
-	text, err := yaml.JSONToYAML(data)
-	if err != nil {
-		return err
+		return exit.Usage.Errorf("session %s: %w", key, err)
 	}
 	if file == "" {
 		_, err = e.Out.Write(text)
