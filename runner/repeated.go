@@ -76,12 +76,13 @@ const (
 // The invocation is finished if the input was withheld, or a plugin has stopped the run, or an agent has
 // answered, or a plugin in its place, and nothing is left to do: no answer has broken off, each call has a
 // response of which something was made, and no workflow's run is open that the invocation had a part in. A
-// workflow that only waits is open, too: to go on with it does no node again.
+// workflow that only waits is open, too: to go on with it does no node again. If a call has waited, the invocation
+// that has brought its response goes on with all calls.
 func outcomeOf(live []*session.Event, first int, inputID string) outcome {
 	input := live[first]
 	own := func(e *session.Event) bool { return e.InvocationID == input.InvocationID }
 	_, command := input.Command()
-	leftOpen := leavingOpen(live, own)
+	leftOpen, handedOn := leavingOpen(live, own)
 	steps := stepsToGoOnWith(live)
 
 	o := outcome{events: []*session.Event{input}}
@@ -115,6 +116,9 @@ func outcomeOf(live []*session.Event, first int, inputID string) outcome {
 			maps.DeleteFunc(brokeOff, func(branch string, _ bool) bool { return within(branch, e.Branch) })
 		}
 	}
+	if handedOn {
+		clear(openCall)
+	}
 	switch {
 	case stoppedByUser:
 		o.kind = wasCancelled
@@ -126,19 +130,25 @@ func outcomeOf(live []*session.Event, first int, inputID string) outcome {
 
 // leavingOpen returns the events after which there is something to do: an invocation's events with a call
 // that nobody has answered, and other invocations' events with a response to one of its calls. A run that
-// came in between has made such a response, since the call was interrupted.
-func leavingOpen(live []*session.Event, own func(*session.Event) bool) map[*session.Event]bool {
-	leftOpen := map[*session.Event]bool{}
+// came in between has made such a response, since the call was interrupted. handedOn says that a call had waited,
+// and another invocation has brought its response.
+func leavingOpen(
+	live []*session.Event, own func(*session.Event) bool,
+) (leftOpen map[*session.Event]bool, handedOn bool) {
+	leftOpen = map[*session.Event]bool{}
 	for _, c := range session.Calls(live) {
 		switch {
 		case !own(c.Event):
 		case c.Response == nil && !c.Waits():
 			leftOpen[c.Event] = true
-		case c.Response != nil && !own(c.Response) && isResponse(c.Response):
+		case c.Response == nil || own(c.Response):
+		case c.Held != nil || c.Deferred != nil:
+			handedOn = true
+		case isResponse(c.Response):
 			leftOpen[c.Response] = true
 		}
 	}
-	return leftOpen
+	return leftOpen, handedOn
 }
 
 // stepsToGoOnWith returns the events that are steps of a workflow's run that has neither ended nor failed.

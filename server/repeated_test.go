@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"iter"
 	"regexp"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/server"
 	"github.com/plughook/plughook/server/internal/servertest"
@@ -242,4 +244,37 @@ func TestWhoEndedTheRun(t *testing.T) {
 		require.Contains(t, body, `"kind":"cancelled"`)
 		require.Equal(t, before, said(s))
 	})
+}
+
+// An input whose call has waited for a yes, and got it by another input, is told as what it was when it is sent again:
+// the agent does not go on twice. The model may have called another tool beside it.
+func TestAnInputWhoseCallWasApprovedMeanwhile(t *testing.T) {
+	beside := func(_ context.Context, host *agent.Host) iter.Seq2[*session.Event, error] {
+		return func(yield func(*session.Event, error) bool) {
+			for _, c := range host.Answered() {
+				booked := session.Respond(c.FunctionCall, map[string]any{"booked": c.Approved()})
+				_ = yield(booked, nil) && yield(session.Reply("Thank you."), nil)
+				return
+			}
+			calls := servertest.Call("book-0", "book", nil)
+			look := servertest.Call("look-0", "look", nil).Content.Parts[0]
+			calls.Content.Parts = append(calls.Content.Parts, look)
+			calls.Actions.Confirm("book-0", session.Confirmation{Hint: "5 EUR"})
+			_ = yield(calls, nil) && yield(session.Respond(look.FunctionCall, map[string]any{"free": 3}), nil)
+		}
+	}
+	for name, does := range map[string]servertest.Agent{"one call": servertest.Desk, "two calls": beside} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, does, nil)
+			const book = `{"id":"m1","message":"book"}`
+			s.Do("POST", servertest.Ada+"/run", book)
+			status, body := s.Do("POST", servertest.Ada+"/approve", `{"id":"m2","calls":["book-0"]}`)
+			require.Equal(t, 200, status, body)
+			texts := s.Texts("ada")
+			status, body = s.Do("POST", servertest.Ada+"/run", book)
+			require.Equal(t, 200, status, body)
+			require.Contains(t, body, `"kind":"done"`)
+			require.Equal(t, texts, s.Texts("ada"))
+		})
+	}
 }
