@@ -44,7 +44,12 @@ func TestGuide(t *testing.T) {
 		require.Contains(t, guide, strings.TrimPrefix(file, "../"))
 		p, err := policy.Load(file)
 		require.NoError(t, err)
+		p, coverage := p.Covered()
 		results := selftest.Run(p)
+		_, missing := coverage.Branches()
+		if strings.Contains(file, "cookbook") || strings.HasSuffix(file, "bank.yaml") {
+			assert.Empty(t, missing, "%s: branches that no test comes to", file)
+		}
 		require.NotEmpty(t, results, file)
 		for _, r := range results {
 			assert.Empty(t, r.Failure, "%s: %s", file, r.Test.Name)

@@ -22,6 +22,9 @@ type Record struct {
 	Stage  policy.Stage  `json:"stage"`
 	Type   string        `json:"type"`
 	Action policy.Action `json:"action"`
+	// Severity and Tags are those of the rule.
+	Severity string   `json:"severity,omitempty"`
+	Tags     []string `json:"tags,omitempty"`
 	// Would is what the action would be out of shadow; empty if it is that.
 	Would policy.Action `json:"would_action,omitempty"`
 	// Exception is why it passes though the rule finds it: values, domains or patterns of the key allow.

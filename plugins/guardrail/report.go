@@ -50,6 +50,7 @@ func (ev *evaluation) record(stage policy.Stage, f *policy.Finding, text string)
 			Exception: f.Exception,
 			From:      f.From,
 		})
+		ev.records[i].Severity, ev.records[i].Tags = ev.policy.Marks(f.Rule)
 	}
 
 	// Add the finding to it.
@@ -110,12 +111,16 @@ func (g *guard) report(ctx context.Context, ev *evaluation, event string) {
 		if r.Would != "" {
 			mode = "shadow"
 		}
-		g.metrics.decisions.Add(ctx, 1, metric.WithAttributes(
+		counted := []attribute.KeyValue{
 			attribute.String("rule", r.Rule),
 			attribute.String("stage", string(r.Stage)),
 			attribute.String("action", string(r.Action)),
 			attribute.String("mode", mode),
-		))
+		}
+		if r.Severity != "" {
+			counted = append(counted, attribute.String("severity", r.Severity))
+		}
+		g.metrics.decisions.Add(ctx, 1, metric.WithAttributes(counted...))
 		attrs := append(ev.attrs(event),
 			slog.String("rule", r.Rule),
 			slog.String("stage", string(r.Stage)),
@@ -124,6 +129,12 @@ func (g *guard) report(ctx context.Context, ev *evaluation, event string) {
 		)
 		if r.Would != "" {
 			attrs = append(attrs, slog.String("would_action", string(r.Would)))
+		}
+		if r.Severity != "" {
+			attrs = append(attrs, slog.String("severity", r.Severity))
+		}
+		if len(r.Tags) > 0 {
+			attrs = append(attrs, slog.Any("tags", r.Tags))
 		}
 		if r.Exception != "" {
 			attrs = append(attrs, slog.String("exception", r.Exception))

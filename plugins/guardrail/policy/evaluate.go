@@ -138,13 +138,17 @@ func (a *Active) Whole(v *Verdict, text string) {
 		if r.length > 0 {
 			f.Type = typeLength
 		}
+		a.policy.coverage.acted(r, f.Type, "", "")
+
 		// A rule with permissions decides call by call.
 		if r.tools != nil {
 			decision, why := a.permitted(r)
 			if decision == permission.Allow {
+				a.policy.coverage.decided(r, a.openedScope(), decision)
 				continue
 			}
 			action = decisions[decision]
+			a.policy.coverage.decided(r, a.openedScope(), decision)
 			f.By = "tools"
 			switch {
 			case decision == permission.Approve:
@@ -250,7 +254,9 @@ func (a *Active) finding(f Finding, action Action, shadow bool) Finding {
 func (a *Active) holds(v *Verdict, r *rule, text string) bool {
 	yes, err := a.satisfies(r.when, text)
 	if err != nil {
-		a.failed(v, fmt.Errorf("rule %s: %w", r.id, err), text, r.shadow)
+		a.failed(v, fmt.Errorf("rule %s: %w", r.id, err), r.id, text, r.shadow)
+	} else if !yes {
+		a.policy.coverage.came(r.id, "when: false")
 	}
 	return yes
 }
@@ -259,8 +265,8 @@ func (a *Active) holds(v *Verdict, r *rule, text string) bool {
 const notChecked = "This could not be checked against the policy."
 
 // failed takes an error into the verdict, and blocks the text if on_error says so. The error of a
-// rule in shadow would block it.
-func (a *Active) failed(v *Verdict, err error, text string, shadow bool) {
+// rule in shadow would block it. By is the rule that could not judge, "" if it was no single one.
+func (a *Active) failed(v *Verdict, err error, by, text string, shadow bool) {
 	if v.Err == nil {
 		v.Err = err
 	}
@@ -269,6 +275,7 @@ func (a *Active) failed(v *Verdict, err error, text string, shadow bool) {
 	}
 	f := Finding{
 		Rule:    "on_error",
+		By:      by,
 		Type:    typeText,
 		End:     len(text),
 		Score:   1,
@@ -289,7 +296,7 @@ func (a *Active) recovering(v *Verdict, text string) {
 	if known, ok := r.(runtime.Error); ok {
 		err = fmt.Errorf("a detector panicked: %w", known)
 	}
-	a.failed(v, err, text, false)
+	a.failed(v, err, "", text, false)
 }
 
 // untrusted reports whether what stands at a stage may come from where anybody can write.

@@ -221,7 +221,10 @@ func (a *Active) apply(v *Verdict, h hit, window, text string) {
 		if action == Allow || h.Score < r.score || !a.holds(v, r, text) {
 			continue
 		}
-		exception := cmp.Or(r.allow.of(&h), a.policy.allow.of(&h))
+		ofRule := r.allow.of(&h)
+		ofPolicy := a.policy.allow.of(&h)
+		exception := cmp.Or(ofRule, ofPolicy)
+		a.policy.coverage.acted(r, h.Type, ofRule, ofPolicy)
 		if exception != "" {
 			action = Allow
 		}

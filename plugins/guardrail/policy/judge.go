@@ -83,7 +83,11 @@ func (p *Policy) AddAnswer(
 		return
 	}
 	seen := map[string]bool{}
+	if len(spans) == 0 {
+		p.coverage.came(r.id, "judge: no")
+	}
 	for _, s := range spans {
+		p.coverage.acted(r, s.Type, "", "")
 		f := Finding{Type: s.Type, Start: s.Start, End: s.End, Score: s.Score, message: r.message, ask: r.ask}
 		if !j.Parts { // the rule is about the whole text: each type counts once
 			if seen[s.Type] {

@@ -47,8 +47,9 @@ type Policy struct {
 	budget    judging.Budget
 	budgetAt  string // where it stands: file, line and column
 	named     []namedTool
-	taints    bool // see Taints
-	flows     bool // see Flows
+	taints    bool      // see Taints
+	flows     bool      // see Flows
+	coverage  *Coverage // nil if nobody counts
 	sources   []sourceName
 	readsKeys []string // see ReadsState
 	signature signature

@@ -21,6 +21,8 @@ type rule struct {
 	file      *yamlfile.File
 	path      string // where it stands in the file
 	message   string
+	severity  string
+	tags      []string
 	with      string
 	stages    []Stage
 	scope     scope
@@ -39,6 +41,9 @@ type rule struct {
 	window    string
 	untrusted bool // it is only about what is not trusted
 }
+
+// severities are the values of a rule's severity.
+var severities = []string{"low", "medium", "high", "critical"}
 
 // at says where a key of the rule stands, with the file's name if that is another file.
 func (r *rule) at(from *yamlfile.File, key string) string {
@@ -127,9 +132,14 @@ func (r *reader) rule(path string, f *form.Rule) {
 		path:    path,
 		message: f.Message,
 		with:    f.With,
+		tags:    f.Tags,
 		window:  r.oneOf(path+".window", f.Window, windows...),
 	}
 	r.refuseBlanks(path, reflect.ValueOf(*f))
+
+	if f.Severity != "" {
+		made.severity = r.oneOf(path+".severity", f.Severity, severities...)
+	}
 
 	// Its name.
 	if f.ID == "" {

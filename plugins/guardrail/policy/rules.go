@@ -12,6 +12,9 @@ type Rule struct {
 	Stages []Stage
 	// Shadow says that the rule, or its policy, is in shadow.
 	Shadow bool
+	// Severity and Tags are what the policy's author says of it.
+	Severity string
+	Tags     []string
 
 	rule   *rule
 	policy *Policy
@@ -27,9 +30,21 @@ func (p *Policy) Rules() []Rule {
 			Shadow: r.shadow || p.shadow,
 			rule:   r,
 			policy: p,
+
+			Severity: r.severity,
+			Tags:     r.tags,
 		}
 	}
 	return list
+}
+
+// Marks returns the severity and the tags of a rule, by its id; none if there is no such rule.
+func (p *Policy) Marks(id string) (severity string, tags []string) {
+	i := slices.IndexFunc(p.rules, func(r *rule) bool { return r.id == id })
+	if i < 0 {
+		return "", nil
+	}
+	return p.rules[i].severity, p.rules[i].tags
 }
 
 // Silent says why the rule does not judge what stands at a stage, in a scope; "" if it does. For a

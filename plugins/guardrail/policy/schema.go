@@ -52,6 +52,7 @@ func Schema() (*jsonschema.Schema, error) {
 	stages.MinItems = jsonschema.Ptr(1)
 	stages.UniqueItems = true
 	enum(rule, "mode", "enforce", "shadow")
+	enum(rule, "severity", severities...)
 	enum(rule, "window", "part", "turn", "session")
 	enum(rule, "trust", "any", "untrusted")
 	enum(rule.Properties["tools"], "other", Allow, Ask, Block)

@@ -26,8 +26,11 @@ func Of(n, all int, what, is, are string) string {
 	return fmt.Sprintf("%d of %s %s", n, Count(all, what), are)
 }
 
-// plural returns the plural of a noun: "events", "policies", "replays".
+// plural returns the plural of a noun: "events", "policies", "replays", "branches".
 func plural(what string) string {
+	if strings.HasSuffix(what, "ch") {
+		return what + "es"
+	}
 	stem, ok := strings.CutSuffix(what, "y")
 	if ok && !strings.ContainsAny(stem[max(0, len(stem)-1):], "aeiou") {
 		return stem + "ies"

@@ -64,6 +64,8 @@ func (p *commands) explainCommand() *cobra.Command {
 	keyEnv := ""
 	var files []string
 	inJSON := false
+	var event int64
+	texts := false
 	pl := &textScope{}
 	cmd := &cobra.Command{
 		Use:   "explain [TEXT]",
@@ -83,15 +85,26 @@ With --file, files are judged in place of a text: as the files of one message, b
 are about files. The type is the one that the content has; what the name says is said of it. What a
 file of text says is judged as a text: give it on standard input.
 
+With --session and --event, an event of a stored session is judged, as "policy replay" judges it: with what the
+session had said and read before. The event's number is that of "session show". What is found is quoted with --text.
+
 Tokens of the vault are judged as they are; conditions see what they stand for if --key-env names
 the key with which they were made. Where a person is asked about a call, "asks" says what that person
 reads: what the rule says, and type and last four characters of hidden values.`,
 		Example: `  runner policy explain "my card is 4111 1111 1111 1111"
   runner policy explain --policy policy.yaml --stage tool_args --tool shell --args '{"command":"rm -rf /"}'
   runner policy explain --policy policy.yaml --file report.pdf --file photo.png
+  runner policy explain --policy policy.yaml --store sqlite:sessions.db --session 4f2a --event 12
   runner policy explain --stage tool_result --tool fetch - < page.txt`,
 		Args: cli.Args(0, 1, "one text at a time: put the text in quotes"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("event") {
+				if len(args)+len(files) > 0 || p.Session == "" {
+					return exit.Usage.Errorf("policy explain: --event is about an event of --session, and about no other text or file")
+				}
+				r := &policyReplay{policy: file, keyEnv: keyEnv, texts: texts, json: inJSON, examples: 1}
+				return p.explainEvent(cmd.Context(), r, event)
+			}
 			stage, scope, err := pl.of(p)
 			if err != nil {
 				return err
@@ -135,6 +148,8 @@ reads: what the rule says, and type and last four characters of hidden values.`,
 	}
 	cmd.Flags().StringVar(&file, "policy", "", policyUsage)
 	cmd.Flags().StringArrayVar(&files, "file", nil, "judge the file at this `path` in place of a text; can be given again")
+	cmd.Flags().Int64Var(&event, "event", 0, "judge the event of this `number` in the stored session of --session")
+	cmd.Flags().BoolVar(&texts, "text", false, "with --event: quote what is found")
 	cmd.Flags().StringVar(&keyEnv, "key-env", "", keyUsage)
 	cmd.Flags().BoolVar(&inJSON, "json", false, jsonUsage)
 	pl.flags(cmd.Flags())

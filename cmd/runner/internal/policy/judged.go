@@ -44,6 +44,9 @@ func (j *judgedEvents) add(in judgedEvent, stage policy.Stage, f policy.Finding,
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	at := found{judgedEvent: in, rule: f.Rule, stage: stage}
+	if f.Rule == "on_error" && f.By != "" {
+		at.rule += " of " + f.By
+	}
 	j.findings[at] = append(j.findings[at], finding{f, text})
 }
 

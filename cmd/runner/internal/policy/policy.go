@@ -1,5 +1,5 @@
 // Package policy has the commands about policies of the guardrail: runner policy check, test,
-// explain, scan, replay, eval, pin, sign.
+// explain, scan, replay, diff, eval, pin, sign.
 //
 // A new command of policies: a file with its command, and a line in Command.
 package policy
@@ -43,14 +43,15 @@ func Command(program *cli.Program) *cobra.Command {
 		Use:   "policy",
 		Short: "Check, test, explain and measure a guardrail's policy, and replay it",
 		Long: `A policy says what the plugin guardrail blocks, redacts, asks about and flags. These
-commands work with its file. They need no agent and no store, and no configuration, but for pin, and
-eval of a rule that asks a model. After a change, run check, test and replay, in this order.`,
+commands work with its file. They need no agent and no store, and no configuration, but for pin,
+eval of a rule that asks a model, and explain of an event in a store. After a change, run check, test and replay, in this order.`,
 	},
 		p.checkCommand(),
 		p.testCommand(),
 		p.explainCommand(),
 		p.scanCommand(),
 		p.replayCommand(),
+		p.diffCommand(),
 		p.evalCommand(),
 		p.pinCommand(),
 		p.signCommand(),

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/plughook/plughook/cmd/runner/internal/cli"
 	"github.com/plughook/plughook/cmd/runner/internal/exit"
@@ -67,12 +68,6 @@ which sessions are played. Differences are not a failure: the exit code is 0.`,
   runner policy replay yesterday.jsonl --policy new.yaml --against policy.yaml`,
 		Args: cli.Args(1, -1, "which recordings? Name a session file, or - for standard input"),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			switch {
-			case r.examples < 0:
-				return exit.Usage.Errorf("--examples %d: it is 0 or more", r.examples)
-			case r.examples == 0 && r.texts:
-				return exit.Usage.Errorf("--text quotes from the events that are named, and --examples 0 names none")
-			}
 			return p.replayPolicy(cmd.Context(), r, files, cmd.Flags().Changed("against"))
 		},
 	}
@@ -80,15 +75,61 @@ which sessions are played. Differences are not a failure: the exit code is 0.`,
 	f.StringVar(&r.policy, "policy", "", policyUsage)
 	f.StringVar(&r.against, "against", "",
 		"print only the differences from the policy of this `file`; \"\" is the built-in one")
+	r.flags(f)
+	return cmd
+}
+
+func (p *commands) diffCommand() *cobra.Command {
+	r := &policyReplay{}
+	var files []string
+	cmd := &cobra.Command{
+		Use:   "diff OLD NEW --sessions FILE…",
+		Short: "Say what a new policy would change in recorded sessions",
+		Long: `Play recorded sessions under two policies in shadow, and say what the new one would do otherwise: by rule
+and stage what is new, gone or changed, with examples, and what becomes of the events. It is "policy replay FILE…
+--policy NEW --against OLD".`,
+		Example: `  runner session export --all --store sqlite:sessions.db > yesterday.jsonl
+  runner policy diff policy.yaml new.yaml --sessions yesterday.jsonl`,
+		Args: cli.Args(2, 2, "which policies? Name the old one and the new one"),
+		RunE: func(cmd *cobra.Command, policies []string) error {
+			if len(files) == 0 {
+				return exit.Usage.Errorf("policy diff: of which sessions? --sessions names a file of them, or - for standard input")
+			}
+			r.against = policies[0]
+			r.policy = policies[1]
+			return p.replayPolicy(cmd.Context(), r, files, true)
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&files, "sessions", nil, "play the sessions of this `file`; can be given again")
+	r.flags(f)
+	return cmd
+}
+
+// flags are those of replay and diff.
+func (r *policyReplay) flags(f *pflag.FlagSet) {
 	f.IntVar(&r.examples, "examples", 3, "name this `number` of events of each line")
 	f.BoolVar(&r.texts, "text", false, "quote what was found in the events that are named, and what stands around it")
 	f.StringVar(&r.keyEnv, "key-env", "", keyUsage)
 	f.BoolVar(&r.json, "json", false, jsonUsage)
-	return cmd
+}
+
+// check refuses flags that do not go together.
+func (r *policyReplay) check() error {
+	switch {
+	case r.examples < 0:
+		return exit.Usage.Errorf("--examples %d: it is 0 or more", r.examples)
+	case r.examples == 0 && r.texts:
+		return exit.Usage.Errorf("--text quotes from the events that are named, and --examples 0 names none")
+	}
+	return nil
 }
 
 func (p *commands) replayPolicy(ctx context.Context, r *policyReplay, files []string,
 	against bool) error {
+	if err := r.check(); err != nil {
+		return err
+	}
 	pol, err := policyOf(ctx, r.policy)
 	if err != nil {
 		return err

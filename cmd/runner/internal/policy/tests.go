@@ -20,6 +20,7 @@ import (
 // policyTesting is what policy test is asked for.
 type policyTesting struct {
 	threshold float64
+	coverage  float64 // the least share of branches, 0 if they are not counted
 	json      bool
 	junit     string         // the file of the report, "" for none
 	suites    []*policySuite // of the files so far
@@ -32,6 +33,8 @@ type policySuite struct {
 	Tests    int              `json:"tests"`
 	Passed   int              `json:"passed"`
 	Error    string           `json:"error,omitzero"` // why there is nothing to test
+	Branches int              `json:"branches,omitzero"`
+	Missing  []policy.Branch  `json:"notCovered,omitempty"` // branches that no test comes to
 	Results  []policyTestLine `json:"results"`
 }
 
@@ -69,10 +72,15 @@ what becomes of args, as JSON. Rules in shadow are tested like others: tests are
 would do. The key of hashes and vault tokens is random each time, so after cannot say what these
 are.
 
+--coverage names the branches of rules that no test comes to, with their places: that a rule acts (on each type
+that its action names), that its condition is false, that an exception lets something pass, each entry of tools:,
+and both answers of a judge. Fewer than --coverage=SHARE of them (all, without a share) is a failure.
+
 The exit code is 1 if a smaller share of a file's tests passes than --threshold says, or if a file
 has no tests and --threshold is not 0. It is 2 if one of the files cannot be used. With --junit a report
 for systems of CI is written, too, with a test suite for each file.`,
 		Example: `  runner policy test policy.yaml
+  runner policy test --coverage policy.yaml
   runner policy test --threshold 0.95 policies/*.yaml`,
 		Args: cli.Args(1, -1, "which policy? Name its file"),
 		RunE: func(cmd *cobra.Command, files []string) error { return p.testPolicies(cmd.Context(), t, files) },
@@ -80,17 +88,23 @@ for systems of CI is written, too, with a test suite for each file.`,
 	f := cmd.Flags()
 	f.Float64Var(&t.threshold, "threshold", 1,
 		"the `share` of each file's tests that must pass, from 0 to 1")
+	f.Float64Var(&t.coverage, "coverage", 0,
+		"say which branches of rules no test comes to; fail if a smaller `share` is covered: --coverage=0.9, 1 if none is given")
+	f.Lookup("coverage").NoOptDefVal = "1"
 	f.StringVar(&t.junit, "junit", "", "write a report in JUnit's XML to this `file`, too")
 	f.BoolVar(&t.json, "json", false, "write a line of JSON for each file (as --jsonl does)")
 	return cmd
 }
 
 func (p *commands) testPolicies(ctx context.Context, t *policyTesting, files []string) error {
+	if !(t.coverage >= 0 && t.coverage <= 1) {
+		return exit.Usage.Errorf("--coverage %v: it must be a share from 0 to 1", t.coverage)
+	}
 	if !(t.threshold >= 0 && t.threshold <= 1) {
 		return exit.Usage.Errorf("--threshold %v: it must be a share from 0 to 1", t.threshold)
 	}
 	wrong := 0
-	var short []string
+	var short, uncovered []string
 	for _, file := range files {
 		pol, err := readPolicy(ctx, file)
 		if err != nil {
@@ -101,6 +115,9 @@ func (p *commands) testPolicies(ctx context.Context, t *policyTesting, files []s
 			s := suiteOf(file, pol)
 			if !t.enough(s) {
 				short = append(short, s.String())
+			}
+			if !t.covered(s) {
+				uncovered = append(uncovered, s.coverage())
 			}
 			err = p.writeSuite(t, s)
 		}
@@ -113,8 +130,11 @@ func (p *commands) testPolicies(ctx context.Context, t *policyTesting, files []s
 			return err
 		}
 	}
-	if err := wrongPolicies(wrong, len(files)); err != nil || short == nil {
+	if err := wrongPolicies(wrong, len(files)); err != nil || short == nil && uncovered == nil {
 		return err
+	}
+	if short == nil {
+		return exit.Other.Errorf("%s; --coverage asks for %.4g %%", strings.Join(uncovered, ", "), 100*t.coverage)
 	}
 	return exit.Other.Errorf("%s; --threshold asks for %.4g %%", strings.Join(short, ", "),
 		100*t.threshold)
@@ -123,6 +143,7 @@ func (p *commands) testPolicies(ctx context.Context, t *policyTesting, files []s
 // suiteOf runs a policy's tests.
 func suiteOf(file string, pol *policy.Policy) *policySuite {
 	s := &policySuite{File: file, Revision: pol.Revision(), Results: []policyTestLine{}}
+	pol, coverage := pol.Covered()
 	for _, r := range selftest.Run(pol) {
 		l := policyTestLine{
 			Name:    r.Test.Name,
@@ -140,6 +161,7 @@ func suiteOf(file string, pol *policy.Policy) *policySuite {
 		}
 	}
 	s.Tests = len(s.Results)
+	s.Branches, s.Missing = coverage.Branches()
 	if s.Tests == 0 {
 		s.Error = "the policy has no tests; write some under tests:"
 	}
@@ -153,6 +175,21 @@ func (s *policySuite) String() string {
 	return fmt.Sprintf("%s: %s", s.File, phrase.Of(s.Passed, s.Tests, "test", "passed", "passed"))
 }
 
+// coverage says how much of the policy its tests exercise.
+func (s *policySuite) coverage() string {
+	return fmt.Sprintf("%s: coverage %.4g %%: %s", s.File, 100*s.share(),
+		phrase.Of(s.Branches-len(s.Missing), s.Branches, "branch", "is covered", "are covered"))
+}
+
+func (s *policySuite) share() float64 {
+	return float64(s.Branches-len(s.Missing)) / float64(max(s.Branches, 1))
+}
+
+// covered reports whether enough of the branches are covered.
+func (t *policyTesting) covered(s *policySuite) bool {
+	return t.coverage == 0 || s.share() >= t.coverage
+}
+
 // enough reports whether enough of the tests passed.
 func (t *policyTesting) enough(s *policySuite) bool {
 	if s.Tests == 0 {
@@ -163,6 +200,9 @@ func (t *policyTesting) enough(s *policySuite) bool {
 
 func (p *commands) writeSuite(t *policyTesting, s *policySuite) error {
 	t.suites = append(t.suites, s)
+	if t.coverage == 0 {
+		s.Branches, s.Missing = 0, nil
+	}
 	if t.json || p.JSONL {
 		return errors.Join(p.WriteJSON(s), p.Out.Flush())
 	}
@@ -178,6 +218,12 @@ func (p *commands) writeSuite(t *policyTesting, s *policySuite) error {
 		fmt.Fprintln(p.Out, line)
 	}
 	fmt.Fprintln(p.Out, eventtext.Printable(s.String()))
+	if t.coverage > 0 {
+		fmt.Fprintln(p.Out, eventtext.Printable(s.coverage()))
+		for _, b := range s.Missing {
+			fmt.Fprintln(p.Out, eventtext.Printable(fmt.Sprintf("  %s: not covered: %s", b.At, b)))
+		}
+	}
 	return p.Out.Flush()
 }
 
@@ -195,6 +241,11 @@ func (t *policyTesting) writeJUnit() error {
 			suite.Tests = 1
 			suite.Errors = 1
 			suite.Cases = []junit.Case{{Class: s.File, Name: "policy", Time: "0", Error: s.Error}}
+		}
+		if s.Revision != "" && !t.covered(s) {
+			suite.Tests++
+			suite.Failures++
+			suite.Cases = append(suite.Cases, junit.Case{Class: s.File, Name: "coverage", Time: "0", Failure: s.coverage()})
 		}
 		report = append(report, suite)
 	}

@@ -48,11 +48,15 @@ type Rule struct {
 	Ask     session.Approver `yaml:"ask" json:"ask,omitzero" jsonschema:"Who is asked by the action ask. The default is the policy's, or else the session's own user."`
 	With    string           `yaml:"with" json:"with,omitempty" jsonschema:"What the action replace puts in the place of what was found."`
 	Message string           `yaml:"message" json:"message,omitempty" jsonschema:"What the caller, the model, or the human who is asked, is told."`
-	Mode    string           `yaml:"mode" json:"mode,omitempty" jsonschema:"shadow or enforce. The default is the policy's mode."`
-	Window  string           `yaml:"window" json:"window,omitempty" jsonschema:"part (the default) judges each text alone. turn and session judge it together with what was said before it at the same stage, in this run or in the session."`
-	From    From             `yaml:"from" json:"from,omitzero" jsonschema:"Where data come from: the rule judges only once the session has them, until a rewind takes them out."`
-	To      To               `yaml:"to" json:"to,omitzero" jsonschema:"Where they must not go just so: it stands for stages, and for scope.tool or detect.urls."`
-	Trust   string           `yaml:"trust" json:"trust,omitempty" jsonschema:"any (the default), or untrusted: only answers of tools that are not trusted, and what agents say and call once the session has such an answer."`
+	// Severity and Tags are for whoever reads what the rule did.
+	Severity string   `yaml:"severity" json:"severity,omitempty" jsonschema:"How bad it is that the rule acts: low, medium, high or critical. It is in decisions, records and metrics."`
+	Tags     []string `yaml:"tags" json:"tags,omitempty" jsonschema:"Words of yours, such as pci. They are in decisions and records."`
+
+	Mode   string `yaml:"mode" json:"mode,omitempty" jsonschema:"shadow or enforce. The default is the policy's mode."`
+	Window string `yaml:"window" json:"window,omitempty" jsonschema:"part (the default) judges each text alone. turn and session judge it together with what was said before it at the same stage, in this run or in the session."`
+	From   From   `yaml:"from" json:"from,omitzero" jsonschema:"Where data come from: the rule judges only once the session has them, until a rewind takes them out."`
+	To     To     `yaml:"to" json:"to,omitzero" jsonschema:"Where they must not go just so: it stands for stages, and for scope.tool or detect.urls."`
+	Trust  string `yaml:"trust" json:"trust,omitempty" jsonschema:"any (the default), or untrusted: only answers of tools that are not trusted, and what agents say and call once the session has such an answer."`
 }
 
 // From says where data come from.

@@ -43,6 +43,7 @@ type Permission struct {
 	effects shell.Effects  // what the command does
 	command *shell.Pattern // what the tool is given to run
 	path    *shell.Path    // what the command reads or writes
+	text    string         // as it is written
 }
 
 // OfPaths reports whether the permission is about the paths that commands read or write.
@@ -72,7 +73,7 @@ func Parse(text string, tools []CommandTool) (Permission, error) {
 	if several.MatchString(text) {
 		return Permission{}, fmt.Errorf("%s is two patterns: write each as a text of its own", text)
 	}
-	p := Permission{Tool: m[1]}
+	p := Permission{Tool: m[1], text: text}
 	brackets := strings.HasSuffix(text, ")")
 	if brackets && (p.Tool == "reads" || p.Tool == "writes" || p.Tool == "effects") {
 		var path shell.Path
@@ -113,6 +114,50 @@ func Parse(text string, tools []CommandTool) (Permission, error) {
 	p.command = &pattern
 	return p, errors.Join(errs...)
 }
+
+// An Entry is one permission of a list.
+type Entry struct {
+	lists Lists // with this permission alone
+	list  string
+	text  string
+}
+
+// Entries returns the permissions of all lists, each by itself. An entry of allow or approve is one beside which
+// everything else is denied.
+func (l *Lists) Entries() (entries []Entry) {
+	for _, list := range []struct {
+		name        string
+		permissions []Permission
+	}{{"deny", l.Deny}, {"ask", l.Ask}, {"approve", l.Approve}, {"allow", l.Allow}} {
+		for _, p := range list.permissions {
+			e := Entry{list: list.name, text: p.text, lists: Lists{CommandTools: l.CommandTools, Other: Deny}}
+			alone := []Permission{p}
+			switch list.name {
+			case "deny":
+				e.lists.Deny = alone
+				e.lists.Other = Allow
+			case "ask":
+				e.lists.Ask = alone
+				e.lists.Other = Allow
+			case "approve":
+				e.lists.Approve = alone
+			case "allow":
+				e.lists.Allow = alone
+			}
+			entries = append(entries, e)
+		}
+	}
+	return entries
+}
+
+// Decides reports whether the entry by itself makes a decision about a call, and the one of its list.
+func (e *Entry) Decides(decision Decision, tool string, args map[string]any) bool {
+	made, _ := e.lists.Judge(tool, args)
+	return made == decision && decision == map[string]Decision{"deny": Deny, "ask": Ask, "approve": Approve, "allow": Allow}[e.list]
+}
+
+// String is the entry as it is written, behind the name of its list.
+func (e *Entry) String() string { return e.list + " " + e.text }
 
 // Judge returns what becomes of a call of a tool with arguments, and why.
 func (l *Lists) Judge(tool string, args map[string]any) (Decision, string) {
