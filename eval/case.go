@@ -14,6 +14,8 @@ type Case struct {
 	ID string `yaml:"id" json:"id,omitempty"`
 	// State is what the session begins with.
 	State map[string]any `yaml:"state" json:"state,omitempty"`
+	// Timeout bounds how long its turns may take in all; 0 is the Evaluator's.
+	Timeout time.Duration `yaml:"timeout" json:"timeout,omitempty"`
 	// Turns are what the user does, in order. Each is a run.
 	Turns []*Turn `yaml:"turns" json:"turns,omitempty"`
 
@@ -84,8 +86,8 @@ func answerIn(c *genai.Content) (a RecordedAnswer, says bool) {
 // Expect is what is expected of a turn. What is not set is not looked at.
 type Expect struct {
 	// Calls are the tool calls that the turn makes, in Order: exact (the default: these and no others), in_order
-	// (others may be between them) or any_order. NoCalls says that it makes none.
-	Calls   []ExpectedCall `yaml:"calls" json:"calls,omitempty"`
+	// (others may be between them) or any_order. NoCalls, or an empty list, says that it makes none.
+	Calls   []ExpectedCall `yaml:"calls" json:"calls,omitzero"`
 	Order   string         `yaml:"order" json:"order,omitempty"`
 	NoCalls bool           `yaml:"no_calls" json:"no_calls,omitempty"`
 	// Text is about the last answer of the turn. Reference is an answer that a person has written: the criteria

@@ -62,7 +62,7 @@ func ReadCriteria(name string, data []byte) (Criteria, error) {
 		Criteria map[string]json.RawMessage `json:"criteria"`
 	}
 	if err := json.Unmarshal(data, &file); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", name, jsonPosition(data, err))
 	}
 	criteria, err := criteriaOf(file.Criteria)
 	if err != nil {
@@ -107,6 +107,9 @@ func criteriaOf(members map[string]json.RawMessage) (Criteria, error) {
 // criterionOf reads a threshold, or an object with one.
 func criterionOf(name string, data []byte) (Criterion, error) {
 	c := Criterion{Name: name, Match: orderExact}
+	if string(data) == "null" {
+		return c, fmt.Errorf("it is a number or an object with a threshold, not null")
+	}
 	if json.Unmarshal(data, &c.Threshold) == nil {
 		if c.Name == ResponseQuality || c.Name == ToolUseQuality {
 			return c, fmt.Errorf("it has no rubrics")
@@ -131,7 +134,11 @@ func criterionOf(name string, data []byte) (Criterion, error) {
 	c.Threshold = *object.Threshold
 	c.JudgeModel = object.Judge.Model + object.Judge2.Model
 	for _, r := range object.Rubrics {
-		c.Rubrics = append(c.Rubrics, r.rubric())
+		rubric := r.rubric()
+		if rubric.Text == "" {
+			return c, fmt.Errorf("rubric %q has no rubric_content with a text_property", rubric.ID)
+		}
+		c.Rubrics = append(c.Rubrics, rubric)
 	}
 	if c.Name == ResponseQuality || c.Name == ToolUseQuality {
 		if len(c.Rubrics) == 0 {

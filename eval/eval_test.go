@@ -8,6 +8,7 @@ import (
 	"iter"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genai"
@@ -109,6 +110,8 @@ func TestExpectations(t *testing.T) {
 		"calls, out of order":    {`{user: twice, expect: {order: in_order, calls: [{name: add, args: {a: "2", b: "2"}}, {name: add, args: {a: "1", b: "1"}}]}}`, `call 2, add {"a":"1","b":"1"}, was not made in this order`},
 		"calls, in any order":    {`{user: twice, expect: {order: any_order, calls: [{name: add, args: {a: "2", b: "2"}}, {name: add, args: {a: "1", b: "1"}}]}}`, ""},
 		"calls, not there":       {`{user: twice, expect: {order: any_order, calls: [{name: subtract}]}}`, `subtract was not made`},
+		"calls, none":            {`{user: hi, expect: {calls: []}}`, ""},
+		"calls, none, but one":   {`{user: add 1 and 2, expect: {calls: []}}`, `want none, got add`},
 		"no calls":               {`{user: hi, expect: {no_calls: true}}`, ""},
 		"no calls, but one":      {`{user: add 1 and 2, expect: {no_calls: true}}`, `want none, got add`},
 		"text":                   {`{user: add 1 and 2, expect: {text: {equals: It is 1+2., contains: [is], without: [not], pattern: '^It'}}}`, ""},
@@ -267,9 +270,18 @@ func TestBadFiles(t *testing.T) {
 		"g.csv":  {"input,wants\nhi,there\n", `there is no column "wants"`},
 		"i.csv":  {"input,calls\nhi,\"[{\"\"name\"\": \"\"f\"\", \"\"match\"\": \"\"some\"\"}]\"\n", `i.csv:2: calls[0].match: "some" is none of`},
 		"j.csv":  {"input,input\nhi,you\n", `two columns have the name "input"`},
-		"k.json": {`{"eval_cases": [{"eval_id": 7}]}`, "eval_cases.eval_id: this is a JSON number"},
+		"k.json": {`{"eval_cases": [{"eval_id": 7}]}`, "eval_cases.eval_id: a JSON number does not fit there"},
 		"l.yaml": {"cases:\n  - {id: x, turns: [{user: hi, expect: {latency: -1s}}]}\n", "l.yaml:2:"},
 		"m.yaml": {"criteria: {response_match_score: 7}\ncases: [{id: x, turns: [{user: hi}]}]\n", "from 0 to 1"},
+		"n.yaml": {"cases:\n  - {id: x, turns: [{user: hi, expect: {waits: []}}]}\n", "n.yaml:2:48: the list is empty, so it expects nothing"},
+		"o.yaml": {"criteria: {tool_trajectory_avg_score: null}\ncases: [{id: x, turns: [{user: hi}]}]\n", "not null"},
+		"p.yaml": {"cases: [{id: x, timeout: -1s, turns: [{user: hi}]}]\n", "p.yaml:1:26: it is a time, such as 30s"},
+		"q.csv":  {"input,calls\nhi,\"[{\"\"name\"\": \"\"f\"\", \"\"arg\"\": {}}]\"\n", `q.csv:2: calls: it is names, or JSON such as [{"name": "f", "args": {}, "match": "subset"}]: json: unknown field "arg"`},
+		"r.csv":  {"input,calls\nhi,[] []\n", "there is more after it"},
+		"s.csv":  {"input,state\nhi,[1]\n", `s.csv:2: state: [1] is no JSON object such as {"key": 1}`},
+		"t.json": {`{"cases": []}`, "t.json: it has no eval_cases"},
+		"u.json": {"null", "u.json: it has no eval_cases"},
+		"v.CSV":  {"input,wants\nhi,there\n", `there is no column "wants"`},
 		"h.csv":  {"input,denied\nhi,perhaps\n", "h.csv:2: denied: "},
 	} {
 		_, err := eval.Read(name, []byte(row.file))
@@ -278,8 +290,98 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
+// Whole numbers keep all their digits, in every form of file, and others of their size are others.
+func TestLargeNumbers(t *testing.T) {
+	const n = "9007199254740993" // a float64 would be …992
+	for name, file := range map[string]string{
+		"a.yaml": `cases: [{id: x, state: {n: ` + n + `}, turns: [{user: hi, expect: {state: {n: ` + n + `}}}]}]`,
+		"a.json": `{"eval_cases": [{"eval_id": "x", "session_input": {"state": {"n": ` + n + `}}, "final_session_state": {"n": ` + n + `},
+			"conversation": [{"user_content": {"parts": [{"text": "hi"}]}}]}]}`,
+		"a.csv": "input,state\nhi,\"{\"\"n\"\": " + n + "}\"\n",
+	} {
+		cases, err := eval.Read(name, []byte(file))
+		require.NoError(t, err)
+		state, err := json.Marshal(cases[0].State)
+		require.NoError(t, err)
+		require.Equal(t, `{"n":`+n+`}`, string(state), name)
+		c := evaluate(t, name, file, nil).Cases[0]
+		require.True(t, c.Passed, "%s: %v", name, c.Why())
+	}
+	c := evaluate(t, "b.yaml", `cases: [{id: x, state: {n: `+n+`}, turns: [{user: hi, expect: {state: {n: 9007199254740992}}}]}]`, nil).Cases[0]
+	require.False(t, c.Passed)
+
+	cases, err := eval.Read("c.csv", []byte("input,calls\nhi,\"[{\"\"name\"\": \"\"f\"\", \"\"args\"\": {\"\"n\"\": "+n+"}}]\"\n"))
+	require.NoError(t, err)
+	require.Equal(t, json.Number(n), cases[0].Turns[0].Expect.Calls[0].Args["n"])
+}
+
+// A case that takes longer than its timeout fails; the others go on.
+func TestTimeout(t *testing.T) {
+	cases, err := eval.Read("f.yaml", []byte(`
+cases:
+  - {id: own, timeout: 10ms, turns: [{user: wait}, {user: hi}]}
+  - {id: given, turns: [{user: wait}]}
+  - {id: good, timeout: 1h, turns: [{user: hi}]}
+`))
+	require.NoError(t, err)
+	e := evaluator(t, func(e *eval.Evaluator) { e.Timeout = 20 * time.Millisecond })
+	e.Runner = waiting{e.Runner}
+	result, err := e.Run(t.Context(), cases)
+	require.NoError(t, err)
+	require.Equal(t, "turn 1: the case took longer than its timeout, 10ms", result.Cases[0].Error)
+	require.Equal(t, "turn 1: the case took longer than its timeout, 20ms", result.Cases[1].Error)
+	require.True(t, result.Cases[2].Passed, "%v", result.Cases[2].Why())
+}
+
+// waiting lets a run wait until it is ended, if the user says so.
+type waiting struct{ runs runs }
+
+func (w waiting) Run(ctx context.Context, key session.Key, e *session.Event, cfg session.RunConfig) iter.Seq2[*session.Event, error] {
+	if e.Text() != "wait" {
+		return w.runs.Run(ctx, key, e, cfg)
+	}
+	return func(yield func(*session.Event, error) bool) {
+		<-ctx.Done()
+		yield(nil, context.Cause(ctx))
+	}
+}
+
+// All questions together take no more than one answer above the bound, and a judge that cannot be opened is told before.
+func TestJudgeBounds(t *testing.T) {
+	rubrics := `{"rubric_id": "a", "rubric_content": {"text_property": "A."}}, {"rubric_id": "b", "rubric_content": {"text_property": "B."}},
+		{"rubric_id": "c", "rubric_content": {"text_property": "C."}}`
+	criteria, err := eval.ReadCriteria("c.json", []byte(`{"criteria": {"rubric_based_final_response_quality_v1": {"threshold": 0,
+		"judge_model_options": {"judge_model": "x"}, "rubrics": [`+rubrics+`]}}}`))
+	require.NoError(t, err)
+	m := &judgeModel{tokens: 6000}
+	j := &eval.Judge{Tokens: 10_000, Models: func(string) (model.Model, error) { return m, nil }}
+	cases, err := eval.Read("f.yaml", []byte("cases:\n  - {id: a, turns: [{user: hi}]}\n  - {id: b, turns: [{user: hi}]}\n"))
+	require.NoError(t, err)
+	for _, c := range cases {
+		c.Criteria = criteria
+	}
+	require.NoError(t, j.Check(cases))
+	result, err := evaluator(t, func(e *eval.Evaluator) { e.Judge = j }).Run(t.Context(), cases)
+	require.NoError(t, err)
+	require.Equal(t, 2, m.asked)
+	for _, c := range result.Cases {
+		require.Contains(t, c.Error, "the 10000 tokens that judges may take are used")
+	}
+	require.NoError(t, j.Close(context.Background()))
+
+	closed := &eval.Judge{Models: func(name string) (model.Model, error) { return nil, errors.New("there is no model " + name) }}
+	require.ErrorContains(t, closed.Check(cases), "rubric_based_final_response_quality_v1: there is no model gemini:x")
+	_, err = eval.ReadCriteria("c.json", []byte(`{"criteria": {"rubric_based_tool_use_quality_v1": {"threshold": 1, "rubrics": [{"rubric_id": "a"}]}}}`))
+	require.ErrorContains(t, err, `rubric "a" has no rubric_content`)
+	_, err = eval.ReadCriteria("c.json", []byte(`{"criteria": [1]}`))
+	require.EqualError(t, err, "c.json: line 1: criteria: a JSON array does not fit there")
+}
+
 // judgeModel says yes to texts with a word.
-type judgeModel struct{ asked int }
+type judgeModel struct {
+	asked  int
+	tokens int32 // of an answer
+}
 
 func (m *judgeModel) Generate(_ context.Context, req *model.Request) iter.Seq2[*model.Response, error] {
 	m.asked++
@@ -290,7 +392,7 @@ func (m *judgeModel) Generate(_ context.Context, req *model.Request) iter.Seq2[*
 	}
 	return func(yield func(*model.Response, error) bool) {
 		r := &model.Response{Content: genai.NewContentFromText(answer, genai.RoleModel), FinishReason: genai.FinishReasonStop}
-		r.UsageMetadata = &genai.GenerateContentResponseUsageMetadata{TotalTokenCount: 10}
+		r.UsageMetadata = &genai.GenerateContentResponseUsageMetadata{TotalTokenCount: m.tokens}
 		yield(r, nil)
 	}
 }
@@ -307,7 +409,7 @@ func TestJudges(t *testing.T) {
 		"rubric_based_final_response_quality_v1": {"threshold": 0.5, "judge_model_options": {"judge_model": "gemini-x"},
 			"rubrics": [{"rubric_id": "short", "rubric_content": {"text_property": "It is short."}}]}}}`))
 	require.NoError(t, err)
-	m := &judgeModel{}
+	m := &judgeModel{tokens: 10}
 	kept := map[string]string{}
 	judge := func() *eval.Judge {
 		return &eval.Judge{
@@ -519,11 +621,13 @@ cases:
 
 // cancelling cancels in the second run.
 type cancelling struct {
-	runs interface {
-		Run(context.Context, session.Key, *session.Event, session.RunConfig) iter.Seq2[*session.Event, error]
-	}
+	runs   runs
 	cancel context.CancelFunc
 	n      *int
+}
+
+type runs interface {
+	Run(context.Context, session.Key, *session.Event, session.RunConfig) iter.Seq2[*session.Event, error]
 }
 
 func (c cancelling) Run(ctx context.Context, key session.Key, e *session.Event, cfg session.RunConfig) iter.Seq2[*session.Event, error] {

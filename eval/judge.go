@@ -1,9 +1,11 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 
@@ -20,7 +22,7 @@ type Judge struct {
 	// Models opens a model by its name, and Price says what it costs, as in guardrail.Config.
 	Models func(name string) (model.Model, error)
 	Price  func(name string) (prices.Price, bool)
-	// Tokens bounds what all questions take; 0 is a million.
+	// Tokens bounds what all questions take: nothing is asked once so many are used. 0 is a million.
 	Tokens int
 	// Kept returns an answer that was kept, and Keep keeps one. They may be nil.
 	Kept func(question string) (raw string, ok bool)
@@ -90,6 +92,9 @@ func (j *Judge) ask(ctx context.Context, c *Criterion, question, text string, re
 	if err != nil {
 		return false, err
 	}
+	if most := j.most(); j.Used() >= most {
+		return false, fmt.Errorf("%s: the %d tokens that judges may take are used", c.Name, most)
+	}
 	a, err := judge.Ask(ctx, policy.Scope{}, policy.Output, text, results)
 	j.mu.Lock()
 	j.used += a.Tokens
@@ -105,17 +110,56 @@ func (j *Judge) ask(ctx context.Context, c *Criterion, question, text string, re
 	return a.Flagged, nil
 }
 
+func (j *Judge) most() int { return cmp.Or(j.Tokens, 1_000_000) }
+
+// model returns the name of the model that judges a criterion.
+func (j *Judge) model(c *Criterion) (string, error) {
+	switch name := cmp.Or(j.Model, c.JudgeModel); {
+	case name == "":
+		return "", fmt.Errorf("criterion %s: it names no judge_model; name one with --judge-model", c.Name)
+	case j.Model == "" && !strings.Contains(name, ":"):
+		return "gemini:" + name, nil // the kit's names
+	default:
+		return name, nil
+	}
+}
+
+// Check returns an error if a model that judges one of the cases cannot be opened.
+func (j *Judge) Check(cases []*Case) error {
+	checked := map[string]bool{}
+	for _, one := range cases {
+		for i := range one.Criteria {
+			c := &one.Criteria[i]
+			if c.Skipped || c.Name == ToolTrajectory || c.Name == ResponseMatch {
+				continue
+			}
+			name, err := j.model(c)
+			if err != nil {
+				return err
+			}
+			if checked[name] {
+				continue
+			}
+			checked[name] = true
+			m, err := j.Models(name)
+			if err != nil {
+				return fmt.Errorf("criterion %s: %w", c.Name, err)
+			}
+			if closer, ok := m.(io.Closer); ok {
+				if err := closer.Close(); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // of returns the judge of a question.
 func (j *Judge) of(c *Criterion, question string) (*guardrail.Judge, error) {
-	name := c.JudgeModel
-	if name != "" && !strings.Contains(name, ":") {
-		name = "gemini:" + name // the kit's names
-	}
-	if j.Model != "" {
-		name = j.Model
-	}
-	if name == "" {
-		return nil, fmt.Errorf("criterion %s: it names no judge_model; name one with --judge-model", c.Name)
+	name, err := j.model(c)
+	if err != nil {
+		return nil, err
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -123,13 +167,9 @@ func (j *Judge) of(c *Criterion, question string) (*guardrail.Judge, error) {
 	if judge := j.judges[key]; judge != nil {
 		return judge, nil
 	}
-	tokens := j.Tokens
-	if tokens == 0 {
-		tokens = 1_000_000
-	}
 	type object = map[string]any
 	text, err := json.Marshal(object{
-		"judges": object{"tokens": max(1, tokens-j.used), "per": "24h", "user_share": 1},
+		"judges": object{"tokens": j.most(), "per": "24h", "user_share": 1},
 		"rules": []object{{
 			"id": "criterion", "stages": []string{"output"}, "mode": "shadow", "action": "flag",
 			"judge": object{"model": name, "question": question, "grounding": true, "timeout": "1m", "on_error": "block"},

@@ -23,9 +23,9 @@ type kitCase struct {
 	Conversation []kitInvocation `json:"conversation"`
 	Scenario     map[string]any  `json:"conversation_scenario"`
 	Session      struct {
-		State map[string]any `json:"state"`
+		State object `json:"state"`
 	} `json:"session_input"`
-	Final map[string]any `json:"final_session_state"`
+	Final object `json:"final_session_state"`
 }
 
 type kitInvocation struct {
@@ -43,10 +43,10 @@ type kitIntermediate struct {
 }
 
 type kitFunction struct {
-	ID       string         `json:"id"`
-	Name     string         `json:"name"`
-	Args     map[string]any `json:"args"`
-	Response map[string]any `json:"response"`
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Args     object `json:"args"`
+	Response object `json:"response"`
 }
 
 type kitEvent struct {
@@ -62,9 +62,9 @@ type kitOlderTurn struct {
 }
 
 type kitOlderCall struct {
-	Name   string         `json:"tool_name"`
-	Args   map[string]any `json:"tool_input"`
-	Output any            `json:"mock_tool_output"`
+	Name   string          `json:"tool_name"`
+	Args   object          `json:"tool_input"`
+	Output json.RawMessage `json:"mock_tool_output"`
 }
 
 // values are names whose values are the user's: nothing in them is a name of the kit's.
@@ -98,17 +98,24 @@ var capitals = lazyregexp.New(`[A-Z]`)
 // readKit reads an eval set of the kit.
 func readKit(data []byte) ([]*Case, error) {
 	// Bring all names into one spelling.
-	var tree any
-	if err := json.Unmarshal(data, &tree); err != nil {
+	if err := json.Unmarshal(data, &struct{}{}); err != nil { // it knows where the error is
 		return nil, err
 	}
-	data, err := json.Marshal(snakeCase(tree))
+	tree, err := session.DecodeValue(data)
+	if err != nil {
+		return nil, err
+	}
+	data, err = json.Marshal(snakeCase(tree))
 	if err != nil {
 		return nil, err
 	}
 	var set kitSet
 	if err := json.Unmarshal(data, &set); err != nil {
 		return nil, err
+	}
+
+	if len(set.Cases) == 0 {
+		return nil, fmt.Errorf("it has no eval_cases; an eval set is {\"eval_set_id\": …, \"eval_cases\": […]}")
 	}
 
 	// Make cases of it.
@@ -225,12 +232,13 @@ func notNil(args map[string]any) map[string]any {
 
 func (t *Turn) addOlder(c kitOlderCall) {
 	t.reference.calls = append(t.reference.calls, ExpectedCall{Name: c.Name, Args: notNil(c.Args)})
-	if c.Output == nil {
+	output, err := session.DecodeValue(c.Output)
+	if err != nil || output == nil { // there is none
 		return
 	}
-	result, ok := c.Output.(map[string]any)
+	result, ok := output.(map[string]any)
 	if !ok {
-		result = map[string]any{"result": c.Output}
+		result = map[string]any{"result": output}
 	}
 	t.Results = append(t.Results, RecordedResult{Name: c.Name, Args: notNil(c.Args), Result: result})
 }

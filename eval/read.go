@@ -2,6 +2,7 @@ package eval
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plughook/plughook/internal/eventtext"
+	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/tool"
 	"github.com/plughook/plughook/yamlfile"
 )
@@ -24,7 +27,7 @@ func Read(name string, data []byte) ([]*Case, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	var cases []*Case
 	var err error
-	switch path.Ext(name) {
+	switch strings.ToLower(path.Ext(name)) {
 	case ".json":
 		read := readKit
 		if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
@@ -66,7 +69,7 @@ func jsonPosition(data []byte, err error) error {
 		offset = syntax.Offset
 	case isWrong:
 		offset = wrong.Offset
-		err = fmt.Errorf("%s: this is a JSON %s, which does not fit there", wrong.Field, wrong.Value)
+		err = fmt.Errorf("%s: a JSON %s does not fit there", cmp.Or(wrong.Field, "the whole"), wrong.Value)
 	default:
 		return err
 	}
@@ -108,6 +111,9 @@ func readYAML(name string, data []byte) ([]*Case, error) {
 		if one == nil || one.ID == "" || len(one.Turns) == 0 {
 			return nil, f.Errorf(at, "a case has an id and turns")
 		}
+		if one.Timeout < 0 {
+			return nil, f.Errorf(at+".timeout", "it is a time, such as 30s")
+		}
 		one.Criteria = criteria
 		for n, t := range one.Turns {
 			at := fmt.Sprintf("%s.turns[%d]", at, n)
@@ -138,6 +144,15 @@ func (x *Expect) check() (path string, err error) {
 	}
 	if x.NoCalls && len(x.Calls) > 0 {
 		return ".no_calls", errors.New("no_calls and calls exclude one another")
+	}
+	for key, isEmpty := range map[string]bool{
+		".plugins": x.Plugins != nil && len(x.Plugins) == 0,
+		".nodes":   x.Nodes != nil && len(x.Nodes) == 0,
+		".waits":   x.Waits != nil && len(x.Waits) == 0,
+	} {
+		if isEmpty {
+			return key, errors.New("the list is empty, so it expects nothing; leave it out")
+		}
 	}
 	for i, c := range x.Calls {
 		at := fmt.Sprintf(".calls[%d]", i)
@@ -238,6 +253,25 @@ func readTable(name string, data []byte) ([]*Case, error) {
 	return cases, nil
 }
 
+var errMore = errors.New("there is more after it")
+
+// An object is one of JSON, with all digits of its whole numbers.
+type object map[string]any
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (o *object) UnmarshalJSON(data []byte) error {
+	value, err := session.DecodeValue(data)
+	if err != nil {
+		return err
+	}
+	members, ok := value.(map[string]any)
+	if !ok && value != nil {
+		return fmt.Errorf("%s is no JSON object such as {\"key\": 1}", eventtext.OneLine(string(data), 60))
+	}
+	*o = members
+	return nil
+}
+
 // setColumn takes in a value of a row.
 func (c *Case) setColumn(column, value string) error {
 	t := c.Turns[0]
@@ -260,7 +294,19 @@ func (c *Case) setColumn(column, value string) error {
 			}
 			return nil
 		}
-		return json.Unmarshal([]byte(value), &x.Calls)
+		d := json.NewDecoder(strings.NewReader(value))
+		d.DisallowUnknownFields()
+		var calls []struct {
+			ExpectedCall
+			Args object `json:"args"`
+		}
+		if err := d.Decode(&calls); err != nil || d.More() {
+			return fmt.Errorf(`it is names, or JSON such as [{"name": "f", "args": {}, "match": "subset"}]: %v`, cmp.Or(err, errMore))
+		}
+		x.Calls = []ExpectedCall{}
+		for _, call := range calls {
+			x.Calls = append(x.Calls, ExpectedCall{Name: call.Name, Args: call.Args, Match: call.Match})
+		}
 	case "contains":
 		text().Contains = []string{value}
 	case "pattern":
@@ -276,7 +322,7 @@ func (c *Case) setColumn(column, value string) error {
 		}
 		x.Denied = &yes
 	case "state":
-		return json.Unmarshal([]byte(value), &c.State)
+		return (*object)(&c.State).UnmarshalJSON([]byte(value))
 	}
 	return nil
 }

@@ -40,6 +40,8 @@ type Evaluator struct {
 	Judge *Judge
 	// Workers is how many cases run at a time, Repeat how often each runs; 0 is 1.
 	Workers, Repeat int
+	// Timeout bounds how long the turns of a case may take in all, if the case says nothing else; 0 is no bound.
+	Timeout time.Duration
 	// Keep says that the sessions of cases that pass stay, too.
 	Keep bool
 	// Progress is told when a case has ended; it may be nil.
@@ -175,12 +177,23 @@ func (e *Evaluator) runCase(ctx context.Context, c *Case, repeat int) (CaseResul
 	out.Session = r.key.ID
 	out.User = r.key.User
 	var turns []*turnRun
+	bounded := ctx
+	most := cmp.Or(c.Timeout, e.Timeout)
+	if most > 0 {
+		var cancel context.CancelFunc
+		bounded, cancel = context.WithTimeoutCause(ctx, most, errTimeout)
+		defer cancel()
+	}
 	for i, t := range c.Turns {
-		done, err := e.runTurn(ctx, r, i+1, t)
+		done, err := e.runTurn(bounded, r, i+1, t)
 		if cause := context.Cause(ctx); cause != nil {
 			return out, cause
 		}
 		turns = append(turns, done)
+		if context.Cause(bounded) != nil {
+			out.Error = fmt.Sprintf("turn %d: the case took longer than its timeout, %v", i+1, most)
+			break
+		}
 		if err != nil {
 			out.Error = fmt.Sprintf("turn %d: %v", i+1, err)
 			break
@@ -380,6 +393,9 @@ func (e *Evaluator) usageOf(events []*session.Event) (u usage) {
 	}
 	return u
 }
+
+// errTimeout is the cause of a case's end that has taken too long.
+var errTimeout = errors.New("the case's timeout")
 
 // errNoJudge is the error of a criterion without a judge.
 var errNoJudge = errors.New("a criterion of the cases is judged by a model, and no judge is given")

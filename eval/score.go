@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
-
-	porter "github.com/blevesearch/go-porterstemmer"
 )
 
 // averages returns the criteria of a case, each as the average over its turns.
@@ -87,8 +85,8 @@ func (t *turnRun) expectedAnswer() (string, bool) {
 	return "", false
 }
 
-// rouge1 returns how alike two texts are by their words: the F-measure of ROUGE-1 with Porter's stems, as the kit
-// computes it. (C.-Y. Lin, ROUGE: A Package for Automatic Evaluation of Summaries, 2004.)
+// rouge1 returns how alike two texts are by their words: the F-measure of ROUGE-1 with the stems that the kit's has
+// (see stem). (C.-Y. Lin, ROUGE: A Package for Automatic Evaluation of Summaries, 2004.)
 func rouge1(reference, candidate string) float64 {
 	want := stems(reference)
 	got := stems(candidate)
@@ -118,7 +116,7 @@ func stems(text string) []string {
 	})
 	for i, word := range words {
 		if len(word) > 3 {
-			words[i] = porter.StemString(word)
+			words[i] = stem(word)
 		}
 	}
 	return words

@@ -62,6 +62,13 @@ func Open(ctx context.Context, name string) (*Kept, error) {
 	return kept, exit.Usage.As(err)
 }
 
+// Len returns how many answers there are.
+func (k *Kept) Len() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.known)
+}
+
 // Of returns the answer to a question, if it is known.
 func (k *Kept) Of(question string) (raw string, ok bool) {
 	k.mu.Lock()

@@ -4,13 +4,18 @@
 package evaluate
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -35,6 +40,7 @@ type evaluation struct {
 	junit, result, kitResult                    string
 	repeat, workers, judgeTokens                int
 	passRate                                    float64
+	timeout                                     time.Duration
 	keep                                        bool
 	app                                         string // of the sessions
 }
@@ -76,7 +82,7 @@ Criteria that a model judges (final_response_match_v2, rubric_based_…) ask the
 	cli.Choice(cmd, &e.model, "model", "live", "who answers as the agents' models: ", []string{"live", "recorded"})
 	f.StringVar(&e.criteria, "criteria", "", "a test_config.json with the criteria of eval sets, in place of the one beside them")
 	f.StringVar(&e.judgeModel, "judge-model", "", "the `model` that judges are, as in the configuration or gemini:NAME")
-	f.IntVar(&e.judgeTokens, "judge-tokens", 1_000_000, "how many tokens judges may take")
+	f.IntVar(&e.judgeTokens, "judge-tokens", 1_000_000, "ask judges nothing more once they have taken so many tokens")
 	f.StringVar(&e.answers, "answers", "", "keep the judges' answers in this `file`, and ask nothing that is in it")
 	f.StringVar(&e.junit, "junit", "", "write a report in JUnit's XML to this `file`, too")
 	f.StringVar(&e.result, "result", "", "write all that came of it to this `file`, as JSON for eval diff")
@@ -84,6 +90,7 @@ Criteria that a model judges (final_response_match_v2, rubric_based_…) ask the
 	f.IntVar(&e.repeat, "repeat", 1, "run each case so often")
 	f.Float64Var(&e.passRate, "pass-rate", 1, "the share of a case's runs that has to pass")
 	f.IntVar(&e.workers, "workers", 4, "run so many cases at a time")
+	f.DurationVar(&e.timeout, "timeout", 0, "end a case whose turns take longer in all, and fail it; 0 is no bound")
 	f.BoolVar(&e.keep, "keep", false, "keep the sessions of cases that pass, too")
 	cmd.AddCommand(e.recordCommand(), e.diffCommand())
 	return cmd
@@ -94,18 +101,15 @@ func (e *evaluation) run(ctx context.Context, files []string) (err error) {
 	if err := errors.Join(cli.CheckChoice("tools", e.tools, "live", "recorded"), cli.CheckChoice("model", e.model, "live", "recorded")); err != nil {
 		return err
 	}
-	if e.repeat < 1 || e.workers < 1 || !(e.passRate > 0 && e.passRate <= 1) {
-		return exit.Usage.Errorf("--repeat and --workers are 1 or more, --pass-rate is above 0 and at most 1")
+	if e.repeat < 1 || e.workers < 1 || e.judgeTokens < 1 || !(e.passRate > 0 && e.passRate <= 1) || e.timeout < 0 {
+		return exit.Usage.Errorf("--repeat, --workers and --judge-tokens are 1 or more, --timeout is 0 or more, --pass-rate is above 0 and at most 1")
 	}
-	if err := e.checkOutputs(files); err != nil {
+	if err := e.checkOutputs(); err != nil {
 		return err
 	}
 	cases, err := e.read(ctx, files)
 	if err != nil {
 		return err
-	}
-	if len(cases) == 0 {
-		return exit.Usage.Errorf("the files have no case")
 	}
 
 	// Open the agent with its plugins.
@@ -122,6 +126,7 @@ func (e *evaluation) run(ctx context.Context, files []string) (err error) {
 		Workers:  e.workers,
 		Repeat:   e.repeat,
 		Keep:     e.keep,
+		Timeout:  e.timeout,
 	}
 	o := config.Options{Log: e.Log, Store: e.StoreName, Tool: ev.Tool}
 	if e.model == "recorded" {
@@ -165,6 +170,12 @@ func (e *evaluation) run(ctx context.Context, files []string) (err error) {
 	}
 	defer func() { err = errors.Join(err, ev.Judge.Close(ctx)) }()
 
+	if kept.Len() == 0 { // who has answers may need no judge
+		if err := ev.Judge.Check(cases); err != nil {
+			return exit.Usage.As(err)
+		}
+	}
+
 	// Run the cases, and say what came of them.
 	bar := e.Progress("eval", len(cases)*e.repeat)
 	ev.Progress = bar.Add
@@ -184,26 +195,39 @@ func (e *evaluation) run(ctx context.Context, files []string) (err error) {
 	return err
 }
 
-// checkOutputs refuses files that cannot be written, before anything is run, and those that are read.
-func (e *evaluation) checkOutputs(inputs []string) error {
-	for _, name := range []string{e.junit, e.result, e.kitResult} {
-		if name == "" {
+// checkOutputs refuses files that cannot be written, and those that eval has not written: they have something else.
+func (e *evaluation) checkOutputs() error {
+	const head = 512 // bytes of a file, in which one that eval has written says what it is
+	outputs := []struct{ name, has string }{{e.junit, "<testsuite"}, {e.result, `"began":`}, {e.kitResult, `"eval_set_result_id":`}}
+	for i, out := range outputs {
+		if out.name == "" {
 			continue
 		}
-		if _, err := os.Stat(filepath.Dir(name)); err != nil {
-			return exit.Usage.Errorf("%s cannot be written: %w", name, err)
-		}
-		out, err := os.Stat(name)
-		if err != nil {
-			continue // it is not there yet
-		}
-		if out.IsDir() {
-			return exit.Usage.Errorf("%s cannot be written: it is a directory", name)
-		}
-		for _, read := range inputs {
-			if in, err := os.Stat(read); err == nil && os.SameFile(in, out) {
-				return exit.Usage.Errorf("%s has cases: write the result to another file", name)
+		for _, other := range outputs[:i] {
+			if other.name != "" && filepath.Clean(other.name) == filepath.Clean(out.name) {
+				return exit.Usage.Errorf("%s is named for two outputs", out.name)
 			}
+		}
+		if _, err := os.Stat(filepath.Dir(out.name)); err != nil {
+			return exit.Usage.Errorf("%s cannot be written: %w", out.name, err)
+		}
+		info, err := os.Stat(out.name)
+		if err == nil && info.IsDir() {
+			return exit.Usage.Errorf("%s cannot be written: it is a directory", out.name)
+		}
+		if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+			continue
+		}
+		f, err := os.Open(out.name)
+		if err != nil {
+			return exit.Usage.As(err)
+		}
+		begin, err := io.ReadAll(io.LimitReader(f, head))
+		if err := errors.Join(err, f.Close()); err != nil {
+			return exit.Usage.As(err)
+		}
+		if !bytes.Contains(begin, []byte(out.has)) {
+			return exit.Usage.Errorf("%s has something else than such a result: name another file, or delete it", out.name)
 		}
 	}
 	return nil
@@ -242,7 +266,7 @@ func (e *evaluation) read(ctx context.Context, files []string) ([]*eval.Case, er
 func (e *evaluation) criteriaOf(ctx context.Context, set string) (eval.Criteria, error) {
 	name := e.criteria
 	if name == "" {
-		if filepath.Ext(set) != ".json" {
+		if !strings.EqualFold(filepath.Ext(set), ".json") {
 			return nil, nil
 		}
 		name = filepath.Join(filepath.Dir(set), "test_config.json")
@@ -265,7 +289,8 @@ func (e *evaluation) criteriaOf(ctx context.Context, set string) (eval.Criteria,
 
 // enough reports whether so many runs of a case have passed that the case has.
 func (e *evaluation) enough(r eval.Rate) bool {
-	return float64(r.Passed) >= e.passRate*float64(r.Runs)
+	const rounding = 1e-9 // 0.28*25 is 7.000000000000001
+	return r.Passed >= int(math.Ceil(e.passRate*float64(r.Runs)-rounding))
 }
 
 // report writes what came of the cases, and returns an error if one has failed, or a file could not be written.
@@ -289,6 +314,9 @@ func (e *evaluation) report(result *eval.Result) error {
 	kept := func(c eval.CaseResult) bool { return c.Session != "" }
 	if failed > 0 && !slices.ContainsFunc(result.Cases, kept) {
 		e.Note("no session is kept; with --store sqlite:FILE those of failing cases are")
+	}
+	if err := e.checkOutputs(); err != nil { // one may be what the run has written, such as its store
+		return err
 	}
 	if err := errors.Join(e.writeJUnit(result), writeJSON(e.result, result), e.writeKitResult(result)); err != nil {
 		return err

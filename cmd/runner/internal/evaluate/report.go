@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -40,11 +41,14 @@ func (e *evaluation) writeTable(result *eval.Result, rates []eval.Rate) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	tokens, cost := int64(0), 0.0
+	tokens := int64(0)
+	cost := 0.0
+	var unpriced []string
 	for i := range result.Cases {
 		c := &result.Cases[i]
 		tokens += c.Tokens
 		cost += c.Cost
+		unpriced = append(unpriced, c.Unpriced...)
 		if c.Passed {
 			continue
 		}
@@ -56,8 +60,12 @@ func (e *evaluation) writeTable(result *eval.Result, rates []eval.Rate) error {
 			fmt.Fprintf(e.Out, "  see: runner session show %s\n", c.Session)
 		}
 	}
-	_, err := fmt.Fprintf(e.Out, "\n%d of %s passed, %.1f s, %s, cost %.4f, judges: %s\n", passed, phrase.Count(len(rates), "case"),
-		result.Seconds, phrase.Count(int(tokens), "token"), cost, phrase.Count(result.JudgeTokens, "token"))
+	costs := fmt.Sprintf("%.4f", cost)
+	if len(unpriced) > 0 {
+		costs = fmt.Sprintf("- (the price of %q is not known)", slices.Compact(slices.Sorted(slices.Values(unpriced))))
+	}
+	_, err := fmt.Fprintf(e.Out, "\n%d of %s passed, %.1f s, %s, cost %s, judges: %s\n", passed, phrase.Count(len(rates), "case"),
+		result.Seconds, phrase.Count(int(tokens), "token"), costs, phrase.Count(result.JudgeTokens, "token"))
 	return err
 }
 
