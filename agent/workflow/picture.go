@@ -168,6 +168,16 @@ func (p *progressIn) of(n PictureNode) nodeState {
 	return s
 }
 
+// Progress returns how far a run of the picture's workflow has come with a node: what became of the node's latest run, and
+// the same in words, with the number of runs and attempts. Both are "" if the node has not run.
+func (p *Picture) Progress(n PictureNode, run *session.WorkflowRun) (status session.NodeStatus, label string) {
+	s := progressOf(run).of(n)
+	if s.path == "" {
+		return "", ""
+	}
+	return s.status, s.label
+}
+
 // inside returns the progress with the graph in a node; nil if there are several of it.
 func (p *progressIn) inside(n PictureNode, s nodeState) *progressIn {
 	if p == nil || s.path == "" || n.Kind == "each" {

@@ -45,6 +45,7 @@ type sessionView struct {
 	Sums    timeline.Sums
 	// What the model reads.
 	Live, LiveTokens, RawTokens int
+	Graphs                      []*drawing
 	Values                      []keyValue
 	Plugins                     []pluginLine
 	HooksKept, Rewound          bool
@@ -320,6 +321,7 @@ func (x *page) sumUp(q *request, v *sessionView, p *part, hooks []session.HookRe
 	if err != nil {
 		return err
 	}
+	v.Graphs = graphsOf(q.app.Runner.Agent(), live)
 	v.Waiting = waitingCalls(q.Context(), q.key, live)
 	for i := range v.Waiting {
 		v.Waiting[i].Back = v.Path

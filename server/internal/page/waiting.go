@@ -51,6 +51,7 @@ func newWaiting(key session.Key, c sessions.WaitingCall) waitingCall {
 	w := waitingCall{WaitingCall: c, Key: key, InputID: session.NewID(), Question: visible.Line(c.Hint, 1000)}
 	if message, ok := c.Args["message"].(string); ok && c.Name == session.AskTool {
 		w.Question, _ = visible.Pieces(message, 4000)
+		w.Name = nodeOf(c.ID)
 	} else {
 		for _, name := range slices.Sorted(maps.Keys(c.Args)) {
 			text, ok := c.Args[name].(string)
@@ -76,6 +77,17 @@ func newWaiting(key session.Key, c sessions.WaitingCall) waitingCall {
 		w.Fields = fieldsOf(schemaOf(c))
 	}
 	return w
+}
+
+// nodeOf returns the name of the node of a workflow that asks, from the question's ID: approve, of
+// letters@…/approve@1#answer. An ID of another form is returned as it is.
+func nodeOf(question string) string {
+	path, _, ok := strings.Cut(question, "#")
+	name, _, numbered := strings.Cut(path[strings.LastIndex(path, "/")+1:], "@")
+	if !ok || !numbered || name == "" {
+		return question
+	}
+	return name
 }
 
 // waitingCalls returns what waits in a live view.
