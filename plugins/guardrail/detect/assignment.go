@@ -78,6 +78,14 @@ func (s *scan) assignment(name part, end int, verbs *verbs) (a assignment, ok bo
 		nameEnd = name.end
 		a.spoken = false
 	}
+	row := false
+	if i < 0 {
+		i = inForm(text, name)
+	}
+	if i < 0 && isRow(text, name) {
+		i = name.end + 1
+		row = true
+	}
 	if i < 0 {
 		i, a.loose = s.bare(name.start, end)
 		if i < 0 {
@@ -85,6 +93,8 @@ func (s *scan) assignment(name part, end int, verbs *verbs) (a assignment, ok bo
 		}
 		a.bare = true
 		nameEnd = end
+	} else if nameEnd == 0 {
+		nameEnd = name.end
 	}
 	if text[i-1] == '|' && text[i-2] != '|' && !isCell(text, name.start) {
 		return a, false
@@ -93,7 +103,7 @@ func (s *scan) assignment(name part, end int, verbs *verbs) (a assignment, ok bo
 		strings.HasPrefix(text[i-1:], ">@") { // <user>:<password>@host
 		return a, false
 	}
-	a.listed = text[i-1] == ',' && !isArgument(text, name.start)
+	a.listed = text[i-1] == ',' && !row && !isArgument(text, name.start)
 	a.name = s.qualified(name.start, nameEnd)
 	a.header = inHeader(text[:name.start])
 	a.query = name.start > 0 && (text[name.start-1] == '?' || text[name.start-1] == '&')
@@ -137,6 +147,29 @@ func (s *scan) qualified(begin, end int) string {
 		return text[from:end]
 	}
 	return name
+}
+
+// isRow tells whether a name and a value are a row of a file of comma-separated values: DB_PASSWORD,value.
+func isRow(text string, name part) bool {
+	return name.end+1 < len(text) && text[name.end] == ',' && text[name.end+1] > ' ' &&
+		(name.start == 0 || text[name.start-1] == '\n')
+}
+
+// inForm returns where the value of a field of a form begins whose name it is, as forms are sent in several parts:
+// name="password", an empty line, the value; -1 if it is none.
+func inForm(text string, name part) int {
+	before := text[max(0, name.start-maxName):name.start]
+	field := strings.LastIndex(before, `name="`)
+	if field < 0 || strings.ContainsAny(before[field+len(`name="`):], " \"\n") {
+		return -1
+	}
+	rest := strings.TrimPrefix(text[name.end:], "]")
+	for _, end := range [...]string{"\"\r\n\r\n", "\"\n\n"} {
+		if strings.HasPrefix(rest, end) {
+			return len(text) - len(rest) + len(end)
+		}
+	}
+	return -1
 }
 
 // isCell tells whether a name begins the first cell of a row of a table: a line.

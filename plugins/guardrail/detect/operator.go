@@ -141,6 +141,8 @@ func (s *scan) valueField(i int, quoted bool) int {
 	switch {
 	case i == from && !quoted:
 		return -1
+	case foldPrefix(text[i:], "parametervalue"):
+		i += len("parametervalue")
 	case foldPrefix(text[i:], "value"):
 		i += len("value")
 	case foldPrefix(text[i:], "default"):

@@ -74,3 +74,26 @@ func TestStrictSecrets(t *testing.T) {
 		require.Empty(t, find(text), text)
 	}
 }
+
+// Where a secret stands is the same for a text that comes in pieces, wherever it is cut.
+func TestPlacesOfSecretsInStreams(t *testing.T) {
+	for _, text := range []string{
+		"echo tulip9 | sudo -S ls", "echo 'tulip 9' | sudo -S ls and more", "net user bob Tr0ub4dor3 /add",
+		"smbclient //h/s -U bob%Tr0ub4dor3 x", "new PDO($dsn, 'root', 'Tr0ub4dor3') and more", "login(\"bob\", \"Tr0ub4dor3\")",
+		"name=\"password\"\r\n\r\nTr0ub4dor3\r\n--x", "DB_PASSWORD,Tr0ub4dor3\nDB_USER,bob\n", "password=kxqzwvbjhg; x", "the password is kxqzwvbjhg.",
+		"{\"ParameterKey\": \"DBPassword\", \"ParameterValue\": \"kxqzwvbjhg\"}", "password = kxqzwvbjhg;", "password=kxqzwvbjhgé",
+		"ConvertTo-SecureString \"Tr0ub4dor3\" -AsPlainText", "password: swordfish, x", "the password is swordfish now",
+	} {
+		for _, d := range []detect.Detector{detect.Secrets(), detect.StrictSecrets()} {
+			for cut := range text {
+				reader := d.Reader()
+				found, open := reader.Read(nil, text[:cut])
+				for _, f := range found {
+					require.LessOrEqual(t, f.Start, open, text[:cut])
+				}
+				found, _ = reader.Read(found, text+"\n\nIt was a quiet day by the river.\n\n")
+				require.Equal(t, d.Find(nil, text+"\n\nIt was a quiet day by the river.\n\n"), found, "%q", text[:cut])
+			}
+		}
+	}
+}
