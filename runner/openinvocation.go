@@ -29,15 +29,21 @@ func AgentOutside(state map[string]any) string { return openIn(state).agent }
 
 func openIn(state map[string]any) (o openInvocation) {
 	value, _ := state[outsideState].(map[string]any)
-	for key, field := range o.fields() {
-		*field, _ = value[key].(string)
+	for _, f := range o.fields() {
+		*f.value, _ = value[f.key].(string)
 	}
 	return o
 }
 
-func (o *openInvocation) fields() map[string]*string {
-	return map[string]*string{
-		"invocation": &o.invocation, "input": &o.input, "agent": &o.agent, "phase": &o.phase, "plugin": &o.plugin, "reason": &o.reason,
+type openField struct {
+	key   string
+	value *string
+}
+
+func (o *openInvocation) fields() []openField {
+	return []openField{
+		{"invocation", &o.invocation}, {"input", &o.input}, {"agent", &o.agent},
+		{"phase", &o.phase}, {"plugin", &o.plugin}, {"reason", &o.reason},
 	}
 }
 
@@ -54,9 +60,9 @@ func (x *run) mark(ctx context.Context, phase string, end plugin.End) (batch, er
 		o.input = x.input.ID
 	}
 	value := map[string]any{}
-	for key, field := range o.fields() {
-		if *field != "" {
-			value[key] = *field
+	for _, f := range o.fields() {
+		if *f.value != "" {
+			value[f.key] = *f.value
 		}
 	}
 	e := &session.Event{

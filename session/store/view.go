@@ -109,17 +109,12 @@ func ValueAsStored(value any) any {
 
 // valueAsStored also reports whether the value is as it is stored, or cannot be encoded.
 func valueAsStored(value any) (stored any, same bool) {
-	switch v := value.(type) {
-	case nil, bool:
+	if plain, ok := copyPlain(value, 0); ok {
+		switch value.(type) {
+		case map[string]any, []any:
+			return plain, false // a copy
+		}
 		return value, true
-	case string:
-		if utf8.ValidString(v) {
-			return value, true
-		}
-	case float64:
-		if math.Abs(v) < 1<<53 {
-			return value, true
-		}
 	}
 	data, err := codec.EncodeValue(value)
 	if err != nil {
@@ -129,6 +124,46 @@ func valueAsStored(value any) (stored any, same bool) {
 		stored, _ = codec.DecodeValue(data) // it was just encoded
 	}
 	return stored, false
+}
+
+// copyPlain returns a copy of a value that is as it is stored, and whether it is.
+func copyPlain(value any, depth int) (any, bool) {
+	const deepest = 64 // a value may contain itself
+	switch v := value.(type) {
+	case nil, bool:
+		return v, true
+	case string:
+		return v, utf8.ValidString(v)
+	case float64:
+		return v, math.Abs(v) < 1<<53
+	case map[string]any:
+		if v == nil || depth == deepest {
+			return nil, false
+		}
+		c := make(map[string]any, len(v))
+		for key, value := range v {
+			member, ok := copyPlain(value, depth+1)
+			if !ok || !utf8.ValidString(key) {
+				return nil, false
+			}
+			c[key] = member
+		}
+		return c, true
+	case []any:
+		if v == nil || depth == deepest {
+			return nil, false
+		}
+		c := make([]any, len(v))
+		for i, value := range v {
+			member, ok := copyPlain(value, depth+1)
+			if !ok {
+				return nil, false
+			}
+			c[i] = member
+		}
+		return c, true
+	}
+	return nil, false
 }
 
 // Set changes the state by a delta of any scope, "temp:" included.
