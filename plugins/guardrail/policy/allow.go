@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"golang.org/x/text/cases"
@@ -43,13 +44,13 @@ func formOf(kind string) string {
 	if f, ok := otherForms[kind]; ok {
 		return f
 	}
-	if slices.Contains(piiTypes, kind) {
+	if slices.Contains(piiTypes(), kind) {
 		return signsForm
 	}
 	return textForm
 }
 
-var piiTypes = detect.PIITypes()
+var piiTypes = sync.OnceValue(detect.PIITypes)
 
 // normal returns a value in a form, with the form's mark before it.
 func normal(form, value string) string {
