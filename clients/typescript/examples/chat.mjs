@@ -20,9 +20,11 @@ async function cutOff(request, init) {
   let seen = "";
   const first = new TransformStream({
     transform(chunk, controller) {
-      controller.enqueue(chunk);
       seen += chunk;
-      if (/^id: /m.test(seen) && seen.includes("\n\n")) controller.terminate();
+      const event = /^[^]*?^id: [^]*?\n\n/m.exec(seen);
+      if (!event) return;
+      controller.enqueue(event[0]);
+      controller.terminate();
     },
   });
   const text = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(first);
