@@ -12,9 +12,10 @@ import (
 	"github.com/plughook/plughook/yamlfile"
 )
 
-// Record makes a case of a session's log: what the user said, and how calls were answered; the calls that agents made,
-// with their results; what waited; and the last answer of each turn. What a rewind has voided is left out, and so are
-// inputs that a plugin has withheld, since the log does not have them: withheld says how many have a refusal there.
+// Record makes a case of a session's log: what the user said, and how calls were answered; the calls that
+// agents made, with their results; what waited; and the last answer of each turn. What a rewind has voided is
+// left out, and so are inputs that a plugin has withheld, since the log does not have them: withheld says how
+// many have a refusal there.
 func Record(s *session.Session, log []*session.Event) (c *Case, withheld int) {
 	c = &Case{ID: s.ID, State: s.Initial}
 	var statuses session.EventStatuses
@@ -118,7 +119,8 @@ func Record(s *session.Session, log []*session.Event) (c *Case, withheld int) {
 	return c, withheld
 }
 
-// YAML returns the case as a file that Read reads to the same case. The error says that it cannot be written so.
+// YAML returns the case as a file that Read reads to the same case. The error says that it cannot be written
+// so.
 func (c *Case) YAML() ([]byte, error) {
 	file := map[string]any{"cases": []*Case{c}}
 	text, err := yamlfile.Write(file)

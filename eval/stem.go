@@ -2,8 +2,9 @@ package eval
 
 import "strings"
 
-// stem returns the stem of a word of small letters and digits, by the algorithm of M. F. Porter (An algorithm for suffix
-// stripping, 1980) with the extensions of the Natural Language Toolkit (NLTK), which the kit's score uses.
+// stem returns the stem of a word of small letters and digits, by the algorithm of M. F. Porter (An algorithm
+// for suffix stripping, 1980) with the extensions of the Natural Language Toolkit (NLTK), which the kit's
+// score uses.
 func stem(word string) string {
 	if irregular, is := irregularStems[word]; is {
 		return irregular
@@ -33,13 +34,15 @@ func stem(word string) string {
 // irregularStems are an extension, and so are the rules about words of four letters.
 var irregularStems = map[string]string{
 	"sky": "sky", "skies": "sky", "dying": "die", "lying": "lie", "tying": "tie", "news": "news",
-	"inning": "inning", "innings": "inning", "outing": "outing", "outings": "outing", "canning": "canning", "cannings": "canning",
-	"howe": "howe", "proceed": "proceed", "exceed": "exceed", "succeed": "succeed",
+	"inning": "inning", "innings": "inning", "outing": "outing", "outings": "outing", "canning": "canning",
+	"cannings": "canning",
+	"howe":     "howe", "proceed": "proceed", "exceed": "exceed", "succeed": "succeed",
 }
 
 func stemPlural(word string) string {
 	switch {
-	case strings.HasSuffix(word, "ies") && len(word) == 4, strings.HasSuffix(word, "s") && !hasAnySuffix(word, "sses", "ies", "ss"):
+	case strings.HasSuffix(word, "ies") && len(word) == 4,
+		strings.HasSuffix(word, "s") && !hasAnySuffix(word, "sses", "ies", "ss"):
 		return word[:len(word)-1]
 	case hasAnySuffix(word, "sses", "ies"):
 		return word[:len(word)-2]
@@ -98,9 +101,12 @@ func stemDouble(word string) string {
 type suffixRule struct{ suffix, by string }
 
 var doubleSuffixes = []suffixRule{
-	{"ational", "ate"}, {"tional", "tion"}, {"enci", "ence"}, {"anci", "ance"}, {"izer", "ize"}, {"bli", "ble"}, {"alli", "al"},
-	{"entli", "ent"}, {"eli", "e"}, {"ousli", "ous"}, {"ization", "ize"}, {"ation", "ate"}, {"ator", "ate"}, {"alism", "al"},
-	{"iveness", "ive"}, {"fulness", "ful"}, {"ousness", "ous"}, {"aliti", "al"}, {"iviti", "ive"}, {"biliti", "ble"}, {"fulli", "ful"},
+	{"ational", "ate"}, {"tional", "tion"}, {"enci", "ence"}, {"anci", "ance"}, {"izer", "ize"}, {"bli", "ble"},
+	{"alli", "al"},
+	{"entli", "ent"}, {"eli", "e"}, {"ousli", "ous"}, {"ization", "ize"}, {"ation", "ate"}, {"ator", "ate"},
+	{"alism", "al"},
+	{"iveness", "ive"}, {"fulness", "ful"}, {"ousness", "ous"}, {"aliti", "al"}, {"iviti", "ive"},
+	{"biliti", "ble"}, {"fulli", "ful"},
 }
 
 var suffixesOfOne = []suffixRule{
@@ -108,11 +114,14 @@ var suffixesOfOne = []suffixRule{
 }
 
 var suffixesOfTwo = []suffixRule{
-	{"al", ""}, {"ance", ""}, {"ence", ""}, {"er", ""}, {"ic", ""}, {"able", ""}, {"ible", ""}, {"ant", ""}, {"ement", ""}, {"ment", ""},
-	{"ent", ""}, {"ion", ""}, {"ou", ""}, {"ism", ""}, {"ate", ""}, {"iti", ""}, {"ous", ""}, {"ive", ""}, {"ize", ""},
+	{"al", ""}, {"ance", ""}, {"ence", ""}, {"er", ""}, {"ic", ""}, {"able", ""}, {"ible", ""}, {"ant", ""},
+	{"ement", ""}, {"ment", ""},
+	{"ent", ""}, {"ion", ""}, {"ou", ""}, {"ism", ""}, {"ate", ""}, {"iti", ""}, {"ous", ""}, {"ive", ""},
+	{"ize", ""},
 }
 
-// replaceSuffix applies the first rule whose suffix the word has, if what is left has the measure, and before "ion" an s or t.
+// replaceSuffix applies the first rule whose suffix the word has, if what is left has the measure, and before
+// "ion" an s or t.
 func replaceSuffix(word string, rules []suffixRule, least int) string {
 	for _, r := range rules {
 		if rest, ok := strings.CutSuffix(word, r.suffix); ok {
@@ -162,8 +171,8 @@ func measure(word string) int {
 	return n
 }
 
-// shortEnd reports whether the word ends in a consonant, a vowel and a consonant that is no w, x or y, or is a vowel and a
-// consonant.
+// shortEnd reports whether the word ends in a consonant, a vowel and a consonant that is no w, x or y, or is
+// a vowel and a consonant.
 func shortEnd(word string) bool {
 	n := len(word)
 	if n < 2 || !consonant(word, n-1) || consonant(word, n-2) {

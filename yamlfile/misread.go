@@ -19,9 +19,9 @@ var (
 	floatText = lazyregexp.New(`^[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$`)
 )
 
-// misread sees to tokens that the YAML package takes for something else than YAML does. Numbers such as 1e-7 and
-// those of more than 64 bits, which it takes for texts, become numbers (see setNumber). What cannot be mended is
-// returned, with what is wrong with it.
+// misread sees to tokens that the YAML package takes for something else than YAML does. Numbers such as 1e-7
+// and those of more than 64 bits, which it takes for texts, become numbers (see setNumber). What cannot be
+// mended is returned, with what is wrong with it.
 func misread(tokens token.Tokens) (*token.Token, error) {
 	flow := 0
 	for _, t := range tokens {
@@ -47,7 +47,8 @@ func misread(tokens token.Tokens) (*token.Token, error) {
 		number := t.Type == token.OctetIntegerType || t.Type == token.StringType
 		switch {
 		case number && zeroFirst.MatchString(t.Value):
-			return t, fmt.Errorf("%s begins with 0, which not all take for the same number; put it in quotes, or leave out the 0", t.Value)
+			return t, fmt.Errorf("%s begins with 0, which not all take for the same number; "+
+				"put it in quotes, or leave out the 0", t.Value)
 		case t.Type != token.StringType:
 		case wholeText.MatchString(t.Value):
 			t.Type = token.IntegerType
@@ -63,17 +64,19 @@ func misread(tokens token.Tokens) (*token.Token, error) {
 	return nil, nil
 }
 
-// joined reports whether the colon ends a key without quotes and has the value right after it, as in {a:1}. To YAML, that is
-// the text "a:1"; before a bracket or a comma, it is a key.
+// joined reports whether the colon ends a key without quotes and has the value right after it, as in {a:1}.
+// To YAML, that is the text "a:1"; before a bracket or a comma, it is a key.
 func joined(colon *token.Token) bool {
 	key := colon.Prev
 	value := colon.Next
-	if key == nil || value == nil || value.Position.Line != colon.Position.Line || strings.TrimLeft(value.Origin, " \t\r\n") != value.Origin {
+	if key == nil || value == nil || value.Position.Line != colon.Position.Line ||
+		strings.TrimLeft(value.Origin, " \t\r\n") != value.Origin {
 		return false
 	}
 	ended := []token.Type{token.SingleQuoteType, token.DoubleQuoteType, token.SequenceEndType, token.MappingEndType}
 	indicators := []token.Type{
-		token.SequenceStartType, token.MappingStartType, token.SequenceEndType, token.MappingEndType, token.CollectEntryType,
+		token.SequenceStartType, token.MappingStartType, token.SequenceEndType, token.MappingEndType,
+		token.CollectEntryType,
 	}
 	return !slices.Contains(ended, key.Type) && !slices.Contains(indicators, value.Type)
 }
@@ -87,7 +90,8 @@ func isBlockText(t *token.Token) bool {
 	return before != nil && (before.Type == token.LiteralType || before.Type == token.FoldedType)
 }
 
-// setNumber gives a node the number that misread has found in its token: one of more than 64 bits is a json.Number.
+// setNumber gives a node the number that misread has found in its token: one of more than 64 bits is a
+// json.Number.
 func setNumber(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.IntegerNode:

@@ -9,8 +9,8 @@ import (
 	"github.com/plughook/plughook/internal/lazyregexp"
 )
 
-// Write returns a value as a file that Read reads to the same value. It is written with the names that it has in JSON, in
-// their order. Texts are in double quotes unless nobody could take them for something else.
+// Write returns a value as a file that Read reads to the same value. It is written with the names that it has
+// in JSON, in their order. Texts are in double quotes unless nobody could take them for something else.
 func Write(v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -30,8 +30,8 @@ type writer struct {
 	out bytes.Buffer
 }
 
-// value writes the next value. A value on the line of its key, or of the mark of its list, has before in front of it;
-// members of a list or an object are on lines of their own, after indent.
+// value writes the next value. A value on the line of its key, or of the mark of its list, has before in
+// front of it; members of a list or an object are on lines of their own, after indent.
 func (w *writer) value(before, indent string) error {
 	t, err := w.in.Token()
 	if err != nil {
