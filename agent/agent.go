@@ -57,6 +57,8 @@ type Host struct {
 	// Began is the position of the log when the run began. The events of this run, the input first,
 	// have higher positions.
 	Began int64
+	// Root is the agent that the runner runs, the one that Host is for or above it; nil if it is not known.
+	Root Agent
 	// Now returns the invocation as it is: its live view ends with what was appended last.
 	Now func() *session.Invocation
 	// BeforeModel shows a model request to the plugins. It calls build to make the request, and

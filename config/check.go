@@ -25,7 +25,7 @@ type Report struct {
 	// those that are not say so.
 	Needs []string
 	// NotForCallers are the state keys that callers of a server may not write, since the agent or a plugin reads
-	// them; "*" is every key. The section server.state says otherwise.
+	// them, without parts of others; "*" is every key. The section server.state says otherwise.
 	NotForCallers []string
 }
 

@@ -92,10 +92,15 @@ func (c *file) readByWorkflow(w *workflowConfig, r stateReads) {
 }
 
 // notForCallers returns the state keys that callers of a server may not write, by default: those that the agent and
-// the plugins read.
+// the plugins read. It leaves out "plan.items" beside "plan": that is how a part of plan is read, and a key with a dot
+// only if a caller could make one.
 func (c *Config) notForCallers(plugins []*plugin.Plugin) []string {
 	r := stateReads{}
 	r.add(c.StateRead()...)
+	maps.DeleteFunc(r, func(key string, _ bool) bool {
+		first, _, deeper := strings.Cut(key, ".")
+		return deeper && r[first]
+	})
 	for _, p := range plugins {
 		if p.ReadsState != nil {
 			r.add(p.ReadsState()...)

@@ -36,6 +36,7 @@ func (x *run) agent(ctx context.Context) {
 		x.fail(ctx, &AgentError{Agent: name, Err: fmt.Errorf("%w: runtime.Goexit", plugin.ErrPanic)})
 	}()
 	host := &agent.Host{
+		Root:  x.opt.Agent,
 		Began: x.startSeq,
 		Log:   x.opt.Log,
 		Now:   x.invocation,

@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/plughook/plughook/agent"
 	"github.com/plughook/plughook/plugin"
 	"github.com/plughook/plughook/session"
 )
@@ -112,6 +113,25 @@ func (x *run) checkAnswers(input *session.Event) error {
 		return "those that do: " + strings.Join(waiting, ", ")
 	}
 	held := func(c *session.Call) bool { return c.Response == nil && c.Held != nil && c.Decision == nil }
+
+	// A workflow that has asked is still there. A root that is no Parent may run agents that it does not list.
+	_, listed := x.opt.Agent.(agent.Parent)
+	for _, c := range calls {
+		_, decides := decisions[c.ID]
+		answers := decides || slices.ContainsFunc(responses, func(r *genai.FunctionResponse) bool { return r.ID == c.ID })
+		if !listed || x.outside != nil || x.cfg.NoAgent || !answers || c.Event.NodeInfo == nil {
+			continue
+		}
+		path, _, _ := strings.Cut(c.Event.NodeInfo.Path, "/")
+		name, _, _ := strings.Cut(path, "@")
+		if agent.Find(x.opt.Agent, name) != nil {
+			continue
+		}
+		if w := session.NewWorkflowRuns(x.view.Live()).Workflow(path); w != nil && w.Open() {
+			return fmt.Errorf("runner: input: %w: it answers %q, a call of the run %s, and there is no workflow %s: it was renamed "+
+				"or removed while the run was under way; give it this name again, or abandon the run", session.ErrInvalid, c.ID, path, name)
+		}
+	}
 
 	// Each response has its open call.
 	after := session.Calls(append(slices.Clip(x.view.Live()), input))

@@ -38,7 +38,8 @@ func (x *run) answerInterrupted(ctx context.Context) {
 }
 
 // goesOnWith reports whether a call waits and its agent goes on with it. An agent outside that got another input has
-// left what it asked a human about.
+// left what it asked a human about. What a workflow that is gone has asked waits until somebody says more: it may have
+// its name again by then.
 func (x *run) goesOnWith(c *session.Call) bool {
 	owner := agent.Owner(c.Event)
 	switch {
@@ -47,5 +48,6 @@ func (x *run) goesOnWith(c *session.Call) bool {
 	case x.outside != nil && owner == x.outside.agent:
 		return c.Held == nil
 	}
-	return owner == "" || agent.Find(x.opt.Agent, owner) != nil
+	fresh := x.input != nil && x.input.Seq > x.startSeq
+	return owner == "" || agent.Find(x.opt.Agent, owner) != nil || !fresh && c.Event.FromWorkflow()
 }

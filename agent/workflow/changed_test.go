@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/genai"
 
 	"github.com/plughook/plughook/agent/workflow"
 	"github.com/plughook/plughook/session"
+	"github.com/plughook/plughook/tool"
 )
 
 // renamed returns a node that had other names before.
@@ -193,5 +195,29 @@ func TestNamesOfBeforeAreClear(t *testing.T) {
 		g.Name = "wf"
 		_, err := workflow.New(g)
 		require.ErrorContains(t, err, "one", name)
+	}
+}
+
+// A question of a node that is of another kind by now does not wait any more when the node's run has ended.
+func TestQuestionOfANodeOfAnotherKind(t *testing.T) {
+	for name, n := range map[string]*workflow.Node{
+		"an agent": workflow.Agent(says("a", "hi")),
+		"a graph":  inner(t, "a", gives("x", 1)),
+		"a worker": called("a", workflow.Each(gives("x", 1), 0)),
+		"a tool": called("a", workflow.Tool(&tool.Tool{
+			Declaration: &genai.FunctionDeclaration{Name: "t"},
+			Run:         func(context.Context, *tool.Call) (map[string]any, error) { return map[string]any{"result": 1}, nil },
+		})),
+	} {
+		if name == "a tool" {
+			n.Input = func(any, map[string]any) (any, error) { return nil, nil }
+		}
+		s := newStage(t)
+		s.steps(newGraph(t, chain(start, asker[string]("a", "q"), takes("b"))), message("m"))
+		steps := s.steps(newGraph(t, chain(start, n, takes("b"))), nil)
+		require.Regexp(t, "^wf: ", steps[len(steps)-1], name)
+		for _, c := range session.Calls(s.live()) {
+			require.False(t, c.Waits(), "%s: %s", name, c.ID)
+		}
 	}
 }

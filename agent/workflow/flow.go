@@ -36,7 +36,15 @@ func (g *graph) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Ev
 			return
 		}
 		outer, _ := ctx.Value(pathKey{}).(string)
-		for _, path := range g.pathsOf(w, host, outer) {
+		paths, gone := g.pathsOf(w, host, outer)
+		if gone != "" {
+			name, _ := element(gone)
+			put(&session.Event{Author: g.Name(), Branch: host.Branch, ErrorCode: NodeGone,
+				ErrorMessage: fmt.Sprintf("the log has the run %s, which has not ended, and there is no workflow %s: it was renamed or "+
+					"removed while this run was under way; give it this name again, or abandon the run", gone, name)}, nil)
+			return
+		}
+		for _, path := range paths {
 			if over || ctx.Err() != nil {
 				return
 			}
@@ -60,15 +68,21 @@ func (g *graph) Run(ctx context.Context, host *agent.Host) iter.Seq2[*session.Ev
 // answered; or else, if the user has said something new, a new run; or else those that have not ended,
 // and one for a message that nobody has begun a run for. Only runs in the host's branch count, below
 // the run outer of a node that the workflow's agent is in.
-func (g *graph) pathsOf(w *invocation, host *agent.Host, outer string) []string {
+//
+// If the invocation is about an open run of a workflow that is not there any more, gone is its path, and
+// nothing is to run: this workflow may be that one under another name.
+func (g *graph) pathsOf(w *invocation, host *agent.Host, outer string) (paths []string, gone string) {
 	inv := host.Now()
 
 	// Which runs are there?
-	var open, answered []string
+	var open, answered, strangers []string
 	endedNow := false
 	latest := int64(0) // the position at which the latest run began
 	for _, path := range w.runsIn(outer) {
-		if name, _ := element(path); name != g.Name() || !g.inBranch(w, host, path) {
+		if g.isStranger(w, host, path) {
+			strangers = append(strangers, path)
+		}
+		if name, _ := element(path); name != g.Name() || !inBranch(w, host.Branch, path) {
 			continue
 		}
 		latest = max(latest, w.firstOf(path).Seq)
@@ -89,9 +103,9 @@ func (g *graph) pathsOf(w *invocation, host *agent.Host, outer string) []string 
 	message := g.message(host, nil)
 	switch {
 	case len(answered) > 0:
-		return answered
+		return answered, ""
 	case endedNow, fresh && says(input):
-		return []string{g.fresh(w, host, outer, inv.ID)}
+		return []string{g.fresh(w, host, outer, inv.ID)}, ""
 	case fresh:
 		open = nil // the input answers no call of a run and is no message: the runs that wait go on waiting
 	case input != nil:
@@ -100,10 +114,31 @@ func (g *graph) pathsOf(w *invocation, host *agent.Host, outer string) []string 
 			return run != escaped(inv.ID) && !strings.HasPrefix(run, escaped(inv.ID)+"-")
 		})
 	}
+	for _, path := range strangers {
+		began := w.firstOf(path).Seq
+		if w.ended(path) == nil && (message != nil && message.Seq > latest && message.Seq < began || w.answered(path, host.Began)) {
+			return nil, path
+		}
+		latest = max(latest, began)
+	}
 	if message != nil && message.Seq > latest { // nobody has begun a run for it
 		open = append(open, g.fresh(w, host, outer, cmp.Or(message.InvocationID, inv.ID)))
 	}
-	return open
+	return open, ""
+}
+
+// isStranger reports whether a run was begun where this workflow runs, by a workflow that is not there any more.
+func (g *graph) isStranger(w *invocation, host *agent.Host, path string) bool {
+	name, run := element(path)
+	if host.Root == nil || agent.Find(host.Root, g.Name()) == nil || agent.Find(host.Root, name) != nil ||
+		strings.Trim(run, "0123456789") == "" { // it is of another kit
+		return false
+	}
+	branch := host.Branch
+	if above, ok := strings.CutSuffix("."+branch, "."+g.Name()); ok { // Parallel gives each agent a branch with its name
+		branch = strings.TrimPrefix(above+"."+name, ".")
+	}
+	return inBranch(w, branch, path)
 }
 
 // open reports whether a run of the workflow that this invocation is about has not ended: one that it has
@@ -144,13 +179,12 @@ func escaped(id string) string {
 	return strings.NewReplacer("%", "%25", "/", "%2F", "@", "%40", "#", "%23").Replace(id)
 }
 
-// inBranch reports whether a run was begun in the host's branch.
-func (g *graph) inBranch(w *invocation, host *agent.Host, path string) bool {
-	branch := w.firstOf(path).Branch
-	if !strings.HasPrefix(branch, host.Branch) {
+// inBranch reports whether a run was begun in a branch.
+func inBranch(w *invocation, branch, path string) bool {
+	rest, ok := strings.CutPrefix(w.firstOf(path).Branch, branch)
+	if !ok {
 		return false
 	}
-	rest := branch[len(host.Branch):]
 	_, below, isolated := strings.Cut(rest, "@")
 	return !isolated || strings.HasPrefix(below, strings.ReplaceAll(path, ".", "%2E"))
 }

@@ -49,6 +49,9 @@ func (f *function) attempt(ctx context.Context, t *task) result {
 	if res, ok := t.unfinished(ctx, err); ok {
 		return res
 	}
+	if err := t.checkTime(ctx); err != nil {
+		return t.failed(NodeFailed, err)
+	}
 	end := ending{output: out, actions: r.Actions}
 	if r.delegate != "" {
 		child := t.invocation.ended(r.delegate)

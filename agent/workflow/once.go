@@ -105,6 +105,9 @@ func (t *task) once(ctx context.Context, name string, args map[string]any,
 	}
 	end := ending{output: out.output, actions: out.actions}
 	if err == nil {
+		err = t.checkTime(ctx)
+	}
+	if err == nil {
 		_, err = t.ending(end)
 	}
 	if err != nil {

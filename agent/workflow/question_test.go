@@ -936,3 +936,30 @@ func TestAnswersThatComeTooLate(t *testing.T) {
 	require.NoError(t, give(answer("last@1#q", 1)))
 	require.ErrorContains(t, give(answer("last@1#q", 1)), "no call does")
 }
+
+// A node that does not heed its context, and returns after its time, has failed: what it has set does not count.
+func TestOutputAfterTheTime(t *testing.T) {
+	for _, once := range []bool{false, true} {
+		n := workflow.Func("a", func(ctx context.Context, r *workflow.Run, _ any) (string, error) {
+			r.Set("k", r.Attempt)
+			if r.Attempt == 1 {
+				<-ctx.Done()
+			}
+			return "done", nil
+		})
+		n.Once = once
+		n.Timeout = time.Second // the second attempt needs less
+		n.Retry.Attempts = 2
+		s := newStage(t)
+		events, err := s.events(newGraph(t, chain(start, n)), message("m"))
+		require.NoError(t, err)
+		i := slices.IndexFunc(events, func(e *session.Event) bool { return e.ErrorCode != "" })
+		require.Equal(t, workflow.NodeTimeout, events[i].ErrorCode)
+		require.Contains(t, events[i].ErrorMessage, "it did not finish within")
+		require.Nil(t, events[i].Actions.StateDelta)
+		require.Equal(t, "done", events[len(events)-1].Output)
+		inv, err := session.Snapshot(t.Context(), s.svc, key)
+		require.NoError(t, err)
+		require.Equal(t, 2.0, inv.State["k"])
+	}
+}

@@ -68,7 +68,7 @@ func (r *Run) Get(key string) any {
 	return r.task.host.Now().State[key]
 }
 
-// Set sets a state key to a JSON value, with the run's end; nil deletes it.
+// Set sets a state key to a JSON value, with the run's end; nil deletes it, or adds nothing where the key has a Reducer.
 func (r *Run) Set(key string, value any) { r.Actions.Set(key, value) }
 
 // Route chooses the edges with this route, or with one of a list.

@@ -41,6 +41,7 @@ type task struct {
 	predecessors []string
 	caught       bool               // an edge leads on from its failure, which ends its run
 	cause        *cause             // of a node of a graph: what it comes after
+	slow         error              // the cause with which the attempt's context ends when its time is over
 	inTurn       bool               // of a child: it comes after what was in the log when it began
 	began        int64              // the position then
 	reduce       map[string]Reducer // by state key
@@ -249,7 +250,9 @@ func (t *task) limited(ctx context.Context) result {
 	slow := fmt.Errorf("it did not finish within %s", t.node.Timeout)
 	limited, cancel := context.WithTimeoutCause(ctx, t.node.Timeout, slow)
 	defer cancel()
-	res := t.node.kind.attempt(limited, t)
+	timed := *t
+	timed.slow = slow
+	res := t.node.kind.attempt(limited, &timed)
 	late := context.Cause(limited) == slow && ctx.Err() == nil
 	if !late || res.outcome == hasEnded || res.outcome == waits {
 		return res
@@ -261,6 +264,14 @@ func (t *task) limited(ctx context.Context) result {
 		res.err = &Error{Path: t.path, Code: NodeTimeout, Err: fmt.Errorf("%w: %w", slow, res.err.Err)}
 	}
 	return res
+}
+
+// checkTime returns an error if the time of the attempt is over: what returns then has failed, whatever it returns.
+func (t *task) checkTime(ctx context.Context) error {
+	if t.slow == nil || context.Cause(ctx) != t.slow {
+		return nil
+	}
+	return errors.New("it returned after that")
 }
 
 // An ending is what a run ends with.
@@ -278,6 +289,9 @@ func (t *task) finish(end ending) result {
 		return t.failed(NodeFailed, err)
 	}
 	before := t.invocation.foldedAnew()
+	if !t.closeCalls(t.path, end.content, "the run that has made the call has ended") {
+		return result{outcome: stopped}
+	}
 	goesOn, err := t.write(e)
 	switch {
 	case err != nil:

@@ -12,7 +12,8 @@ import (
 
 // A Reducer makes the value of a state key of the value before, nil if there is none, and of what a node sets.
 // Nodes that run at the same time end in any order, so the order should not matter, or only that of a list.
-// It must not change what it gets, and has no effects. Both values are JSON values.
+// It must not change what it gets, and has no effects. Both values are JSON values. It is not called for nil, which
+// adds nothing: it deletes no key that has a Reducer, since nodes at the same time may have set it.
 type Reducer func(before, value any) (any, error)
 
 // Append is a Reducer for lists: what a node sets is appended, the items if it is a list.
@@ -144,7 +145,8 @@ func (t *task) write(e *session.Event) (more bool, err error) {
 			continue
 		}
 		if delta[key] == nil {
-			continue // it is deleted
+			delete(delta, key) // it adds nothing
+			continue
 		}
 		delta[key], err = safely(func() (any, error) {
 			value, err := plain(delta[key])

@@ -256,3 +256,27 @@ func TestAReducedValueFitsTheState(t *testing.T) {
 		State: workflow.StateOf[state](), Reduce: map[string]workflow.Reducer{"x": workflow.Add}})
 	require.ErrorContains(t, err, `"x"`)
 }
+
+// What nodes at the same time have set stays, whichever ends last: nil adds nothing where there is a reducer.
+func TestNilAddsNothing(t *testing.T) {
+	for name, tt := range map[string]struct {
+		reduce workflow.Reducer
+		want   any
+	}{
+		"append": {workflow.Append, []any{1.0, 2.0}},
+		"add":    {workflow.Add, 3.0},
+		"a function": {func(before, value any) (any, error) {
+			n, _ := before.(float64)
+			return n + value.(float64), nil // it gets no nil
+		}, 3.0},
+	} {
+		nodes := []*workflow.Node{start, sets("a", "k", 1), sets("b", "k", nil), sets("c", "k", 2), sets("d", "k", nil)}
+		g, err := workflow.New(workflow.Graph{Name: "wf", Edges: chain(nodes...), Reduce: map[string]workflow.Reducer{"k": tt.reduce}})
+		require.NoError(t, err)
+		s := newStage(t)
+		s.steps(g, message("m"))
+		inv, err := session.Snapshot(t.Context(), s.svc, key)
+		require.NoError(t, err)
+		require.Equal(t, tt.want, inv.State["k"], name)
+	}
+}

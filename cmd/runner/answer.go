@@ -66,10 +66,16 @@ func (a *answers) event(waiting []session.Call, text string) (*session.Event, er
 			return nil, err
 		}
 		value, err := jsonValue(text)
-		if schema, _ := c.Args["response_schema"].(map[string]any); asks(c) && schema["type"] == "string" {
+		schema, _ := c.Args["response_schema"].(map[string]any)
+		switch typed, ok := typedValue(text, schema); {
+		case !asks(c) || len(schema) == 0 || !simple(schema):
+		case texts(schema):
 			if _, quoted := value.(string); !quoted { // the text needs no quotes
 				value = text
 			}
+			err = nil
+		case ok: // as in the chat: a word of several choices, or yes and no
+			value = typed
 			err = nil
 		}
 		if err != nil {
@@ -129,12 +135,21 @@ func form(c session.Call) string {
 	switch {
 	case !asks(c) || len(schema) == 0:
 		return "JSON"
-	case schema["type"] == "string" && schema["enum"] == nil:
+	case texts(schema) && schema["enum"] == nil:
 		return "TEXT"
+	case texts(schema):
+		return fmt.Sprintf("TEXT    (%s)", wanted(schema))
 	case simple(schema):
 		return fmt.Sprintf("JSON    (%s)", wanted(schema))
 	}
 	return "JSON    (of the schema " + eventtext.OneLine(eventtext.JSON(schema), 200) + ")"
+}
+
+// texts reports whether nothing but texts fit a schema.
+func texts(schema map[string]any) bool {
+	choices, _ := schema["enum"].([]any)
+	others := slices.ContainsFunc(choices, func(choice any) bool { _, ok := choice.(string); return !ok })
+	return !others && (schema["type"] == "string" || schema["type"] == nil && len(choices) > 0)
 }
 
 // again returns the command line that goes on with the session.
