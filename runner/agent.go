@@ -16,9 +16,13 @@ import (
 	"github.com/plughook/plughook/session"
 )
 
-// agent runs the agent.
+// agent runs the agent. In a session of an agent outside it is one that only says so.
 func (x *run) agent(ctx context.Context) {
-	name := x.opt.Agent.Name()
+	runs := x.opt.Agent
+	if other := AgentOutside(x.view.State()); other != "" && !x.opt.Restore {
+		runs = agent.Outside(other, "")
+	}
+	name := runs.Name()
 	ctx, span := telemetry.Agent(ctx, name)
 	defer func() { span.End(telemetry.Failure(x.end.Err)) }()
 	returned := false
@@ -44,7 +48,7 @@ func (x *run) agent(ctx context.Context) {
 			return x.beforeModel(ctx, agentCtx, build)
 		},
 	}
-	x.loop(ctx, x.opt.Agent.Run(ctx, host))
+	x.loop(ctx, runs.Run(ctx, host))
 	if err := context.Cause(ctx); err != nil {
 		x.fail(ctx, err)
 	}

@@ -47,6 +47,8 @@ func (x *run) goesOnWith(c *session.Call) bool {
 		return false
 	case x.outside != nil && owner == x.outside.agent:
 		return c.Held == nil
+	case x.outside == nil && owner == AgentOutside(x.view.State()):
+		return true // the agent outside gets the answer when it asks next
 	}
 	fresh := x.input != nil && x.input.Seq > x.startSeq
 	return owner == "" || agent.Find(x.opt.Agent, owner) != nil || !fresh && c.Event.FromWorkflow()

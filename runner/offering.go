@@ -31,6 +31,10 @@ type offering struct {
 func (x *run) offeredStages(ctx context.Context) {
 	o := x.outside
 	o.open = openIn(x.view.State())
+	if o.open.agent == "" && slices.ContainsFunc(x.view.Live(), (*session.Event).FromAgent) {
+		x.fail(ctx, fmt.Errorf("runner: outside: %w", ErrOwnSession))
+		return
+	}
 	if o.open.phase == began {
 		x.findStop()
 	}

@@ -27,6 +27,9 @@ import (
 // A failure, of a plugin for example, ends the method with its error, and not the invocation: whether the other program
 // goes on, it decides alone. The event at hand is not appended then; the program must take this as a refusal.
 //
+// A session is of one or the other: one in which the Runner's own agent has run is refused with ErrOwnSession, and in one of
+// an Outside the Runner's agent does not run: Run takes answers and commands there, and refuses messages (agent.Outside).
+//
 // An event with an ID may be offered again, by somebody who does not know whether it has arrived. If the live view has it,
 // or an event in its place because a plugin has withheld it, nothing happens, and what has become of it comes back. So
 // make IDs of what the other program calls it. Another event with the ID is session.ErrIDReused.

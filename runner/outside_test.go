@@ -576,3 +576,44 @@ func TestOutsideSessionsAreSessions(t *testing.T) {
 	}
 	require.Equal(t, v.log(), again.log())
 }
+
+// A session is of the Runner's agent or of one outside. Who reaches a session by hooks must not answer what the Runner's
+// agent asks people about, or speak for it.
+func TestASessionHasOneKindOfAgent(t *testing.T) {
+	own := &scene{t: t, sessions: memory.New(), agent: says("mine")}
+	_, err := own.sessions.Create(ctx, key, nil)
+	require.NoError(t, err)
+	run := func(r *runner.Runner, input *session.Event) (codes []string) {
+		for e, err := range r.Run(ctx, key, input, session.RunConfig{Create: true}) {
+			require.NoError(t, err)
+			if e.Author != session.User {
+				codes = append(codes, e.Text()+e.ErrorCode)
+			}
+		}
+		return codes
+	}
+	r := own.start()
+	require.Equal(t, []string{"mine"}, run(r, session.Message("hello")))
+	before, err := own.sessions.Get(ctx, key)
+	require.NoError(t, err)
+
+	// By hooks, nothing comes into it, under no name.
+	for _, name := range []string{"claude", "agent", r.Agent().Name()} {
+		outside := runner.Outside{Runner: r, Key: key, Agent: name}
+		for _, e := range []*session.Event{prompt("in-1", "one"), calling("t1", nil), result("t1", "x"), session.Reply("GRANTED")} {
+			_, err := outside.Offer(ctx, e)
+			require.ErrorIs(t, err, runner.ErrOwnSession)
+		}
+		_, err = outside.End(ctx, plugin.End{})
+		require.ErrorIs(t, err, runner.ErrOwnSession)
+	}
+	after, err := own.sessions.Get(ctx, key)
+	require.NoError(t, err)
+	require.Equal(t, before.Position, after.Position)
+
+	// In a session of an agent outside, the Runner's agent says nothing.
+	v := visitBy(t)
+	v.offer(prompt("in-1", "one"))
+	other := &scene{t: t, sessions: v.sessions, agent: says("mine")}
+	require.Equal(t, []string{agent.RunsElsewhere}, run(other.start(), session.Message("hello")))
+}

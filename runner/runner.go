@@ -72,6 +72,10 @@ var ErrCommand = errors.New("unknown command")
 // decided before, or were rewound, or never were.
 var ErrNotWaiting = errors.New("no such call waits for this answer")
 
+// ErrOwnSession says that an Outside was given a session in which the Runner's own agent has run: what the agent has said
+// and called there is not the other program's to add to or to answer.
+var ErrOwnSession = errors.New("the runner's own agent has run in this session; an agent in another program needs a session of its own")
+
 // ErrNotYours says that the input decides about a call that waits for the yes or no of somebody else: the sender (see
 // session.RunConfig) has none of the roles, or has said yes before and another person's yes is needed.
 var ErrNotYours = errors.New("this is not yours to decide: the sender has not the role, or has said yes before")

@@ -73,3 +73,35 @@ rules:
 	_, body = run("again", `{"text":"look"}`)
 	require.Contains(t, body, "limit calls", "the budget has no second call")
 }
+
+// The routes of hooks are for sessions of agents in other programs: in one of the app's own agent nobody answers a call that
+// waits for others, and nobody speaks for the agent.
+func TestHooksDoNotAnswerForTheAgent(t *testing.T) {
+	s := serveConfig(t, `
+app: desk
+agent: {name: desk, model: "script:script.yaml", tools: [refund]}
+tools: [{name: refund, description: Pays., command: [echo, '{"refunded": true}']}]
+plugins: [{guardrail: {file: policy.yaml}}]
+`, map[string]string{
+		"script.yaml": "- response: refund\n  say: Done.\n- user: refund\n  call: {name: refund, args: {}}\n- say: Hello.\n",
+		"policy.yaml": "rules:\n  - {id: pay, stages: [tool_args], action: ask, ask: {by: finance}}\n",
+	})
+	status, body := s.Do("POST", "/v1/apps/desk/sessions/s1/run", `{"message":"refund"}`, "Authorization", "ann")
+	require.Equal(t, 200, status, body)
+	status, waiting := s.Do("GET", "/v1/apps/desk/sessions/s1/waiting", "", "Authorization", "ann")
+	require.Equal(t, 200, status)
+	require.Contains(t, waiting, "finance")
+	for point, rest := range map[string]string{
+		"post_tool_call":  `"tool_call":{"id":"desk-1","name":"refund","args":{}},"tool_result":{"value":{"refunded":true}}`,
+		"post_model_call": `"response":{"content":"It is GRANTED.","finish_reason":"stop"}`,
+		"input":           `"input":{"content":"hello","role":"user"}`,
+	} {
+		status, body := s.Do("POST", "/hooks/agent-hooks?app=desk", `{"spec":"agent-hooks/0.1","interception_point":"`+point+
+			`","timestamp":"2026-01-01T00:00:00Z","sequence":1,"agent":{"id":"desk","framework":"x"},"session":{"id":"s1"},`+
+			rest+`}`, "Authorization", "ann")
+		require.Equal(t, 409, status, body)
+		require.Contains(t, body, `"other_agent"`)
+	}
+	_, still := s.Do("GET", "/v1/apps/desk/sessions/s1/waiting", "", "Authorization", "ann")
+	require.Equal(t, waiting, still)
+}

@@ -37,3 +37,16 @@ func TestASessionThatNeedsMoreMemoryThanThereIs(t *testing.T) {
 	status, text := s.Do("POST", "/v1/apps/desk/sessions/small/run", `{"message":"Hello there"}`)
 	require.Equal(t, 200, status, text)
 }
+
+// What a body costs is counted before it is decoded: a megabyte of empty parts is a hundred times as large in memory.
+func TestABodyOfEmptyParts(t *testing.T) {
+	s := servertest.Serve(t, servertest.Act, func(o *server.Options) {
+		o.Limits.Memory = 64 << 20
+		o.Limits.UserMemory = 32 << 20
+	})
+	body := `{"content":{"role":"user","parts":[` + strings.Repeat("{},", 340_000) + `{"text":"hi"}]}}`
+	status, answer := s.Do("POST", "/v1/apps/desk/sessions/s1/run", body, "Authorization", "eve")
+	require.Contains(t, []int{413, 429, 503}, status, answer)
+	status, answer = s.Do("POST", "/v1/apps/desk/sessions/s1/run", `{"message":"hi"}`, "Authorization", "eve")
+	require.Equal(t, 200, status, answer)
+}

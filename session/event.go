@@ -160,13 +160,13 @@ func (e *Event) WithoutUnknown() *Event {
 // Text returns the concatenated text of the event's content, thoughts left out. That of a compaction is empty,
 // since what stands in for earlier events is Actions.Compaction.Content: who draws a live view begins with that.
 func (e *Event) Text() string {
-	var text string
+	var text strings.Builder
 	for _, p := range e.Parts() {
 		if !p.Thought {
-			text += p.Text
+			text.WriteString(p.Text)
 		}
 	}
-	return text
+	return text.String()
 }
 
 // FunctionCalls returns the function calls that the event makes: those of its content. A user makes none: what a caller

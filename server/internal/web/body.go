@@ -49,11 +49,22 @@ const unknownBody = 10 << 20
 // JSON reads a body of at most limit bytes that is to be JSON, nested at most maxDepth deep.
 func JSON(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	data, err := Body(w, r, limit)
-	if err == nil && tooDeep(data) {
+	if err != nil {
+		return nil, err
+	}
+	values, deep := measure(data)
+	if deep {
 		return nil, Bad(fmt.Sprintf("the body has values nested more than %d deep", maxDepth))
 	}
-	return data, err
+	if err := HoldOf(r.Context()).TakeJSON(values * valueSize); err != nil {
+		return nil, err
+	}
+	return data, nil
 }
+
+// valueSize is for how many bytes of JSON an object or an array counts beside its text: a part of a message, {}, is a struct
+// of some hundred bytes.
+const valueSize = 128
 
 // Decode reads a body that is one JSON object. Unknown and repeated keys are errors, with their place. An
 // empty body is an object without keys.
@@ -72,8 +83,8 @@ func (c *Core) Decode(w http.ResponseWriter, r *http.Request, to any) error {
 // who reads deep JSON later takes long.
 const maxDepth = 200
 
-// tooDeep reports whether JSON is nested deeper than maxDepth.
-func tooDeep(data []byte) bool {
+// measure returns how many objects and arrays JSON has, and whether it is nested deeper than maxDepth.
+func measure(data []byte) (values int64, deep bool) {
 	depth := 0
 	inString := false
 	for i := 0; i < len(data); i++ {
@@ -84,15 +95,16 @@ func tooDeep(data []byte) bool {
 			inString = !inString
 		case inString:
 		case b == '{' || b == '[':
+			values++
 			depth++
 			if depth > maxDepth {
-				return true
+				return values, true
 			}
 		case b == '}' || b == ']':
 			depth--
 		}
 	}
-	return false
+	return values, false
 }
 
 // Unmarshal reads JSON that a client has sent. Its errors say where the JSON is not what is wanted, and

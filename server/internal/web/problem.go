@@ -89,6 +89,9 @@ func ProblemOf(err error) *Problem {
 			"content was sent before")
 	case errors.Is(err, runner.ErrNotWaiting):
 		return NewProblem(http.StatusConflict, "not_waiting", "no such call waits for an answer")
+	case errors.Is(err, runner.ErrOwnSession):
+		return NewProblem(http.StatusConflict, "other_agent", "the app's own agent has run in this session: an agent in another "+
+			"program needs a session of its own")
 	case errors.Is(err, runner.ErrNotYours):
 		return NewProblem(http.StatusForbidden, "not_yours", "this is not yours to decide: you have not the role that is asked, "+
 			"or you have said yes, and another person is asked")
