@@ -274,10 +274,22 @@ func (r *Run) leave(f *RunFollower) {
 	}
 }
 
-// same reports whether an input says what the run's does: content, actions, metadata.
+// same reports whether an input says what the run's does: content, actions, metadata, but not who sends a yes or
+// no, which the runner writes. What an input has said that a plugin has changed is not known: each with its ID does.
 func (r *Run) same(input *session.Event) bool {
+	if r.request.changed {
+		return true
+	}
 	effect := func(e *session.Event) []byte {
-		data, err := (&session.Event{Content: e.Content, Actions: e.Actions, CustomMetadata: e.CustomMetadata}).MarshalJSON()
+		said := (&session.Event{Content: e.Content, Actions: e.Actions}).Clone()
+		for id, c := range said.Actions.RequestedToolConfirmations {
+			c.Name, c.Roles, c.Ask = "", nil, nil
+			said.Actions.RequestedToolConfirmations[id] = c
+		}
+		if len(e.CustomMetadata) > 0 {
+			said.CustomMetadata = e.CustomMetadata
+		}
+		data, err := said.MarshalJSON()
 		if err != nil {
 			return nil
 		}

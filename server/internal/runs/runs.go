@@ -32,7 +32,8 @@ type Request struct {
 	// User is who starts it, for the limits.
 	User string
 
-	named bool // the client has given the input its ID
+	named   bool // the client has given the input its ID
+	changed bool // the input is that of the log, and a plugin has changed it there
 }
 
 // Runs are the runs of a process. A session's key tells it from all others: the apps of a server have
