@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/plughook/plughook/server/internal/apps"
@@ -18,21 +19,78 @@ import (
 
 // How messages are sent.
 const (
-	sendTime  = 10 * time.Second // one attempt
-	claimTime = 2 * sendTime     // no other server tries meanwhile
-	giveUp    = 24 * time.Hour   // after which a message is dropped
-	mostSent  = 32               // at once
+	sendTime  = 10 * time.Second      // one attempt
+	claimTime = 2*sendTime + slotTime // no other server tries meanwhile
+	giveUp    = 24 * time.Hour        // after which a message is dropped
+	mostSent  = 32                    // at once, to one target
+	slotTime  = time.Second           // for which a message waits until a target takes fewer than that at once
 )
 
 // An outbox sends messages about runs. Each run has a notice in the store from before it begins until its message was
 // sent. How the run ended is written there while the session is still the run's alone. So if the server is killed,
 // another one, or the next, finds either the message or a run that was cut off.
 type outbox struct {
-	targets []*notify.Target
+	targets []*receiver
 	quiet   time.Duration // after which a run that was cut off is told of, if nobody has gone on with it
+	attempt time.Duration // how long one may take
 	wake    chan struct{}
-	slots   chan struct{}
-	down    bool // the store could not be asked the last time
+	slots   chan struct{} // for messages. A target can hold only some of them up, so others always get theirs
+	down    bool          // the store could not be asked the last time
+}
+
+// A receiver is a target, with what it is being sent.
+type receiver struct {
+	*notify.Target
+	slots chan struct{}
+	stuck atomic.Bool // no slot came free in time: messages do not wait for one
+}
+
+// newOutbox returns the outbox for targets.
+func newOutbox(targets []*notify.Target, quiet time.Duration) *outbox {
+	o := &outbox{
+		quiet:   quiet,
+		attempt: sendTime,
+		wake:    make(chan struct{}, 1),
+		slots:   make(chan struct{}, mostSent*(len(targets)+1)),
+	}
+	for _, t := range targets {
+		o.targets = append(o.targets, &receiver{Target: t, slots: make(chan struct{}, mostSent)})
+	}
+	return o
+}
+
+// slot takes a slot of the receiver's, and reports whether there was one.
+func (to *receiver) slot(ctx context.Context) bool {
+	select {
+	case to.slots <- struct{}{}:
+		return true
+	default:
+	}
+	if to.stuck.Load() {
+		return false
+	}
+	timer := time.NewTimer(slotTime)
+	defer timer.Stop()
+	select {
+	case to.slots <- struct{}{}:
+		return true
+	case <-timer.C:
+		to.stuck.Store(true)
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// try sends a message once, in a slot that was taken.
+func (to *receiver) try(ctx context.Context, m *notify.Message, limit time.Duration) error {
+	defer func() { <-to.slots }()
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := to.Send(ctx, m)
+	if ctx.Err() == nil {
+		to.stuck.Store(false)
+	}
+	return err
 }
 
 // owed are the data of a run's notice.
@@ -58,12 +116,7 @@ type debt struct {
 // Notify has targets told how runs end, until ctx is done, and Close waits for that. resumeAfter is after what time
 // somebody goes on with a run that was cut off; 0 if nobody does. It is called before the first Start.
 func (r *Runs) Notify(ctx context.Context, served []*apps.App, targets []*notify.Target, resumeAfter time.Duration) {
-	o := &outbox{
-		targets: targets,
-		quiet:   time.Minute + 2*resumeAfter,
-		wake:    make(chan struct{}, 1),
-		slots:   make(chan struct{}, mostSent),
-	}
+	o := newOutbox(targets, time.Minute+2*resumeAfter)
 	r.outbox = o
 	r.active.Go(func() {
 		tick := time.NewTicker(time.Second)
@@ -129,42 +182,49 @@ func (r *Runs) send(keeper session.NoticeKeeper, n session.Notice) error {
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(r.life, sendTime)
-	defer cancel()
-	failed := false
+	failed, full := false, false
 	if w.Message != nil { // else nothing is left to tell
-		failed = r.sendTo(ctx, n.Key, &w)
+		failed, full = r.sendTo(r.life, n.Key, &w)
 	}
 	var data []byte
-	wait := time.Duration(0)
+	wait := sendTime // until a target that was full has taken something, or was given up
 	if failed {
 		wait = min(time.Second<<(2*min(w.Failed, 8)), 10*time.Minute)
 		w.Failed++
+	}
+	if failed || full {
 		var err error
 		if data, err = json.Marshal(w); err != nil {
 			return err
 		}
 	}
-	ctx, cancel = context.WithTimeout(r.life, sendTime)
+	ctx, cancel := context.WithTimeout(r.life, sendTime)
 	defer cancel()
 	_, err := keeper.ReplaceNotice(ctx, n, data, wait)
 	return err
 }
 
-// sendTo sends a message to each target that wants it and has not got it. It reports whether it is to be tried again.
-func (r *Runs) sendTo(ctx context.Context, key session.Key, w *owed) (again bool) {
+// sendTo sends a message to each target that wants it and has not got it. It reports whether it
+// is to be tried again, since one has not taken it, or one is full and was not asked.
+func (r *Runs) sendTo(ctx context.Context, key session.Key, w *owed) (again, full bool) {
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	late := time.Since(w.Message.Time) > giveUp
-	missing := slices.DeleteFunc(slices.Clone(r.outbox.targets), func(t *notify.Target) bool {
+	missing := slices.DeleteFunc(slices.Clone(r.outbox.targets), func(t *receiver) bool {
 		return !t.Wants(w.Message.Type) || slices.Contains(w.Sent, t.ID())
 	})
 	for _, t := range missing {
 		group.Go(func() {
-			err := t.Send(ctx, w.Message)
+			asked := t.slot(ctx)
+			var err error
+			if asked {
+				err = t.try(ctx, w.Message, r.outbox.attempt)
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
+			case !asked:
+				full = true
 			case err == nil:
 				w.Sent = append(w.Sent, t.ID())
 				r.budget.Notices.Sent.Add(1)
@@ -181,7 +241,7 @@ func (r *Runs) sendTo(ctx context.Context, key session.Key, w *owed) (again bool
 		})
 	}
 	group.Wait()
-	return again
+	return again, full
 }
 
 // cutOff reports whether a run of which no end is known has ended all the same, and gives it a message then: its server

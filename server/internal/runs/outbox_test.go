@@ -2,12 +2,20 @@ package runs
 
 import (
 	"encoding/json"
+	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/plughook/plughook/agent"
+	"github.com/plughook/plughook/runner"
+	"github.com/plughook/plughook/server/internal/apps"
 	"github.com/plughook/plughook/server/internal/limits"
 	"github.com/plughook/plughook/server/internal/notify"
 	"github.com/plughook/plughook/session"
@@ -25,7 +33,7 @@ func TestWhatIsToldOfARunThatWasCutOff(t *testing.T) {
 	require.NoError(t, err)
 	r := New(limits.New(limits.Limits{}, slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler))
 	defer r.Close(ctx)
-	r.outbox = &outbox{wake: make(chan struct{}, 1)}
+	r.outbox = newOutbox([]*notify.Target{{URL: "http://127.0.0.1:1", Secret: "x"}}, 0)
 	keep := func(w owed) session.Notice {
 		data, err := json.Marshal(w)
 		require.NoError(t, err)
@@ -75,7 +83,6 @@ func TestWhatIsToldOfARunThatWasCutOff(t *testing.T) {
 	require.Equal(t, w.Message.ID, again.Message.ID)
 
 	// Nobody takes it: it is kept, and given up after a day.
-	r.outbox.targets = []*notify.Target{{URL: "http://127.0.0.1:1", Secret: "x"}}
 	require.NoError(t, r.send(svc, keep(w)))
 	left, err := svc.TakeNotices(ctx, "a", 0, 10)
 	require.NoError(t, err)
@@ -86,4 +93,43 @@ func TestWhatIsToldOfARunThatWasCutOff(t *testing.T) {
 	done, err := svc.ReplaceNotice(ctx, session.Notice{Key: key, ID: "in"}, []byte("x"), 0)
 	require.NoError(t, err)
 	require.True(t, done, "nothing is left of it")
+}
+
+// A target that never answers holds no other one up, however many messages there are. It gets the rest of them later.
+func TestATargetThatHangsHoldsUpNoOther(t *testing.T) {
+	var taken, hung atomic.Int64
+	open := make(chan struct{})
+	release := sync.OnceFunc(func() { close(open) })
+	good := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { taken.Add(1) }))
+	defer good.Close()
+	hangs := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		hung.Add(1)
+		<-open
+	}))
+	defer hangs.Close()
+	defer release()
+	svc := memory.New()
+	defer svc.Close()
+	key := session.Key{App: "a", User: "u", ID: "s"}
+	_, err := svc.Create(t.Context(), key, nil)
+	require.NoError(t, err)
+	const all = 5 * mostSent
+	for i := range all {
+		data, err := json.Marshal(owed{Message: &notify.Message{ID: fmt.Sprint(i), Type: "run.ended", Time: time.Now()}})
+		require.NoError(t, err)
+		require.NoError(t, svc.KeepNotice(t.Context(), session.Notice{Key: key, ID: fmt.Sprint(i), Data: data}, 0))
+	}
+	on, err := runner.New(runner.Options{Agent: agent.New("a", "It does nothing.", refunder{}.run), Sessions: svc})
+	require.NoError(t, err)
+	r := New(limits.New(limits.Limits{}, slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler))
+	r.outbox = newOutbox([]*notify.Target{{URL: hangs.URL, Secret: "x"}, {URL: good.URL, Secret: "x"}}, 0)
+	r.outbox.attempt = time.Hour // so nothing comes of what hangs
+	require.Eventually(t, func() bool {
+		require.NoError(t, r.sendDue(t.Context(), &apps.App{Name: "a", Runner: on}))
+		return taken.Load() == all
+	}, time.Minute, 10*time.Millisecond)
+	require.LessOrEqual(t, hung.Load(), int64(mostSent))
+	release()
+	r.Close(t.Context())
+	require.EqualValues(t, all, taken.Load())
 }

@@ -136,7 +136,7 @@ func TestAnInputThatOthersHaveAddedToIsGoneOnWith(t *testing.T) {
 	var log bytes.Buffer
 	joined := make(chan struct{})
 	second := serveRuns(t, cutOffs{store}, refunder{joined}, slog.New(slog.NewTextHandler(&log, nil)))
-	defer second.Close(t.Context())
+	defer second.Close(gone)
 	known := map[session.Key]*found{}
 	for hit, err := range second.on.Sessions().Search(t.Context(), session.Query{}) {
 		require.NoError(t, err)
