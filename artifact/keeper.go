@@ -14,7 +14,8 @@ import (
 // are.
 type Keeper interface {
 	Service
-	// Size returns how many bytes the artifacts of a user take, in all sessions of an app, with all their versions.
+	// Size returns how many bytes the artifacts of a user take, in all sessions of an app, with all their versions. A
+	// version takes LeastSize at least.
 	Size(ctx context.Context, app, user string) (int64, error)
 	// DeleteUser deletes all artifacts of a user in an app, and returns how many there were.
 	DeleteUser(ctx context.Context, app, user string) (int, error)
@@ -23,6 +24,9 @@ type Keeper interface {
 	// meanwhile keeps its own.
 	Sweep(ctx context.Context, app string, sessions func() ([]session.Key, error)) (int, error)
 }
+
+// LeastSize is what a version of an artifact counts for, however small it is: a disk keeps files and folders of it.
+const LeastSize = 1 << 10
 
 // Size implements Keeper.
 func (f *Files) Size(ctx context.Context, app, user string) (total int64, err error) {
@@ -35,6 +39,9 @@ func (f *Files) Size(ctx context.Context, app, user string) (total int64, err er
 			var info fs.FileInfo
 			if info, err = d.Info(); err == nil {
 				total += info.Size()
+				if d.Name() == dataFile {
+					total += max(0, LeastSize-info.Size())
+				}
 			}
 		}
 		if errors.Is(err, fs.ErrNotExist) { // it was deleted meanwhile
@@ -142,10 +149,11 @@ func (m *Memory) Size(_ context.Context, app, user string) (total int64, err err
 		}
 		for _, versions := range artifacts {
 			for _, p := range versions {
-				total += int64(len(p.Text))
+				n := len(p.Text)
 				if p.InlineData != nil {
-					total += int64(len(p.InlineData.Data))
+					n += len(p.InlineData.Data)
 				}
+				total += max(LeastSize, int64(n))
 			}
 		}
 	}

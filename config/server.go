@@ -80,7 +80,7 @@ type serverLimits struct {
 	UserRequests  int           `yaml:"user_requests" json:"user_requests,omitempty" jsonschema:"how many requests of one user; 400 if empty"`
 	State         size          `yaml:"state" json:"state,omitempty" jsonschema:"the largest state of a session; 1MiB if empty"`
 	Session       size          `yaml:"session" json:"session,omitempty" jsonschema:"how large the events of a session may be; 256MiB if empty"`
-	UserSessions  size          `yaml:"user_sessions" json:"user_sessions,omitempty" jsonschema:"how large the events of all sessions of a user may be; 1GiB if empty"`
+	UserSessions  size          `yaml:"user_sessions" json:"user_sessions,omitempty" jsonschema:"how large the events and first state of all sessions of a user may be, with the user's state; 1GiB if empty"`
 	UserArtifacts size          `yaml:"user_artifacts" json:"user_artifacts,omitempty" jsonschema:"how large the artifacts of a user may be; 1GiB if empty"`
 	Heartbeat     time.Duration `yaml:"heartbeat" json:"heartbeat,omitempty" jsonschema:"after how much silence a stream sends a comment; 15s if empty"`
 	Patience      time.Duration `yaml:"patience" json:"patience,omitempty" jsonschema:"how long a reader may take for each 64KiB of an answer; 10s if empty"`

@@ -219,8 +219,9 @@ type Indexer interface {
 // A Sizer is a Service that knows how much it keeps. A server asks it, to bound what one user may store.
 type Sizer interface {
 	// Size returns how many bytes a session's events take as JSON; or, if the key has no ID, those of all sessions of
-	// the user in the app, without Live. It is ErrNotFound if there is no such session; a user without any has 0. It
-	// costs a look at each event, without its content.
+	// the user in the app, with the state they were created with and the user's own ("user:"), without Live. It is
+	// ErrNotFound if there is no such session; a user without anything has 0. It costs a look at each event, without its
+	// content.
 	Size(ctx context.Context, key Key) (Size, error)
 }
 

@@ -165,7 +165,13 @@ func (m *Service) Size(ctx context.Context, key session.Key) (size session.Size,
 	for _, s := range m.order {
 		if s.App == key.App && s.User == key.User {
 			size.Log += s.bytes()
+			for _, c := range s.initial {
+				size.Log += int64(len(c.Key) + len(c.Value))
+			}
 		}
+	}
+	for k, value := range m.shared[store.Owner(key, session.UserPrefix)] {
+		size.Log += int64(len(k) + len(value))
 	}
 	return size, nil
 }

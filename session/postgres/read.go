@@ -208,7 +208,8 @@ func within(ranges [][2]int64, list []int64) [][2]int64 {
 	return out
 }
 
-// Size implements session.Sizer. The length of a value is read without the value.
+// Size implements session.Sizer. The length of a value is read without the value; that of an initial state is what it
+// takes compressed.
 func (s *Store) Size(ctx context.Context, key session.Key) (size session.Size, err error) {
 	if err := s.check(ctx); err != nil {
 		return size, err
@@ -216,9 +217,13 @@ func (s *Store) Size(ctx context.Context, key session.Key) (size session.Size, e
 	if key.ID == "" {
 		err = s.again(ctx, func() error { // the key has no ID, so it is no session's
 			return s.pool.QueryRow(ctx, `
-				SELECT coalesce(sum(octet_length(e.data)), 0)::bigint
-				FROM plughook_sessions s JOIN plughook_events e ON e.sid = s.sid
-				WHERE s.app = $1 AND s.usr = $2`, key.App, key.User).Scan(&size.Log)
+				SELECT ((SELECT coalesce(sum(octet_length(e.data)), 0)
+						FROM plughook_sessions s JOIN plughook_events e ON e.sid = s.sid WHERE s.app = $1 AND s.usr = $2) +
+					(SELECT coalesce(sum(pg_column_size(initial_keys) + pg_column_size(initial_values)), 0)
+						FROM plughook_sessions WHERE app = $1 AND usr = $2) +
+					(SELECT coalesce(sum(octet_length(key) + octet_length(value)), 0)
+						FROM plughook_shared WHERE owner = $3))::bigint`,
+				key.App, key.User, []byte(store.Owner(key, session.UserPrefix))).Scan(&size.Log)
 		})
 		if err != nil {
 			err = s.fail(ctx, "read sessions of user "+key.User, err)

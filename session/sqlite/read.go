@@ -197,8 +197,11 @@ func (r *reading) fill(c *conn) ([]sqlstore.StoredEvent, error) {
 // The lengths of the events stand in their rows, without their data's overflow pages.
 const (
 	sizeQuery     = "SELECT coalesce(sum(length(data)), 0) FROM events WHERE pos BETWEEN ? AND ?"
-	userSizeQuery = `SELECT coalesce(sum((SELECT sum(length(data)) FROM events
-		WHERE pos BETWEEN s.sid << 32 AND (s.sid << 32) + 4294967295)), 0) FROM sessions s WHERE app = ? AND usr = ?`
+	userSizeQuery = `SELECT coalesce(sum(
+			coalesce((SELECT sum(length(data)) FROM events WHERE pos BETWEEN s.sid << 32 AND (s.sid << 32) + 4294967295), 0) +
+			coalesce((SELECT sum(length(key) + length(value)) FROM initial i WHERE i.sid = s.sid), 0)), 0) +
+		(SELECT coalesce(sum(length(key) + length(value)), 0) FROM shared WHERE owner = ?3)
+		FROM sessions s WHERE app = ?1 AND usr = ?2`
 )
 
 // Size implements session.Sizer.
@@ -206,7 +209,8 @@ func (s *Store) Size(ctx context.Context, key session.Key) (size session.Size, e
 	err = s.view(ctx, func(c *conn) error {
 		size = session.Size{}
 		if key.ID == "" {
-			_, err := c.row(userSizeQuery, []any{key.App, key.User}, &size.Log)
+			_, err := c.row(userSizeQuery,
+				[]any{key.App, key.User, store.Owner(key, session.UserPrefix)}, &size.Log)
 			return err
 		}
 		row, err := find(c, key)

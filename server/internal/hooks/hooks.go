@@ -4,11 +4,17 @@
 package hooks
 
 import (
+	"context"
 	"net/http"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/plughook/plughook/agenthooks"
 	"github.com/plughook/plughook/hooks/intercept"
+	"github.com/plughook/plughook/server/internal/apps"
+	"github.com/plughook/plughook/server/internal/limits"
 	"github.com/plughook/plughook/server/internal/web"
+	"github.com/plughook/plughook/session"
 )
 
 // Register adds the routes to a mux. POST /hooks/agent-hooks takes a context of AGENT-HOOKS 0.1 and answers with the
@@ -42,6 +48,11 @@ func judge(core *web.Core, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	hold, err := room(r.Context(), core, app, key, data)
+	if err != nil {
+		return err
+	}
+	defer hold.Release()
 	i := &intercept.Interceptor{Runner: app.Runner, App: key.App, User: key.User}
 	v, err := i.Intercept(r.Context(), agenthooks.Context(data))
 	if err != nil {
@@ -49,4 +60,27 @@ func judge(core *web.Core, w http.ResponseWriter, r *http.Request) error {
 	}
 	web.WriteJSON(w, http.StatusOK, v)
 	return nil
+}
+
+// room checks, as for a run's input, that there is room for what the context has stored, and counts it as a run.
+func room(ctx context.Context, core *web.Core, app *apps.App, key session.Key, data []byte) (*limits.Hold, error) {
+	var shown struct {
+		Point agenthooks.Point `json:"interception_point"`
+	}
+	if err := json.Unmarshal(data, &shown); err != nil {
+		return nil, web.Bad("the context is not what AGENT-HOOKS 0.1 says")
+	}
+	n := int64(len(data))
+	if shown.Point == agenthooks.PreModelCall { // it repeats the conversation, and stores none of it
+		n = 0
+	}
+	if _, err := core.Budget.Room(ctx, app.Sessions(), key, n); err != nil {
+		return nil, err
+	}
+	hold, err := core.Budget.Run(key.User)
+	if err != nil {
+		return nil, err
+	}
+	hold.Begun()
+	return hold, nil
 }

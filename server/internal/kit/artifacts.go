@@ -78,11 +78,12 @@ func (x *routes) saveArtifact(w http.ResponseWriter, r *request) (any, error) {
 	if part.FileData != nil {
 		return nil, web.Bad("an artifact cannot refer to another file: send its contents, as inlineData")
 	}
-	err = x.Budget.RoomForArtifact(r.Context(), r.app.Artifacts, r.key, int64(len(b.raw)))
+	stored, err := x.Budget.RoomForArtifact(r.Context(), r.app.Artifacts, r.key, int64(len(b.raw)))
 	if err != nil {
 		return nil, err
 	}
 	version, err := r.app.Artifacts.Save(r.Context(), r.key, name, part)
+	stored(err == nil)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ type Limits struct {
 	UserStreams   int           // streams of one user
 	State         int64         // bytes of a session's state, as JSON
 	Session       int64         // bytes of a session's events, as JSON
-	UserSessions  int64         // bytes of the events of all sessions of a user
+	UserSessions  int64         // bytes of the events and the state of all sessions of a user
 	UserArtifacts int64         // bytes of the artifacts of a user, in an app
 	Run           time.Duration // length of a run, from its beginning
 	Heartbeat     time.Duration // silence on a stream
@@ -138,15 +138,15 @@ var (
 	}
 	UserSessions = &Row{
 		Key:     "user_sessions",
-		What:    "events of all sessions of a user, forks among them",
+		What:    "events and first state of all sessions of a user, and the user's state",
 		Default: 1 << 30,
-		Beyond:  "413 for inputs and forks; delete sessions",
+		Beyond:  "413 for inputs, new sessions and forks; delete sessions",
 		Status:  http.StatusRequestEntityTooLarge, Code: "user_full",
 		of: func(l *Limits) any { return &l.UserSessions },
 	}
 	UserArtifacts = &Row{
 		Key:     "user_artifacts",
-		What:    "artifacts of a user in an app, with all versions",
+		What:    "artifacts of a user in an app; a version is 1 KiB at least",
 		Default: 1 << 30,
 		Beyond:  "413; delete artifacts",
 		Status:  http.StatusRequestEntityTooLarge, Code: "artifacts_full",

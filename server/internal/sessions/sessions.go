@@ -20,6 +20,7 @@ import (
 	"github.com/plughook/plughook/retention"
 	"github.com/plughook/plughook/runner"
 	"github.com/plughook/plughook/server/internal/apps"
+	"github.com/plughook/plughook/server/internal/limits"
 	"github.com/plughook/plughook/server/internal/runs"
 	"github.com/plughook/plughook/server/internal/web"
 	"github.com/plughook/plughook/session"
@@ -60,7 +61,13 @@ func (s Service) Create(
 	if err := s.Budget.StateFits(nil, state); err != nil {
 		return nil, err
 	}
-	return app.Sessions().Create(ctx, key, state)
+	stored, err := s.Budget.RoomForNew(ctx, app.Sessions(), key.App, key.User, limits.WeightOfValue(state))
+	if err != nil {
+		return nil, err
+	}
+	made, err := app.Sessions().Create(ctx, key, state)
+	stored(err == nil)
+	return made, err
 }
 
 // PatchState changes keys of a session's state; nil deletes one. It is an input, with the id unless that is
@@ -91,7 +98,7 @@ func denied(why string) *web.Problem {
 // nil. The new session has the id, or one of the store's if that is "".
 func (s Service) Fork(
 	ctx context.Context, app *apps.App, key session.Key, position *int64, id string,
-) (*session.Session, error) {
+) (fork *session.Session, err error) {
 	from, err := app.Sessions().Get(ctx, key)
 	if err != nil {
 		return nil, err
@@ -104,9 +111,12 @@ func (s Service) Fork(
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.Budget.Room(ctx, app.Sessions(), session.Key{App: key.App, User: key.User, ID: id}, size.Log); err != nil {
+	n := size.Log + limits.WeightOfValue(from.Initial)
+	stored, err := s.Budget.RoomForNew(ctx, app.Sessions(), key.App, key.User, n)
+	if err != nil {
 		return nil, err
 	}
+	defer func() { stored(err == nil) }()
 	hold := web.HoldOf(ctx)
 	if err := hold.TakeJSON(size.Log); err != nil {
 		return nil, err

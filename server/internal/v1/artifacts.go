@@ -115,10 +115,12 @@ func (x *routes) putArtifact(w http.ResponseWriter, r *request) (any, error) {
 	if _, _, err := mime.ParseMediaType(kind); err != nil {
 		return nil, web.Bad("the header Content-Type is not a media type")
 	}
-	if err := x.Budget.RoomForArtifact(r.Context(), files, r.key, int64(len(data))); err != nil {
+	stored, err := x.Budget.RoomForArtifact(r.Context(), files, r.key, int64(len(data)))
+	if err != nil {
 		return nil, err
 	}
 	version, err := files.Save(r.Context(), r.key, name, genai.NewPartFromBytes(data, kind))
+	stored(err == nil)
 	if err != nil {
 		return nil, err
 	}
