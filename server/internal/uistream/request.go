@@ -185,7 +185,7 @@ func (p *part) file() (*genai.Part, error) {
 		return &genai.Part{FileData: file}, nil
 	case "data":
 	default:
-		return nil, fmt.Errorf("the url of a file begins with data:, https:, http: or gs:")
+		return nil, fmt.Errorf("the url of a file is of scheme data, https, http or gs")
 	}
 	kind, text, _ := strings.Cut(rest, ",")
 	var data []byte
