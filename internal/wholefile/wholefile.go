@@ -8,8 +8,23 @@ import (
 	"path/filepath"
 )
 
-// Write writes a file of mode 0644: all of it or nothing.
+// Special reports whether a name is of something that is written to, and must not be replaced by a file: a device such
+// as /dev/stdout, or a pipe.
+func Special(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
+}
+
+// Write writes a file of mode 0644: all of it or nothing. To what is Special it writes as it is.
 func Write(name string, data []byte) error {
+	if Special(name) {
+		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(data)
+		return errors.Join(err, f.Close())
+	}
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
 		return err

@@ -19,6 +19,7 @@ import (
 	"github.com/plughook/plughook/cmd/runner/internal/phrase"
 	"github.com/plughook/plughook/cmd/runner/internal/terminal"
 	"github.com/plughook/plughook/config"
+	"github.com/plughook/plughook/internal/wholefile"
 	"github.com/plughook/plughook/plugins/guardrail/policy"
 	"github.com/plughook/plughook/session"
 	"github.com/plughook/plughook/trajectory"
@@ -184,7 +185,16 @@ func (x *export) run(ctx context.Context, svc session.Service, ids []string) (er
 	if x.file == "" && terminal.Closed(x.Stdout) {
 		return exit.Other.As(errors.New("standard output is closed: send it somewhere, or use --file"))
 	}
-	if x.file != "" {
+	switch {
+	case x.file == "":
+	case wholefile.Special(x.file):
+		f, err := os.OpenFile(x.file, os.O_WRONLY, 0)
+		if err != nil {
+			return exit.Usage.Errorf("--file %s: %w", x.file, err)
+		}
+		defer f.Close() // what was written is there
+		out = f
+	default:
 		// This block has no err of its own: the function that is deferred below reads the one that run returns.
 		var f *os.File
 		f, err = os.CreateTemp(filepath.Dir(x.file), "."+filepath.Base(x.file)+".*") // of mode 0600
