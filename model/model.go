@@ -41,8 +41,9 @@ type Request struct {
 	Agent, Branch string
 	// Model names the model; "" leaves it to the Model that is called.
 	Model string
-	// Contents is the conversation, oldest first. They are shared with the log: to change one, put a
-	// changed copy in its place.
+	// Contents is the conversation, oldest first. What they point to is shared with the log: to change a call, a response
+	// or data, put a changed copy in its place. A plugin gets contents and parts that are the request's own; a Model
+	// gets those of the log where no plugin has BeforeModel, and changes nothing.
 	Contents []*genai.Content
 	// Config has the system instruction, the tools and the parameters.
 	Config *genai.GenerateContentConfig

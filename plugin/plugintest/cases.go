@@ -50,7 +50,7 @@ func Cases() []Case {
 		},
 		{
 			Name: "nothing in place",
-			Why:  "Events, invocations and the contents of requests are shared with the log, other plugins and other runs. To change an event, answer Replace with a changed Clone; to change a request, put a changed copy of a content in its place.",
+			Why:  "Events, invocations and what the contents of requests point to are shared with the log, other plugins and other runs. To change an event, answer Replace with a changed Clone; to change a request, put a changed copy of a content in its place.",
 			run:  o.keep(inPlace),
 		},
 		{

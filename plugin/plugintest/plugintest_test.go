@@ -104,14 +104,14 @@ var mutants = map[string]map[string]func() *plugin.Plugin{
 				},
 			}
 		},
-		"a request's part": func() *plugin.Plugin {
+		"what a request's part points to": func() *plugin.Plugin {
 			return &plugin.Plugin{
 				Name: "mutant",
 				BeforeModel: func(_ context.Context, _ *session.Invocation, r *model.Request) (plugin.Outcome, error) {
 					for _, c := range r.Contents {
 						for _, p := range c.Parts {
-							if p != nil && p.Text != "" {
-								p.Text = "gone"
+							if p != nil && p.FunctionCall != nil {
+								p.FunctionCall.Args["city"] = "gone"
 							}
 						}
 					}
