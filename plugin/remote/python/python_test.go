@@ -124,7 +124,7 @@ func TestAnswers(t *testing.T) {
 		require.NoError(t, err, text)
 		require.True(t, out.IsZero(), text)
 	}
-	for text, says := range map[string]string{"throw": "no luck", "leave": "left"} {
+	for text, says := range map[string]string{"throw": "no luck", "leave": "SystemExit: left"} {
 		err := o.fails(t, text)
 		require.ErrorContains(t, err, says)
 		require.NotErrorIs(t, err, plugin.ErrPanic)
@@ -140,7 +140,7 @@ func TestAnswers(t *testing.T) {
 		require.ErrorIs(t, err, plugin.ErrOutcome)
 		require.ErrorContains(t, err, says)
 	}
-	for _, text := range []string{"bug", "freeze", "freezeDeep", "freezeLive", "freezeState"} {
+	for _, text := range []string{"bug", "reason", "letters", "freeze", "freezeDeep", "freezeLive", "freezeState"} {
 		require.ErrorIs(t, o.fails(t, text), plugin.ErrPanic, text)
 	}
 	require.Equal(t, 1, o.Health().Generation, "it is the same process after all this")
@@ -181,6 +181,14 @@ func TestEnds(t *testing.T) {
 	_, err := openOdd(t, `{"refuse": true}`)
 	require.ErrorIs(t, err, remote.ErrSettings)
 	require.ErrorContains(t, err, "refuse: this is not done here")
+	for mistake, says := range map[string]string{
+		"key":    "KeyError: 'words'",
+		"filter": "authors of a Filter is a list, and not the text 'user'",
+	} {
+		_, err := openOdd(t, `{"mistake": "`+mistake+`"}`)
+		require.ErrorIs(t, err, remote.ErrSettings)
+		require.ErrorContains(t, err, says)
+	}
 	o := start(t)
 	_, err = o.tell(t.Context(), &session.Invocation{}, "exit")
 	require.ErrorIs(t, err, remote.ErrGone)

@@ -111,8 +111,16 @@ class Conversation:
         stack = ""
         if isinstance(err, BUGS) and not kinds:
             stack = "".join(traceback.format_exception(err))[-LONGEST_MESSAGE:]
-        error = {"message": _text(str(err) or type(err).__name__)[:LONGEST_MESSAGE], "kinds": kinds}
+        error = {"message": _text(message_of(err))[:LONGEST_MESSAGE], "kinds": kinds}
         self._out.put(PluginMessage(seq=seq, failure={"error": error, "stack": _text(stack)}))
+
+
+def message_of(err: BaseException) -> str:
+    """Returns what an exception says: with its type, unless the type says nothing that a person needs."""
+    text = str(err)
+    if type(err) in (ValueError, RuntimeError, Exception) and text:
+        return text
+    return f"{type(err).__name__}: {text}" if text else type(err).__name__
 
 
 def _text(text: str) -> str:

@@ -6,6 +6,7 @@ import signal
 import stat
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import grpc
 
 from . import messages
-from .conversation import HOOKS, Conversation
+from .conversation import BUGS, HOOKS, Conversation, message_of
 from .exactjson import parse, write
 from .values import About, Plugin
 
@@ -114,7 +115,9 @@ class _Life:
                 if not hooks:
                     raise ValueError("the plugin has no hook")
             except Exception as err:
-                context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(err) or type(err).__name__)
+                if isinstance(err, BUGS):  # and no refusal of the settings
+                    traceback.print_exc()
+                context.abort(grpc.StatusCode.INVALID_ARGUMENT, message_of(err))
             self._plugin = plugin
         subscription = messages.Subscription(
             hooks=hooks, partials=plugin.partials, observer=plugin.observer, background=plugin.background,

@@ -77,12 +77,24 @@ class Outcome:
     reason: str = ""
     request: Request | None = None  # before_model only
 
+    def __post_init__(self) -> None:
+        if isinstance(self.emit, (str, Mapping)) or not isinstance(self.emit, Sequence):
+            raise TypeError(f"emit of an Outcome is a list of events, and not {type(self.emit).__name__}")
+        for name, kind in (("reason", str), ("withhold", bool), ("stop", bool)):
+            if not isinstance(getattr(self, name), kind):
+                raise TypeError(f"{name} of an Outcome is {kind.__name__}, and not {type(getattr(self, name)).__name__}")
+
 
 @dataclasses.dataclass(frozen=True)
 class Filter:
     """The events that on_event takes: an empty list takes all."""
     authors: Sequence[str] = ()
     has: Sequence[Feature] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("authors", "has"):  # a text is a sequence of its letters, so that no event would be taken
+            if isinstance(getattr(self, name), str):
+                raise TypeError(f"{name} of a Filter is a list, and not the text {getattr(self, name)!r}")
 
 
 @dataclasses.dataclass(frozen=True)

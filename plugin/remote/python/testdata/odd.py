@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 
-from plughook import About, Outcome, Plugin, deny, map_text, serve
+from plughook import About, Filter, Outcome, Plugin, deny, map_text, serve
 
 release = threading.Event()
 
@@ -47,6 +47,8 @@ does = {
     "freezeState": lambda inv, e: inv.state.pop("a"),
     "denied": lambda inv, e: deny("no", "why not"),
     "shout": lambda inv, e: Outcome(replace=map_text(e, str.upper), reason="loud"),
+    "reason": lambda inv, e: Outcome(reason=None),
+    "letters": lambda inv, e: Outcome(emit="text"),
     "bad": lambda inv, e: {"replace": {}},
     "badEmit": lambda inv, e: Outcome(emit=["text"]),
     "nan": lambda inv, e: Outcome(emit=[{"n": float("nan")}]),
@@ -67,6 +69,10 @@ does = {
 def create(settings):
     if settings.get("refuse"):
         raise ValueError("refuse: this is not done here")
+    if settings.get("mistake") == "key":
+        settings["words"]
+    if settings.get("mistake") == "filter":
+        return Plugin(on_event=lambda inv, e: None, filter=Filter(authors="user"))
 
     def before_model(inv, request):
         last = {"role": "user", "parts": [{"text": f"{len(request.contents)} contents"}]}
@@ -85,5 +91,5 @@ serve(About(
     name="odd",
     version="1",
     doc="does what it is told",
-    schema={"type": "object", "properties": {"refuse": {"type": "boolean"}}, "additionalProperties": False},
+    schema={"type": "object", "properties": {"refuse": {"type": "boolean"}, "mistake": {"type": "string"}}, "additionalProperties": False},
 ), create)
